@@ -1,0 +1,92 @@
+"""Huey on SQLite, as its documentation sets it up for many small tasks."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ..marks import mark, payload
+from . import Contender, Producer, Stored, ask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+COLD = """
+from huey import SqliteHuey
+huey = SqliteHuey("bench", filename={path!r})
+@huey.task(name="noop")
+def noop(n, pad):
+    return 1
+noop(**{payload!r})
+"""
+
+
+def make(path: Path | str) -> tuple[Any, Any]:
+    """The huey of that file and its one task. It returns a value, so that a completion is stored."""
+    from huey import SqliteHuey
+
+    huey = SqliteHuey("bench", filename=str(path))
+
+    @huey.task(name="noop")
+    def noop(n: int, pad: str) -> int:
+        mark(n)
+        return 1
+
+    return huey, noop
+
+
+class Hive:
+    """A producer that calls the task."""
+
+    def __init__(self, path: Path) -> None:
+        self.huey, self.task = make(path)
+
+    def one(self, n: int) -> None:
+        self.task(**payload(n))
+
+    def many(self, numbers: Sequence[int]) -> None:
+        raise NotImplementedError("huey has no bulk call")
+
+    def close(self) -> None:
+        self.huey.storage.close()
+
+
+class HueySqlite(Contender):
+    """Huey with its SQLite storage."""
+
+    name = "huey"
+    about = "SqliteHuey, WAL, results on, consumer with 1 thread (a 2nd only contends), no periodic tasks, polls every 0.1 s"
+    package = "huey"
+    module = "bench.contenders.huey_sqlite"
+    bulk = False
+    pace = 0.1
+    stop = signal.SIGINT  # its graceful signal
+
+    def open(self, path: Path) -> Hive:
+        return Hive(path)
+
+    def fill(self, producer: Producer, numbers: Iterable[int]) -> None:
+        """Straight into its table, in its own serialisation: there is no bulk call."""
+        assert isinstance(producer, Hive)
+        huey, task = producer.huey, producer.task
+        rows = ((huey.name, huey.serialize_task(task.s(**payload(n)))) for n in numbers)
+        with huey.storage.db(commit=True) as cursor:
+            cursor.executemany("INSERT INTO task (queue, data, priority) VALUES (?, ?, 0)", rows)
+
+    def age(self, path: Path) -> None:
+        kept = "INSERT INTO kv (queue, key, value) SELECT queue, 'finished-' || id, data FROM task"
+        ask(path, kept, "DELETE FROM task")
+
+    def count(self, path: Path) -> Stored:
+        return Stored(*ask(path, "SELECT count(*) FROM task", "SELECT count(*) FROM kv"))
+
+    def cold(self, path: Path) -> str:
+        return COLD.format(path=str(path), payload=payload(0))
+
+
+if __name__ == "__main__":
+    logging.disable(logging.INFO)
+    make(sys.argv[1])[0].create_consumer(workers=1, periodic=False).run()

@@ -1,0 +1,70 @@
+"""The measures. Each yields, contender by contender, a dictionary of figures; what was counted stands in it too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from ..contenders import Contender
+    from ..scale import Scale
+
+Figures = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """Where a round of one measure keeps its files, and where files of the whole run live."""
+
+    folder: Path
+    shared: Path
+
+    def database(self, contender: Contender, tag: str = "") -> Path:
+        """A file of its own for a contender."""
+        return self.folder / f"{contender.name.replace(' ', '-')}{tag}.db"
+
+
+class Measure(NamedTuple):
+    """A measure by its name: the word for `--only` and for the report."""
+
+    name: str
+    run: Callable[[Sequence[Contender], Scale, Place], Iterator[tuple[Contender, Figures]]]
+
+
+def each(name: str, one: Callable[[Contender, Scale, Place], Figures | None]) -> Measure:
+    """A measure that takes one contender after the other; None: it has nothing to measure there."""
+
+    def run(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
+        for contender in contenders:
+            figures = guarded(one, contender, scale, place)
+            if figures is not None:
+                yield contender, figures
+
+    return Measure(name, run)
+
+
+def guarded(one: Callable[..., Figures | None], *given: object) -> Figures | None:
+    """The figures, or why there are none."""
+    from ..processes import Failed
+
+    try:
+        return one(*given)
+    except Failed as failure:
+        return {"ok": False, "failure": str(failure)}
+
+
+def measures() -> list[Measure]:
+    """Every measure, in the order of the report."""
+    from . import backlog, cold, drain, enqueue, pickup
+
+    return [
+        each("enqueue", enqueue.singles),
+        each("bulk", enqueue.bulk),
+        each("drain", drain.with_one),
+        each("drain2", drain.with_two),
+        each("waiting", backlog.waiting),
+        each("finished", backlog.finished),
+        each("pickup", pickup.pickup),
+        Measure("cold", cold.cold),
+    ]

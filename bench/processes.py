@@ -1,0 +1,134 @@
+"""Real processes: producers that are waited for, workers that are watched and asked to leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .marks import Marks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .contenders import Contender
+
+ROOT = Path(__file__).resolve().parent.parent
+PROC = Path("/proc")
+TICKS = os.sysconf("SC_CLK_TCK")
+PATIENCE = 180.0  # seconds until a run that does not come to an end is given up
+LOOK = 0.005
+
+
+class Failed(Exception):
+    """A run that did not come to its end; printed as FAILED, never as a figure."""
+
+
+def produce(contender: Contender, path: Path, action: str, count: int = 0) -> dict[str, Any]:
+    """Run a producer to its end and answer what it measured."""
+    command = [sys.executable, "-m", "bench.producer", contender.name, str(path), action, str(count)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        raise Failed(f"the producer ended with {ended.returncode}: {ended.stderr.strip()[-400:]}")
+    return dict(json.loads(ended.stdout))
+
+
+def until(done: Callable[[], bool], what: str, alive: Callable[[], bool] = lambda: True) -> None:
+    """Look every few milliseconds until it is so."""
+    end = time.monotonic() + PATIENCE
+    while not done():
+        if time.monotonic() > end or not alive():
+            raise Failed(f"gave up waiting for {what}")
+        time.sleep(LOOK)
+
+
+class Workers:
+    """The worker processes of one contender, from start to stop."""
+
+    def __init__(self, contender: Contender, path: Path, processes: int, jobs: int) -> None:
+        self.contender, self.path = contender, path
+        self.marks = Marks(path.with_suffix(".marks"), jobs)
+        self.log = path.with_suffix(".log")
+        environment = os.environ | {"BENCH_MARKS": str(self.marks.path), "BENCH_DB": str(path)}
+        self.born = time.monotonic_ns()
+        with self.log.open("ab") as log:
+            self._started = [
+                subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+                for command in contender.workers(path, processes)
+            ]
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+    def alive(self) -> bool:
+        return all(process.poll() is None for process in self._started)
+
+    def run(self, jobs: int) -> None:
+        """Wait until the first so many jobs have started."""
+        until(lambda: self.marks.reached(jobs), f"{jobs} jobs to start ({self.said()})", self.alive)
+
+    def completed(self, jobs: int) -> None:
+        """Wait until the store says so many are completed."""
+        until(lambda: self.contender.count(self.path).completed >= jobs, f"{jobs} completions", self.alive)
+
+    def leave(self) -> None:
+        """Ask them to finish what they run and end; one that must be killed has failed."""
+        for process in self._started:
+            process.send_signal(self.contender.stop)
+        until(lambda: all(process.poll() is not None for process in self._started), f"the worker to stop ({self.said()})")
+
+    def said(self) -> str:
+        """The end of what they printed."""
+        return self.log.read_text(errors="replace").strip()[-400:]
+
+    def memory(self, field: str = "VmRSS") -> float | None:
+        """Resident memory of all processes together in MiB; `VmHWM` for the highest it was."""
+        kilobytes = [_status(pid, field) for pid in self._pids()]
+        return sum(kilobytes) / 1024 if kilobytes else None
+
+    def cpu(self) -> float | None:
+        """Seconds of processor time so far, of all processes together."""
+        pids = list(self._pids())
+        return sum(_ticks(pid) for pid in pids) / TICKS if pids else None
+
+    def _pids(self) -> Iterator[int]:
+        """The started processes and their descendants; none where there is no /proc."""
+        if not PROC.exists():
+            return
+        parents = {int(entry.name): _parent(entry) for entry in PROC.iterdir() if entry.name.isdigit()}
+        family = {process.pid for process in self._started}
+        while more := {pid for pid, parent in parents.items() if parent in family} - family:
+            family |= more
+        yield from family
+
+
+def _stat(pid: int | str) -> list[str]:
+    """The fields after the command name, which may itself hold spaces and brackets."""
+    return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+
+
+def _parent(entry: Path) -> int:
+    try:
+        return int(_stat(entry.name)[1])
+    except OSError:  # ended meanwhile
+        return 0
+
+
+def _ticks(pid: int) -> int:
+    fields = _stat(pid)
+    return int(fields[11]) + int(fields[12])
+
+
+def _status(pid: int, field: str) -> int:
+    lines = (PROC / str(pid) / "status").read_text().splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith(field + ":")), 0)

@@ -1,0 +1,82 @@
+"""A producer in a process of its own, so that no contender's imports, caches or garbage burden another.
+
+    python -m bench.producer CONTENDER DATABASE ACTION COUNT     prints what it measured as JSON
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from .contenders import CHUNK, Contender, Producer, named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WARM = 20  # calls before the clock starts: statements are prepared, the file is there
+PICKUP_EVERY = 0.05
+
+
+def singles(producer: Producer, count: int) -> dict[str, object]:
+    """One durable call a job: what each took, and how long all took."""
+    for n in range(WARM):
+        producer.one(n)
+    took, started = [], perf_counter_ns()
+    for n in range(count):
+        before = perf_counter_ns()
+        producer.one(n)
+        took.append(perf_counter_ns() - before)
+    return {"seconds": (perf_counter_ns() - started) / 1e9, "took": took, "expected": count + WARM}
+
+
+def bulk(producer: Producer, count: int) -> dict[str, object]:
+    """The bulk call, a thousand jobs at a time."""
+    producer.many(range(WARM))
+    started = perf_counter_ns()
+    for first in range(0, count, CHUNK):
+        producer.many(range(first, min(first + CHUNK, count)))
+    return {"seconds": (perf_counter_ns() - started) / 1e9, "expected": count + WARM}
+
+
+def pickup(producer: Producer, count: int) -> dict[str, object]:
+    """One job every 50 ms; answers when each call began. Job 0 wakes a worker that may still be starting."""
+    began = []
+    for n in range(1, count + 1):
+        time.sleep(PICKUP_EVERY)
+        began.append(time.monotonic_ns())
+        producer.one(n)
+    return {"began": began}
+
+
+def wake(producer: Producer, _: int) -> dict[str, object]:
+    """Job 0 alone: once it has run, the worker is up."""
+    producer.one(0)
+    return {}
+
+
+def waiting(contender: Contender) -> Callable[[Producer, int], dict[str, object]]:
+    """A backlog, by whatever way is quick."""
+
+    def action(producer: Producer, count: int) -> dict[str, object]:
+        contender.fill(producer, range(count))
+        return {}
+
+    return action
+
+
+def main(name: str, path: str, action: str, count: str) -> None:
+    """Open, act, close, and say what was measured."""
+    contender = named(name)
+    actions = {"singles": singles, "bulk": bulk, "pickup": pickup, "wake": wake, "fill": waiting(contender)}
+    producer = contender.open(Path(path))
+    measured = actions[action](producer, int(count))
+    producer.close()
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

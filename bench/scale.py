@@ -1,0 +1,26 @@
+"""How much of everything is measured."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Scale(NamedTuple):
+    """Numbers of jobs and repetitions; slow contenders get a share of them (`Contender.pace`)."""
+
+    rounds: int
+    singles: int  # durable enqueues, one call each
+    bulk: int
+    drain: int
+    backlog: int  # waiting behind, or finished before, the jobs of a drain
+    pickups: int
+    idle: float  # seconds over which an idle worker's processor time is taken
+    starts: int  # cold starts of each program
+
+    def share(self, jobs: int, pace: float) -> int:
+        """A contender's share of some jobs, in hundreds."""
+        return max(100, int(jobs * pace) // 100 * 100)
+
+
+FULL = Scale(rounds=3, singles=2_000, bulk=50_000, drain=50_000, backlog=500_000, pickups=100, idle=4.0, starts=20)
+QUICK = Scale(rounds=1, singles=100, bulk=2_000, drain=2_000, backlog=20_000, pickups=10, idle=0.5, starts=3)

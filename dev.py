@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Everything a checkout needs, with nothing but Python 3.11 or newer.
+
+All commands share one virtual environment, `.venv`, where editors find it too. `demo` puts only the package and its
+terminal output there; the other commands add the tools they need, once. It is made anew when the Python or the
+place of the checkout has changed, and filled again when pyproject.toml has; otherwise a start costs nothing.
+"""
+
+import sys
+
+# The whole file must parse on Pythons older than the one it asks for, or nobody would see this sentence.
+if sys.version_info < (3, 11):
+    sys.exit("mainstay needs Python 3.11 or newer, this is %d.%d: try python3.13 dev.py ..." % sys.version_info[:2])
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+
+PACKAGE = ["--editable", ".[cli]"]
+PROFILES = {
+    "demo": PACKAGE,
+    "dev": [*PACKAGE, "--group", "dev"],
+    "bench": [*PACKAGE, "--group", "bench"],
+}
+CHECKS = [
+    ["ruff", "check", "."],
+    ["ruff", "format", "--check", "."],
+    ["mypy"],
+    ["lint-imports", "--no-logo"],
+]
+
+NO_VENV = """
+dev.py: Python could not make a virtual environment in {venv}; its own words are above.
+  - Debian and Ubuntu keep that part in a package of its own:  apt install python3-venv
+  - or let uv do it:  uv run --extra cli mainstay demo  /  uv run --extra cli --group dev pytest
+  - the folder must be writable for you"""
+NO_INSTALL = """
+dev.py: pip could not install what is needed; its own words are above.
+  A package index must be reachable once. To start afresh:  rm -r .venv  and run this again."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run one command; what follows its name is passed on."""
+    name, *rest = arguments or ["help"]
+    if name not in COMMANDS:
+        sys.exit(f"dev.py: there is no command {name!r}\n\n{usage()}")
+    os.chdir(ROOT)
+    COMMANDS[name](rest)
+
+
+def usage() -> str:
+    """One line for each command."""
+    lines = [f"  {name:9} {command.__doc__}" for name, command in COMMANDS.items()]
+    return "\n".join(["usage: python3 dev.py COMMAND [ARGUMENTS]", "", *lines])
+
+
+# Commands
+
+
+def show_help(_: list[str]) -> None:
+    """Show this list."""
+    print(usage())
+
+
+def setup(_: list[str]) -> None:
+    """Prepare .venv with all development tools."""
+    prepare("dev")
+
+
+def demo(arguments: list[str]) -> None:
+    """See mainstay work: mainstay demo."""
+    prepare("demo")
+    become(tool("mainstay"), "demo", *arguments)
+
+
+def test(arguments: list[str]) -> None:
+    """Check everything: lint, types, layers, then all tests, the fast ones first."""
+    check([])
+    headline("pytest")
+    become(tool("pytest"), *arguments)
+
+
+def check(_: list[str]) -> None:
+    """Lint, types and layers only."""
+    prepare("dev")
+    for name, *arguments in CHECKS + api_check():
+        step(name, *arguments)
+
+
+def reformat(_: list[str]) -> None:
+    """Format the code and mend what the linter can mend."""
+    prepare("dev")
+    step("ruff", "check", "--fix", ".")
+    step("ruff", "format", ".")
+
+
+def bench(arguments: list[str]) -> None:
+    """Measure, beside the raw engine and the peers."""
+    prepare("bench")
+    become(python(), "-m", "bench", *arguments)
+
+
+def crash(arguments: list[str]) -> None:
+    """Kill and pause processes at random, then audit every job."""
+    prepare("dev")
+    become(python(), "-m", "tests.crash.campaign", *arguments)
+
+
+def simulate(arguments: list[str]) -> None:
+    """Run seeded simulations on a virtual clock."""
+    prepare("dev")
+    become(python(), "-m", "mainstay.testing.simulate", *arguments)
+
+
+COMMANDS = {
+    "demo": demo,
+    "test": test,
+    "check": check,
+    "format": reformat,
+    "bench": bench,
+    "crash": crash,
+    "simulate": simulate,
+    "setup": setup,
+    "help": show_help,
+}
+
+
+# The virtual environment
+
+
+def prepare(profile: str) -> None:
+    """Make sure that .venv holds what a profile needs."""
+    place = f"{sys.version} {ROOT}"
+    if not (python().exists() and stamped("python", place)):
+        headline("preparing .venv (only the first time)")
+        make_venv()
+        stamp("python", place)
+    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    if stamped(profile, wanted) or (profile == "demo" and stamped("dev", wanted)):
+        return
+    headline(f"installing what {profile} needs (a minute at most, only when pyproject.toml has changed)")
+    install(PROFILES[profile])
+    stamp(profile, wanted)
+
+
+def make_venv() -> None:
+    """An empty environment; a half-made or outdated one is cleared away."""
+    if subprocess.call([sys.executable, "-m", "venv", "--clear", str(VENV)]) != 0:
+        sys.exit(NO_VENV.format(venv=VENV))
+
+
+def install(arguments: list[str]) -> None:
+    """Install with pip; groups need a pip newer than the one many Pythons bring."""
+    pip = [str(python()), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    wishes = [["pip>=25.1"], arguments] if "--group" in arguments else [arguments]
+    if any(subprocess.call([*pip, *wish]) != 0 for wish in wishes):
+        sys.exit(NO_INSTALL)
+
+
+def stamped(name: str, value: str) -> bool:
+    """Whether this part of .venv is finished and still current."""
+    path = VENV / f"{name}.stamp"
+    return path.exists() and path.read_text(encoding="utf-8") == value
+
+
+def stamp(name: str, value: str) -> None:
+    """Note that this part of .venv is finished."""
+    (VENV / f"{name}.stamp").write_text(value, encoding="utf-8")
+
+
+# Running tools
+
+
+def python() -> Path:
+    """The environment's interpreter."""
+    return BIN / ("python.exe" if os.name == "nt" else "python")
+
+
+def tool(name: str) -> str:
+    """The path of an installed command."""
+    path = shutil.which(name, path=str(BIN))
+    return path or sys.exit(f"dev.py: {name} is not in .venv. To start afresh:  rm -r .venv  and run this again.")
+
+
+def api_check() -> list[list[str]]:
+    """The public API as users' type checkers see it, once there are files that use it."""
+    if not any(ROOT.glob("tests/typing/*.py")):
+        return []
+    return [["mypy", "tests/typing"], ["basedpyright", "--pythonpath", str(python())]]
+
+
+def step(name: str, *arguments: str) -> None:
+    """Run a tool to its end; its failure is ours."""
+    headline(" ".join([name, *arguments]))
+    code = subprocess.call([tool(name), *arguments])
+    if code != 0:
+        sys.exit(code)
+
+
+def become(*command: object) -> None:
+    """Hand this process over to a tool, so that signals and the exit code are its own."""
+    argv = [str(part) for part in command]
+    if os.name == "nt":  # there, exec would return to the shell before the tool has ended
+        sys.exit(subprocess.call(argv))
+    os.execv(argv[0], argv)
+
+
+def headline(text: str) -> None:
+    """Say what comes next, before its own output."""
+    print(f"\n=== {text}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

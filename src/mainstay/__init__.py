@@ -1,0 +1,55 @@
+"""Durable background jobs for Python: SQLite in one file to start with, the same promises when you grow.
+
+Importing this package imports nothing else: every name is loaded when it is first used, so that a hook can start
+Python, enqueue a job and be gone in the time it takes to open a file.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .app import Mainstay as Mainstay
+    from .context import ctx as ctx
+    from .core.clock import ManualClock as ManualClock
+    from .core.draft import Draft as Draft
+    from .core.errors import (
+        Conflict as Conflict,
+        DuplicateKey as DuplicateKey,
+        InvalidPayload as InvalidPayload,
+        JobFailed as JobFailed,
+        LeaseLost as LeaseLost,
+        MainstayError as MainstayError,
+        NotFound as NotFound,
+        ResultTimeout as ResultTimeout,
+        StoreError as StoreError,
+    )
+    from .core.job import Job as Job
+    from .core.outcome import Cancel as Cancel, Permanent as Permanent, Review as Review, Snooze as Snooze
+    from .core.retry import Retry as Retry
+    from .handle import Handle as Handle
+
+_HOMES = {
+    "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "core.job",
+    "Retry": "core.retry", "Handle": "handle", "Cancel": "core.outcome", "Permanent": "core.outcome",
+    "Review": "core.outcome", "Snooze": "core.outcome", "Conflict": "core.errors", "DuplicateKey": "core.errors",
+    "InvalidPayload": "core.errors", "JobFailed": "core.errors", "LeaseLost": "core.errors",
+    "MainstayError": "core.errors", "NotFound": "core.errors", "ResultTimeout": "core.errors",
+    "StoreError": "core.errors",
+}  # fmt: skip
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604  (names are made of strings)
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'mainstay' has no attribute {name!r}")
+    module = __import__(f"mainstay.{home}", fromlist=[name])
+    value: object = getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

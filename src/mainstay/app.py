@@ -1,0 +1,276 @@
+"""The application object: where job types are defined, jobs enqueued, looked at and operated."""
+
+from __future__ import annotations
+
+from .core.clock import SystemClock
+from .core.errors import Conflict, NotFound, UsageError
+from .core.events import Events
+from .handle import Handle
+from .options import Options
+from .stores import open_store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+    from typing import Any, ParamSpec, TypeVar, overload
+
+    from .core.clock import Clock, Duration
+    from .core.draft import Draft
+    from .core.filter import Page
+    from .core.job import Action, Attempt, Job, LogLine
+    from .core.retry import Retry
+    from .registry import JobType, Registry
+    from .stores.contract import Store
+    from .worker import Worker
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+CHUNK = 1_000  # jobs a transaction of enqueue_many
+
+
+class Mainstay:
+    """One installation of mainstay: a store and the job types of this program.
+
+    `Mainstay("sqlite:///jobs.db")`; without a URL it is taken from `MAINSTAY_URL` or the settings file. Nothing is opened
+    or created before the first job is enqueued or a worker starts.
+    """
+
+    def __init__(self, url: str | None = None, *, clock: Clock | None = None, store: Store | None = None) -> None:
+        self.clock: Clock = clock or SystemClock()
+        self.events = Events()
+        self.store: Store = store if store is not None else open_store(url or _configured_url(), self.clock)
+        self._registry: Registry | None = None
+
+    @property
+    def registry(self) -> Registry:
+        """The job types of this application."""
+        if self._registry is None:
+            from .registry import Registry
+
+            self._registry = Registry()
+        return self._registry
+
+    # define -------------------------------------------------------------------------------------------------------
+    if TYPE_CHECKING:
+
+        @overload
+        def job(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> JobType[P, R, Coroutine[Any, Any, R]]: ...
+        @overload
+        def job(self, function: Callable[P, R], /) -> JobType[P, R, R]: ...
+        @overload
+        def job(
+            self, *, name: str | None = None, queue: str = ..., priority: int = ..., retry: Retry | int = ...,
+            timeout: Duration | None = ..., keep: Duration | None = ..., tags: Iterable[str] = ...,
+            stages: Iterable[str] = ..., process: bool = ...,
+        ) -> _Decorator: ...  # fmt: skip
+        def job(self, *function: Any, **given: Any) -> Any:
+            """Make a function a job type: `@app.job` or `@app.job(queue="mail", retry=Retry(5), timeout="2m")`."""
+    else:
+
+        def job(self, function: Any = None, /, *, name: str | None = None, **given: Any) -> Any:
+            """Make a function a job type: `@app.job` or `@app.job(queue="mail", retry=Retry(5), timeout="2m")`."""
+            if function is None:
+                return lambda function: self._register(function, name, dict(given))
+            return self._register(function, name, given)
+
+    def _register(self, function: Any, name: str | None, given: dict[str, Any]) -> Any:
+        from .registry import JobType
+
+        if not callable(function):
+            raise UsageError(f"@app.job needs a function, not {function!r}; options go by name: @app.job(queue=…)")
+        made: JobType[..., Any, Any] = JobType(self, function, name or function.__name__, given)
+        self.registry.add(made)
+        return made
+
+    # produce ------------------------------------------------------------------------------------------------------
+    def enqueue(
+        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None, **options: Any
+    ) -> Handle[Any]:
+        """Enqueue a prepared job, or one by the name of its type, also from a program that lacks the code.
+
+        The payload is checked here where the code is, else by the worker. With `tx=` it commits with that transaction.
+        """
+        return self._accept([self._draft(job, payload, options)], tx)[0]
+
+    async def aenqueue(
+        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None, **options: Any
+    ) -> Handle[Any]:
+        """As `enqueue`, awaited."""
+        draft = self._draft(job, payload, options)
+        if tx is not None:  # a caller's connection belongs to the caller's thread
+            return self._accept([draft], tx)[0]
+        import asyncio
+
+        return (await asyncio.to_thread(self._accept, [draft], None))[0]
+
+    def enqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
+        """Enqueue prepared jobs, a thousand a transaction; handles come in the order of the drafts."""
+        handles: list[Handle[Any]] = []
+        batch: list[Draft] = []
+        for draft in drafts:
+            batch.append(draft)
+            if len(batch) == CHUNK:
+                handles += self._accept(batch, tx)
+                batch = []
+        return handles + self._accept(batch, tx) if batch else handles
+
+    async def aenqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
+        """As `enqueue_many`, awaited."""
+        import asyncio
+
+        return await asyncio.to_thread(self.enqueue_many, drafts, tx=tx)
+
+    def _draft(self, job: str | Draft, payload: Mapping[str, Any] | None, options: dict[str, Any]) -> Draft:
+        if not isinstance(job, str):
+            if payload is not None or options:
+                raise UsageError("a prepared job has its payload and options already: give them to prepare or options")
+            return job
+        given = Options(options)
+        known = self._registry.get(job) if self._registry is not None else None
+        if known is not None:
+            text = known.schema.encode_mapping(payload or {})
+            return given.over(known.defaults).draft(job, text, self.clock.now())
+        from .core.payload import encode
+
+        draft = given.draft(job, encode(payload or {}), self.clock.now())
+        draft.undeclared = tuple(given.fixed)
+        return draft
+
+    def _accept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
+        now = self.clock.now()
+        answers = self.store.enqueue(drafts, now) if tx is None else self.store.enqueue_in(tx, drafts, now)
+        if self.events.listeners("enqueued"):
+            self.events.emit("enqueued", ids=[job_id for job_id, created in answers if created])
+        return [Handle(self, job_id, created) for job_id, created in answers]
+
+    # look ---------------------------------------------------------------------------------------------------------
+    def get(self, job_id: str) -> Job:
+        """One job by its id, or by the start of one that no other job shares."""
+        job = self.store.get(self.resolve(job_id))
+        if job is None:
+            raise NotFound(f"there is no job {job_id}")
+        return job
+
+    def resolve(self, prefix: str) -> str:
+        """The full id behind the start of one; raises `NotFound`, or `UsageError` naming the candidates."""
+        from .core.ids import LENGTH, normal
+
+        wanted = normal(prefix)
+        if len(wanted) == LENGTH:
+            return wanted
+        found = self.store.find(wanted, 6) if wanted else []
+        if not found:
+            raise NotFound(f"there is no job {prefix!r}")
+        if len(found) > 1:
+            more = " …" if len(found) > 5 else ""
+            raise UsageError(f"{prefix!r} is the start of several jobs: {', '.join(found[:5])}{more}")
+        return found[0]
+
+    def handle(self, job_id: str) -> Handle[Any]:
+        """A handle to a job that was enqueued elsewhere."""
+        return Handle(self, self.get(job_id).id, created=False)
+
+    def list(self, query: str = "", limit: int = 50, after: str | None = None) -> list[Job]:
+        """Jobs that match a search such as `type:resize state:dead age:>1h`, newest first."""
+        return self.store.get_many(self.search(query, limit, after).ids)
+
+    def search(self, query: str = "", limit: int = 50, after: str | None = None) -> Page:
+        """The ids that match a search, with where the next page starts and how far a text search looked."""
+        from .query import parse
+
+        now = self.clock.now()
+        return self.store.search(parse(query, now), limit, after, now)
+
+    def attempts(self, job_id: str) -> Sequence[Attempt]:
+        """Every attempt at a job, oldest first."""
+        return self.store.attempts(self.get(job_id).id)
+
+    def logs(self, job_id: str, after: int = 0, limit: int = 10_000) -> Sequence[LogLine]:
+        """A job's log."""
+        return self.store.logs(self.get(job_id).id, after, limit)
+
+    def actions(self, job_id: str | None = None, limit: int = 100) -> Sequence[Action]:
+        """What operators did, newest first."""
+        return self.store.actions(None if job_id is None else self.resolve(job_id), limit)
+
+    # operate ------------------------------------------------------------------------------------------------------
+    def cancel(self, job_id: str, *, actor: str = "python") -> str:
+        """Cancel a job; answers `cancelled` or, for one that runs, `cancelling`."""
+        return self._operate("cancel", job_id, actor, ("cancelled", "cancelling"))
+
+    def retry(self, job_id: str, *, actor: str = "python") -> str:
+        """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
+        return self._operate("retry", job_id, actor, ("queued",))
+
+    def delete(self, job_id: str, *, actor: str = "python") -> str:
+        """Remove a job that does not run, with its history."""
+        return self._operate("delete", job_id, actor, ("deleted",))
+
+    def approve(self, job_id: str, note: str = "", *, actor: str = "python") -> str:
+        """Complete a job in review with the output it proposed."""
+        return self._judge(job_id, True, note, actor)
+
+    def reject(self, job_id: str, note: str = "", *, actor: str = "python") -> str:
+        """End a job in review as dead."""
+        return self._judge(job_id, False, note, actor)
+
+    def _operate(self, verb: str, job_id: str, actor: str, good: tuple[str, ...]) -> str:
+        full = self.resolve(job_id)
+        answer: str = getattr(self.store, verb)([full], self.clock.now(), actor)[full]
+        if answer == "missing":
+            raise NotFound(f"there is no job {job_id}")
+        if answer not in good:
+            raise Conflict(_REFUSED.get((verb, answer), f"cannot {verb} job {full}: it is {answer}"))
+        return answer
+
+    def _judge(self, job_id: str, approve: bool, note: str, actor: str) -> str:
+        full = self.resolve(job_id)
+        answer = self.store.judge(full, approve, self.clock.now(), actor, note)
+        if answer == "missing":
+            raise NotFound(f"there is no job {job_id}")
+        if answer not in ("approved", "rejected"):
+            raise Conflict(f"job {full} is {answer}, not in review: there is nothing to decide")
+        return answer
+
+    # run ----------------------------------------------------------------------------------------------------------
+    def worker(self, **options: Any) -> Worker:
+        """A worker in this process: `with app.worker(concurrency=8): …`."""
+        from .worker import Worker
+
+        return Worker(self, **options)
+
+    def close(self) -> None:
+        """Let go of the store's connections."""
+        self.store.close()
+
+
+_REFUSED = {
+    ("cancel", "ended"): "the job has ended: there is nothing to cancel",
+    ("retry", "running"): "the job is running: cancel it first, or wait for it to end",
+    ("retry", "queued"): "the job is queued already",
+    ("retry", "completed"): "the job completed: enqueue a new one to do the work again",
+    ("retry", "duplicate"): "another job holds its key: wait for that one to end, or cancel it",
+    ("delete", "running"): "the job is running: cancel it first",
+}
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class _Decorator(Protocol):
+        @overload
+        def __call__(
+            self, function: Callable[P, Coroutine[Any, Any, R]], /
+        ) -> JobType[P, R, Coroutine[Any, Any, R]]: ...
+        @overload
+        def __call__(self, function: Callable[P, R], /) -> JobType[P, R, R]: ...
+
+
+def _configured_url() -> str:
+    import os
+
+    if os.environ.get("MAINSTAY_URL"):
+        return os.environ["MAINSTAY_URL"]
+    from .core.settings import Settings
+
+    return Settings.load().url

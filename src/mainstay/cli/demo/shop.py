@@ -1,0 +1,98 @@
+"""The demo's application: a small shop. `python -m mainstay.cli.demo.shop` is one of its workers."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from ... import Mainstay, Permanent, Retry, Review, ctx
+
+if TYPE_CHECKING:
+    from ...core.draft import Draft
+
+SLOTS = 4
+app = Mainstay(os.environ.get("MAINSTAY_URL", "sqlite:///:memory:"))
+
+
+@app.job
+def send_receipt(order: int, to: str) -> str:
+    """The ordinary case: done at the first attempt."""
+    time.sleep(random.uniform(0.2, 0.8))
+    ctx.log("sent", to=to)
+    return f"receipt {order} sent"
+
+
+@app.job(retry=Retry(5, base="700ms", cap="2s"))
+def charge_card(order: int, cents: int) -> dict[str, int]:
+    """A flaky neighbour: the first call often fails, a later one works."""
+    time.sleep(random.uniform(0.1, 0.3))
+    if ctx.attempt == 1 and order % 3 == 0:
+        raise TimeoutError("the payment gateway did not answer within 300 ms")
+    return {"order": order, "charged": cents}
+
+
+@app.job(retry=Retry(3, base="500ms"))
+def make_thumbnail(photo: str, width: int) -> str:
+    """One photo is broken, and no retry will mend it."""
+    time.sleep(random.uniform(0.3, 0.9))
+    if photo.startswith("broken"):
+        raise Permanent(f"{photo} is not an image: it starts with '<html>'")
+    return photo.replace(".jpg", f"@{width}.webp")
+
+
+@app.job
+def check_invoice(invoice: int, cents: int) -> dict[str, Any]:
+    """The machine has a proposal, a person decides."""
+    time.sleep(0.3)
+    raise Review("the invoice is 12.40 higher than the order", output={"invoice": invoice, "pay": cents - 1240})
+
+
+@app.job
+def daily_report(day: str) -> str:
+    """Asked for twice, made once: its key sees to that."""
+    time.sleep(0.5)
+    return f"report for {day}"
+
+
+@app.job(timeout="2m")
+def import_catalog(supplier: str, rows: int, seconds: float) -> dict[str, int]:
+    """A long job that saves how far it is. Its worker will be killed in the middle."""
+    start = ctx.checkpoint.get("row", 0)
+    if start:
+        ctx.log("going on where the last attempt was", row=start)
+    with ctx.stage("import"):
+        for row in range(start, rows):
+            time.sleep(seconds / rows)
+            ctx.progress(row + 1, rows)
+            ctx.save(row=row + 1)
+    return {"rows": rows, "this_attempt_began_at_row": start}
+
+
+def orders(jobs: int, seconds: float) -> list[Draft]:
+    """A day in the shop: about so many jobs, the special ones included."""
+    drafts = [
+        import_catalog.prepare("Nordwind", rows=200, seconds=seconds * 0.75),
+        make_thumbnail.prepare("broken-upload.jpg", width=320),
+        check_invoice.prepare(invoice=2041, cents=15_540),
+        daily_report.options(key="report-today").prepare("today"),
+        send_receipt.options(delay=f"{max(round(seconds * 0.4), 1)}s", tags=["later"]).prepare(900, "ada@example.com"),
+        send_receipt.options(delay="1h", tags=["tomorrow"]).prepare(901, "bob@example.com"),
+    ]
+    for order in range(max(jobs - len(drafts), 0)):
+        drafts.append(_order(order))
+    return drafts
+
+
+def _order(order: int) -> Draft:
+    if order % 4 == 0:
+        return charge_card.options(ref=f"order/{order}").prepare(order=order // 4, cents=1_000 + order)
+    if order % 4 == 1:
+        return make_thumbnail.prepare(f"photo-{order}.jpg", width=320)
+    return send_receipt.options(ref=f"order/{order}").prepare(order, f"customer{order}@example.com")
+
+
+if __name__ == "__main__":
+    sys.exit(app.worker(concurrency=SLOTS, grace="2s").run())

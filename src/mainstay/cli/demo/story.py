@@ -1,0 +1,100 @@
+"""What happens in the demo, seen from outside: only the store is asked, as any other program would."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...core.clock import human
+from ...core.states import ENDED
+
+if TYPE_CHECKING:
+    from ...app import Mainstay
+    from ...core.job import Job
+
+KILL_AT = 0.4  # of the way through the import
+
+
+class Event(NamedTuple):
+    """Something worth a line: when, since the beginning, in which state, what."""
+
+    at: int
+    label: str
+    text: str
+
+
+class Story:
+    """Follows a set of jobs and turns their changes into events."""
+
+    def __init__(self, app: Mainstay, ids: list[str], victim: str) -> None:
+        self._app, self._ids, self._victim = app, ids, victim
+        self.began = app.clock.now()
+        self.jobs: dict[str, Job] = {}
+        self.events: list[Event] = []
+        self.killed_at: int | None = None
+        self.recovered_after: int | None = None
+        self.killed_token = 0
+        self.failures = 0
+
+    def tell(self, label: str, text: str) -> None:
+        """Add an event that was not seen in a job."""
+        self.events.append(Event(self._app.clock.now() - self.began, label, text))
+
+    def look(self) -> None:
+        """One round: read the jobs, note what changed."""
+        for job in self._app.store.get_many(self._ids):
+            before = self.jobs.get(job.id)
+            self.jobs[job.id] = job
+            if before is None or (before.label, before.attempt, before.token) != (job.label, job.attempt, job.token):
+                self._changed(before, job)
+
+    def _changed(self, before: Job | None, job: Job) -> None:
+        if job.id == self._victim and self.killed_at is not None and self.recovered_after is None:
+            self._recovery(job)
+        if job.label == "retrying":
+            self.failures += 1
+            wait = human(max((job.run_at or 0) - self._app.clock.now(), 0))
+            self.tell("retrying", f"{job.type} failed: {job.error}; next attempt in {wait}")
+        elif job.label in {"dead", "review"}:
+            self.tell(job.label, f"{job.type}: {job.error if job.label == 'dead' else job.reason}")
+        elif job.label == "completed" and job.attempt > 1 and job.id != self._victim:
+            self.tell("completed", f"{job.type} worked at attempt {job.attempt}")
+        elif job.label == "completed" and job.id == self._victim:
+            self.tell("completed", f"import_catalog is done: {self._app.store.result(job.id)}")
+        elif job.label == "completed" and (job.tags or job.key):
+            self.tell("completed", f"{job.type} is done" + (", as scheduled" if job.tags else ""))
+
+    def _recovery(self, job: Job) -> None:
+        if job.token > self.killed_token and job.started_at is not None:
+            self.recovered_after = max(job.started_at - (self.killed_at or 0), 0)
+            text = f"import_catalog goes on from its checkpoint, on another worker, {human(self.recovered_after)} later"
+            self.tell("running", text)
+
+    def killed(self, worker: str, pid: int) -> None:
+        """The worker of the long job is gone."""
+        job = self.jobs[self._victim]
+        self.killed_at, self.killed_token = self._app.clock.now(), job.token
+        row = f" at row {job.done:.0f} of {job.total:.0f}" if job.done and job.total else ""
+        self.tell("dead", f"worker {worker} (pid {pid}) is killed with SIGKILL while it runs import_catalog{row}")
+
+    @property
+    def victim(self) -> Job | None:
+        """The long job."""
+        return self.jobs.get(self._victim)
+
+    @property
+    def ripe(self) -> bool:
+        """Whether the long job is far enough for its worker to be killed."""
+        job = self.victim
+        return bool(self.killed_at is None and job and job.state == "running" and job.done and job.total
+                    and job.done / job.total >= KILL_AT)  # fmt: skip
+
+    @property
+    def over(self) -> bool:
+        """Whether everything that will happen has happened: what still waits, waits for a person or for tomorrow."""
+        return len(self.jobs) == len(self._ids) and all(
+            job.state in ENDED or job.state == "review" or "tomorrow" in job.tags for job in self.jobs.values()
+        )
+
+    def count(self, label: str) -> int:
+        """How many of the jobs are so."""
+        return sum(job.label == label for job in self.jobs.values())

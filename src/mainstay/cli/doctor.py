@@ -1,0 +1,174 @@
+"""`doctor`: is this a good place to run jobs? Each line ok, warn or fail, and the fix beside what is not ok."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..core.clock import SECOND, human, iso
+from ..core.errors import MainstayError, StoreError, StoreUnavailable
+from ..core.settings import masked
+from . import exits
+from .findings import findings, live, served
+from .options import command, shaped, targeted
+from .output import plural, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..app import Mainstay
+    from ..core.job import Count, WorkerInfo
+    from .output import Output
+    from .target import Target
+
+OK, WARN, FAIL = "ok", "warn", "fail"
+STYLES = {OK: "good", WARN: "warn", FAIL: "bad"}
+CAP = 10_000
+LOW, EMPTY = 1_000_000_000, 100_000_000  # bytes of free disk
+SKEW = 5 * SECOND
+FIXED_SQLITE = "use a Python with SQLite 3.51.3 or newer (3.50.7 and 3.44.6 have the fix too); until then keep backups"
+
+
+class Check(NamedTuple):
+    """One line of the report."""
+
+    level: str
+    name: str
+    text: str
+    fix: str = ""
+
+
+@command("mainstay doctor\nmainstay doctor --app jobs:app\nmainstay doctor --json")
+@shaped
+@targeted
+def doctor(target: Target, output: Output) -> int:
+    """Check this machine, the store and the application; print the fix for each finding.
+
+    Exit code 0: all is well · 3: something deserves attention · 1: something does not work.
+    """
+    checks = [*_machine(), *_application(target), *_store(target)]
+    if output.shape.machine:
+        output.records([check._asdict() for check in checks])
+    else:
+        _print(output, [check for check in checks if check.level != OK or not output.shape.quiet])
+    levels = {check.level for check in checks}
+    return exits.FAILED if FAIL in levels else exits.PARTIAL if WARN in levels else exits.OK
+
+
+def _print(output: Output, checks: list[Check]) -> None:
+    width = max((len(check.name) for check in checks), default=0)
+    for check in checks:
+        level = output.paint(f"{check.level:4}", STYLES[check.level])
+        output.line(f" {level}  {check.name:{width}}  {exits.printable(check.text)}")
+        if check.fix:
+            output.line(f"       {'':{width}}  {output.paint('→ ' + check.fix, 'link')}")
+
+
+# The machine --------------------------------------------------------------------------------------------------------------
+
+
+def _machine() -> Iterator[Check]:
+    from ..stores import open_store
+
+    yield Check(OK, "python", f"{platform.python_version()} ({sys.executable})")
+    with open_store("sqlite:///:memory:") as store:
+        facts = store.facts()
+    if facts["wal-reset bug"] == "yes":
+        text = f"{facts['engine']} has the WAL-reset bug: rarely, a checkpoint that meets a write damages the file"
+        yield Check(WARN, "sqlite", text, FIXED_SQLITE)
+    else:
+        yield Check(OK, "sqlite", facts["engine"])
+
+
+# The application ----------------------------------------------------------------------------------------------------------
+
+
+def _application(target: Target) -> Iterator[Check]:
+    try:
+        spec = target.given_app or target.settings().app
+        if not spec:
+            yield Check(OK, "application", "none named: --app module:app checks it too")
+            return
+        app = target.application()
+        names = app.registry.names()
+        for type in app.registry:
+            type.schema.build()
+    except (MainstayError, TypeError) as error:
+        yield Check(FAIL, "application", str(error), getattr(error, "attempt", ""))
+        return
+    if not names:
+        yield Check(WARN, "application", f"{spec} defines no job", "import the modules that hold its @app.job functions")
+    else:
+        yield Check(OK, "application", f"{spec} defines {plural(len(names), 'type')}: {', '.join(names)}")
+
+
+# The store ----------------------------------------------------------------------------------------------------------------
+
+
+def _store(target: Target) -> Iterator[Check]:
+    """What the store says; one that cannot be opened has one line."""
+    try:
+        with target.open() as app:
+            yield from _opened(app, masked(target.url()))
+    except StoreUnavailable as error:
+        missing = "no such file" in str(error)
+        fix = "nothing to do: the first enqueue or worker creates it" if missing else ""
+        yield Check(WARN if missing else FAIL, "store", str(error), fix)
+    except (StoreError, MainstayError) as error:
+        yield Check(FAIL, "store", str(error), getattr(error, "attempt", ""))
+
+
+def _opened(app: Mainstay, url: str) -> Iterator[Check]:
+    facts, now = app.store.facts(), app.clock.now()
+    yield Check(OK, "store", f"{url} ({size(int(facts.get('size', 0)))}, schema {facts.get('schema')})")
+    yield _durability(facts)
+    if facts.get("file system"):
+        yield Check(OK, "file system", f"{facts['file system']}: local")
+    if os.path.exists(facts.get("file", "")):
+        yield _disk(facts["file"])
+    workers, counts = app.store.workers(), app.store.counts(CAP)
+    yield _clock(workers, now)
+    yield from _serving(app, workers, counts, now)
+
+
+def _durability(facts: dict[str, str]) -> Check:
+    level = facts.get("durability", "unknown")
+    how = f"{level} ({facts.get('journal', '')}, synchronous={facts.get('synchronous', '')})"
+    if level.startswith("power cut"):
+        return Check(OK, "durability", how)
+    return Check(WARN, "durability", how, "remove ?synchronous=normal from the URL, if that is more than you can lose")
+
+
+def _disk(path: str) -> Check:
+    free = shutil.disk_usage(os.path.dirname(path)).free
+    text = f"{size(free)} free"
+    if free < LOW:
+        return Check(FAIL if free < EMPTY else WARN, "disk", text, "free some space; mainstay delete 'state:ended age:>7d'")
+    return Check(OK, "disk", text)
+
+
+def _clock(workers: list[WorkerInfo], now: int) -> Check:
+    """Nobody can have been seen in the future."""
+    ahead = max((worker.beat_at - now for worker in workers), default=0)
+    if ahead > SKEW:
+        return Check(WARN, "clock", f"{iso(now)}: a worker's clock is {human(ahead)} ahead", "run a time service (NTP)")
+    return Check(OK, "clock", iso(now))
+
+
+def _serving(app: Mainstay, workers: list[WorkerInfo], counts: list[Count], now: int) -> Iterator[Check]:
+    """Who serves which types, and what nobody serves."""
+    there = live(workers, now)
+    if there:
+        yield Check(OK, "workers", f"{plural(len(there), 'worker')}, {sum(worker.slots for worker in there)} slots")
+    else:
+        yield Check(WARN, "workers", "none is running", "mainstay worker --app module:app")
+    idle = sorted({info.name for info in app.store.types()} - served(workers, now))
+    if there and idle:
+        text = f"declared once, but served by no live worker: {', '.join(idle)}"
+        yield Check(WARN, "types", text, "start a worker with that code; types that are gone for good can stay")
+    for finding in findings(counts, workers, now):
+        if "no live worker" in finding.text or "last seen" in finding.text:
+            yield Check(WARN, "jobs", finding.text, finding.fix)

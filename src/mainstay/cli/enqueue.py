@@ -1,0 +1,94 @@
+"""`enqueue`: the full command. The plain form of it is answered by `quick`, in the same language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..core.errors import ResultTimeout
+from . import produce
+from .options import command, shaped, targeted
+
+if TYPE_CHECKING:
+    from ..app import Mainstay
+    from ..handle import Handle
+    from .output import Output
+    from .target import Target
+
+
+@command(
+    """
+    mainstay enqueue resize path=a.png width=300
+    mainstay enqueue invoice id=42 --key invoice-42 --in 5m --tag eu
+    mainstay enqueue import_rows @rows.json --wait --timeout 30s
+    """
+)
+@click.argument("type")
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
+@click.option("--key", help="At most one job of this type and key at a time.")
+@click.option("--in", "delay", metavar="DURATION", help="Not before so long from now: 90s, 5m, 2h, 3d.")
+@click.option("--at", metavar="INSTANT", help="Not before: 2026-01-31T09:30 (local) or …Z.")
+@click.option("--priority", metavar="N", help="-1000 to 1000; higher runs first.")
+@click.option("--queue", help="Another queue than the type's own.")
+@click.option("--tag", multiple=True, help="A label to find it by; may be given again.")
+@click.option("--tenant", help="Whose job it is.")
+@click.option("--ref", help="What it is about, e.g. invoice/42.")
+@click.option("--attempts", metavar="N", help="How often to try, at most.")
+@click.option("--on-conflict", type=click.Choice(["existing", "replace", "raise"]), help="When the key is taken.")
+@click.option("--force", is_flag=True, help="Also a type that no worker has ever served.")
+@click.option("--wait", is_flag=True, help="Wait for the job to end and print its result.")
+@click.option("--timeout", metavar="DURATION", help="With --wait: how long, at most.")
+@shaped
+@targeted
+def enqueue(
+    target: Target, output: Output, type: str, arguments: tuple[str, ...], force: bool, wait: bool, timeout: str | None,
+    delay: str | None, **given: Any,
+) -> None:  # fmt: skip
+    """Accept a job durably and print its id.
+
+    NAME=VALUE gives an argument: a value that reads as JSON (300, true, null, [1,2]) is that, anything else is text;
+    an argument that the type declares as str stays text. - reads a JSON object from stdin, @FILE from a file.
+    When the job's key is taken, the id of the job that has it is printed.
+    """
+    if timeout and not wait:
+        raise click.UsageError("--timeout says how long to --wait; a job's own time limit is set by its type")
+    app, own = _opened(target)
+    try:
+        handle = produce.send(app, type, arguments, given | {"in": delay}, own, force)
+        _answer(output, handle, given["key"])
+        if wait:
+            _wait(output, handle, timeout)
+    finally:
+        app.close()
+
+
+def _opened(target: Target) -> tuple[Mainstay, list[Any]]:
+    """The store to enqueue into, created if need be, and the types that are known without asking it."""
+    from ..app import Mainstay
+
+    if target.wants_code():
+        app = target.application()
+        return app, [type.info(app.clock.now()) for type in app.registry]
+    return Mainstay(target.url()), []
+
+
+def _answer(output: Output, handle: Handle[Any], key: str | None) -> None:
+    if output.shape.machine:
+        output.record({"id": handle.id, "created": handle.created})
+    else:
+        output.line(handle.id)
+    if not handle.created:
+        output.talk(f"nothing new: this job has the key {key!r} already")
+
+
+def _wait(output: Output, handle: Handle[Any], timeout: str | None) -> None:
+    limit = None if timeout is None else produce.duration("--timeout", timeout)
+    try:
+        result = handle.result(limit)
+    except ResultTimeout:
+        raise ResultTimeout(f"job {handle.id} has not ended within {timeout}; it goes on") from None
+    if not output.shape.quiet:
+        import json
+
+        output.line(json.dumps(result, ensure_ascii=False))

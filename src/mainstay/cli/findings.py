@@ -1,0 +1,108 @@
+"""What deserves a word: found in the store's own answers, each with the command that mends it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..core.clock import human
+from .output import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..core.job import Count, Job, WorkerInfo
+
+WAITING = ("queued", "retrying", "scheduled")
+
+
+class Finding(NamedTuple):
+    """Something to know, and what to do about it."""
+
+    text: str
+    fix: str
+
+
+def live(workers: Iterable[WorkerInfo], now: int) -> list[WorkerInfo]:
+    """Workers whose lease holds and that take new jobs."""
+    return [worker for worker in workers if worker.expires_at > now and not worker.stopping]
+
+
+def served(workers: Iterable[WorkerInfo], now: int) -> set[str]:
+    """The types that a live worker runs."""
+    return {type for worker in live(workers, now) for type in worker.types}
+
+
+def findings(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
+    """What the numbers say about the store, the most urgent first."""
+    return [*_unserved(counts, workers, now), *_silent(workers, now), *_review(counts), *_dead(counts)]
+
+
+def _unserved(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
+    """Types that have waiting jobs and no live worker."""
+    there = served(workers, now)
+    waiting = Counter[str]()
+    for count in counts:
+        if count.label in WAITING and count.type not in there:
+            waiting[count.type] += count.jobs
+    return [
+        Finding(f"{_wait(number, type)}, but no live worker serves that type", "mainstay worker --app …")
+        for type, number in waiting.items()
+    ]
+
+
+def _wait(number: int, type: str) -> str:
+    return f"{plural(number, 'job')} of {type} {'waits' if number == 1 else 'wait'}"
+
+
+def _silent(workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
+    silent = [worker for worker in workers if worker.expires_at <= now]
+    return [
+        Finding(
+            f"worker {worker.id} ({worker.host}, pid {worker.pid}) was last seen {human(now - worker.beat_at)} ago"
+            + (f" with {plural(worker.running, 'job')}" if worker.running else ""),
+            "mainstay worker --app …   (any worker takes over)",
+        )
+        for worker in silent
+    ]
+
+
+def _review(counts: Sequence[Count]) -> list[Finding]:
+    return [
+        Finding(f"{_wait(count.jobs, count.type)} for a decision", f"mainstay ls state:review type:{count.type}")
+        for count in counts if count.label == "review"
+    ]  # fmt: skip
+
+
+def _dead(counts: Sequence[Count]) -> list[Finding]:
+    return [
+        Finding(f"{plural(count.jobs, 'job')} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
+        for count in counts if count.label == "dead"
+    ]  # fmt: skip
+
+
+def why_waiting(job: Job, counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[str]:
+    """Why a job that waits does not run, the most specific reason first."""
+    reasons = []
+    if job.retrying:
+        reasons.append(f"attempt {job.attempt} of {job.max_attempts} failed; it waits before the next one")
+    if job.state == "scheduled" and job.run_at is not None:
+        due = job.run_at - now
+        reasons.append(f"it is due in {human(due)}" if due > 0 else "it is due; a worker queues it with its next look")
+    if job.state == "review":
+        return ["a person has to decide: mainstay approve or mainstay reject"]
+    able = [worker for worker in live(workers, now) if job.type in worker.types]
+    if not able:
+        seen = "" if live(workers, now) else " (no worker is running at all)"
+        reasons.append(f"no live worker serves the type {job.type}{seen}")
+    elif all(worker.running >= worker.slots for worker in able):
+        reasons.append(f"all {sum(worker.slots for worker in able)} slots of the workers that serve {job.type} are busy")
+    return reasons + (_ahead(job, counts) if job.state == "queued" else [])
+
+
+def _ahead(job: Job, counts: Sequence[Count]) -> list[str]:
+    same = next((count for count in counts if (count.type, count.label) == (job.type, "queued")), None)
+    if same is None or same.jobs < 2:
+        return []
+    more = "more than " if same.capped else ""
+    return [f"{more}{plural(same.jobs - 1, 'other job')} of its type {'is' if same.jobs == 2 else 'are'} queued"]

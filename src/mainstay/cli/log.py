@@ -1,0 +1,104 @@
+"""What a worker says while it works: one line an event on stderr, for people or as JSON, from the application's events."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ..core.clock import human, iso
+from .exits import coloured, printable
+from .jobs import clock_time
+from .output import GLYPHS, STYLES
+
+if TYPE_CHECKING:
+    from ..app import Mainstay
+    from ..core.job import Claimed
+    from ..core.outcome import Outcome
+
+LEVELS = ("debug", "info", "warning", "error")
+KINDS = {
+    "completed": "completed", "handed back": "queued", "cancelled": "cancelled", "review": "review",
+    "snoozed": "scheduled", "failed": "retrying", "crashed": "retrying", "timed out": "retrying",
+}  # fmt: skip
+
+
+class WorkerLog:
+    """Listens to an application's events and writes them down."""
+
+    def __init__(self, app: Mainstay, level: str, form: str) -> None:
+        self._clock = app.clock
+        self._least, self._json = LEVELS.index(level), form == "json"
+        self._colour = coloured(sys.stderr)
+        listeners = {
+            "worker_started": self._started, "worker_stopping": self._stopping, "worker_stopped": self._stopped,
+            "ended": self._ended, "lost": self._lost, "swept": self._swept, "lease_lost": self._lease_lost,
+            "store_error": self._store_error, "late": self._late, "cancelling": self._cancelling, "pruned": self._pruned,
+        }  # fmt: skip
+        for name, listener in listeners.items():
+            app.events.on(name, listener)
+
+    def write(self, level: str, event: str, text: str, label: str = "", **fields: Any) -> None:
+        """One line, if the level is wanted."""
+        if LEVELS.index(level) < self._least:
+            return
+        now = self._clock.now()
+        if self._json:
+            line = json.dumps({"at": iso(now), "level": level, "event": event, **fields}, ensure_ascii=False, default=str)
+        else:
+            glyph = GLYPHS.get(label, "!" if level in {"warning", "error"} else "·")
+            line = f"{clock_time(now)} {self._painted(glyph, label)} {printable(text)}"
+        sys.stderr.write(line + "\n")
+
+    def _painted(self, glyph: str, label: str) -> str:
+        return f"\033[{STYLES[label]}m{glyph}\033[0m" if self._colour and label in STYLES else glyph
+
+    # events -----------------------------------------------------------------------------------------------------------
+    def _started(self, worker: Any) -> None:
+        types = [type for served in worker.wants.values() for type in served]
+        text = f"worker {worker.id} is ready: {worker.slots} slots, serving {', '.join(types)}"
+        self.write("info", "worker_started", text, worker=worker.id, slots=worker.slots, types=types)
+
+    def _stopping(self, worker: Any) -> None:
+        limit = human(worker.grace)
+        self.write("info", "worker_stopping", f"stopping: running jobs have {limit}; once more to stop now", worker=worker.id)
+
+    def _stopped(self, worker: Any) -> None:
+        self.write("info", "worker_stopped", "stopped", worker=worker.id)
+
+    def _ended(self, job: Claimed, outcome: Outcome) -> None:
+        took = max(self._clock.now() - job.started_at, 0)
+        failed = outcome.error is not None
+        final = failed and (not outcome.retry or job.attempt >= job.max_attempts)
+        label = "dead" if final else KINDS.get(outcome.kind, "")
+        why = f": {outcome.error or outcome.reason}" if outcome.error or outcome.reason else ""
+        attempt = f"attempt {job.attempt}/{job.max_attempts} " if failed else ""
+        text = f"{job.type} {job.id} {attempt}{outcome.kind} in {human(took)}{why}"
+        self.write(
+            "warning" if failed else "info", "ended", text, label, job=job.id, type=job.type, attempt=job.attempt,
+            outcome=outcome.kind, ms=took, error=outcome.error, reason=outcome.reason,
+        )  # fmt: skip
+
+    def _lost(self, transition: Any) -> None:
+        text = f"the outcome of {transition.id} was refused: this worker no longer held it"
+        self.write("warning", "lost", text, job=transition.id)
+
+    def _swept(self, **fields: Any) -> None:
+        freed = next((value for value in fields.values() if isinstance(value, (list, tuple))), ())
+        self.write("warning", "swept", f"freed {len(freed)} jobs of workers that are gone", jobs=len(freed))
+
+    def _lease_lost(self, worker: str) -> None:
+        self.write("error", "lease_lost", f"worker {worker} lost its lease; it dropped its jobs and rejoins", worker=worker)
+
+    def _store_error(self, error: BaseException, wait: int) -> None:
+        self.write("error", "store_error", f"{error} (trying again in {human(wait)})", error=str(error), wait=wait)
+
+    def _late(self, job: Claimed) -> None:
+        text = f"{job.type} {job.id} was given up after its timeout, but its handler still runs and holds a slot"
+        self.write("error", "late", text, job=job.id, type=job.type)
+
+    def _cancelling(self, job: Claimed) -> None:
+        self.write("info", "cancelling", f"{job.type} {job.id} was asked to stop", "cancelling", job=job.id)
+
+    def _pruned(self, count: int) -> None:
+        self.write("debug", "pruned", f"removed {count} jobs whose retention is over", count=count)

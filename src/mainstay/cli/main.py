@@ -1,0 +1,139 @@
+"""The program: every command by name, each imported when it is called, and one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from ..core.nearest import nearest
+from . import exits
+from .options import app_option, url_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Section → command → (module, what it does). The help is written from here, so that it imports nothing.
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Begin": {
+        "demo": ("demo", "See jobs succeed, fail, retry and recover, in ten seconds."),
+        "doctor": ("doctor", "Check this machine, the store and the application; print the fix for each finding."),
+        "config": ("setup", "Show the configuration in force and where each value comes from."),
+        "version": ("setup", "Show the versions of mainstay, Python and SQLite."),
+    },
+    "Produce and run": {
+        "enqueue": ("enqueue", "Accept a job durably and print its id."),
+        "worker": ("run", "Run jobs until a signal says stop."),
+    },
+    "Look": {
+        "status": ("status", "What is waiting, running and failed, by type."),
+        "ls": ("jobs", "List jobs that match a search, newest first."),
+        "show": ("show", "Everything about one job."),
+        "logs": ("jobs", "What a job has logged."),
+    },
+    "Act": {
+        "retry": ("act", "Run dead, cancelled or waiting jobs again, now."),
+        "cancel": ("act", "Cancel waiting jobs, ask running ones to stop."),
+        "approve": ("act", "Complete jobs in review."),
+        "reject": ("act", "End jobs in review as dead."),
+        "delete": ("act", "Remove jobs and their history."),
+    },
+}
+COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+_EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, not an option
+
+
+class Program(click.Group):
+    """The commands, imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every name."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = getattr(import_module(f"mainstay.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the words begin with; a misspelt one is answered with the nearest."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = nearest(args[0], COMMANDS)
+            hint = f' (did you mean "{near}"?)' if near else ""
+            again = " ".join(["mainstay", near, *args[1:]]) if near else "mainstay --help"
+            raise exits.Hint(f'there is no command "{args[0]}"{hint}', again)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands by section."""
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Where to begin."""
+        with formatter.section("Examples"):
+            for line in ("mainstay demo", "mainstay ls 'state:dead error:timeout' --url sqlite:///jobs.db"):
+                formatter.write(f"  {line}\n")
+        with formatter.section("Exit codes"):
+            formatter.write_text(" · ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items()))
+
+
+@click.command(cls=Program, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@url_option
+@app_option
+@click.option("--version", is_flag=True, help="Show the version.")
+@click.option("--traceback", is_flag=True, help="Show where an error came from; may stand anywhere.")
+@click.pass_context
+def program(context: click.Context, url: str | None, app: str | None, version: bool, traceback: bool) -> None:
+    """Durable background jobs: enqueue, run, look and act.
+
+    The store is named by --url, MAINSTAY_URL or the settings file; looking at it never needs your code.
+    """
+    context.obj = {"url": url, "app": app}
+    if version:
+        from .. import __version__
+
+        click.echo(f"mainstay {__version__}")
+    elif context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command and answer its exit code. Only what nobody foresaw is a bug, and says so in one line."""
+    words = [f" {word}" if _EXCLUDED.match(word) else word for word in argv if word != "--traceback"]
+    traceback = "--traceback" in argv
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without ✓ must not end a command
+    try:
+        return _run(words)
+    except click.ClickException as error:
+        exits.complain(error.format_message().rstrip("."), _help_of(error))
+        return exits.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return exits.INTERRUPTED
+    except BrokenPipeError:  # `mainstay ls | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.OK
+    except Exception as error:
+        return exits.report(error, traceback)
+
+
+def _run(words: Sequence[str]) -> int:
+    code = program.main(args=list(words), prog_name="mainstay", standalone_mode=False)
+    sys.stdout.flush()
+    return code if isinstance(code, int) else exits.OK
+
+
+def _help_of(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context else 'mainstay'} --help"

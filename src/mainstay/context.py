@@ -1,0 +1,186 @@
+"""`ctx`: what a running handler knows about its job and can say about itself.
+
+An importable proxy to the job that runs in this thread or task. It is not a parameter, so handlers keep their types and
+can be called plainly; outside a job every use says so.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from .core.decide import Transition, decide
+from .core.errors import UsageError
+from .core.notes import Checkpoint, Log, Note, Progress
+from .core.outcome import COMPLETED, Cancelled, Stopping
+from .core.payload import clean, encode_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .core.draft import Draft
+    from .core.job import Claimed
+
+LEVELS = ("debug", "info", "warning", "error")
+MESSAGE = 10_000  # characters of one log line
+
+
+class Sink(Protocol):
+    """Where a context's words go: the worker, or the pipe to it from a process slot."""
+
+    def note(self, note: Note) -> None:
+        """Take a note to the store, soon."""
+        ...
+
+    def checkpoint(self, job: Claimed) -> str | None:
+        """What an earlier attempt saved."""
+        ...
+
+    def finish_in(self, tx: object, job: Claimed, draft_children: tuple[Draft, ...], result: str | None) -> None:
+        """Complete the job in the caller's transaction."""
+        ...
+
+    def now(self) -> int:
+        """The time."""
+        ...
+
+
+class Context:
+    """One attempt at one job."""
+
+    children: tuple[Draft, ...] = ()  # defaults stand on the class: one of these is made for every job
+    completed_in = False
+    cancelled_because: str | None = None
+    stopping = False
+    _lines = 0
+    _stage: str | None = None
+    _progress: tuple[float | None, float | None] = (None, None)
+    _checkpoint: dict[str, Any] | None = None
+
+    def __init__(self, job: Claimed, sink: Sink) -> None:
+        self.job, self._sink = job, sink
+
+    @property
+    def id(self) -> str:
+        """The job's id."""
+        return self.job.id
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt this is, from 1."""
+        return self.job.attempt
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether to stop: the job was cancelled, timed out, lost its lease, or the worker shuts down."""
+        return self.cancelled_because is not None or self.stopping
+
+    def log(self, message: str, *, level: str = "info", **fields: Any) -> None:
+        """Add a line to the job's log."""
+        if level not in LEVELS:
+            raise UsageError(f"level={level!r}: one of {', '.join(LEVELS)}")
+        self._write(level, message, fields)
+
+    def _write(self, level: str, message: str, fields: dict[str, Any]) -> None:
+        self._lines += 1
+        text = encode_result(fields) if fields else None
+        line = clean(str(message), MESSAGE)
+        job = self.job
+        self._sink.note(Log(job.seq, job.token, self._lines, self._sink.now(), level, self._stage, line, text))
+
+    def progress(self, done: float, total: float | None = None) -> None:
+        """Say how far the job is."""
+        self._progress = (float(done), None if total is None else float(total))
+        self._show()
+
+    def _show(self) -> None:
+        done, total = self._progress
+        self._sink.note(Progress(self.job.seq, self.job.token, self._sink.now(), done, total, self._stage))
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Name the part of the job that runs inside the `with`; its length and end are logged."""
+        outer, started = self._stage, self._sink.now()
+        self._stage = name
+        self._show()
+        ended = "failed"
+        try:
+            yield
+            ended = "done"
+        finally:
+            self._write("stage", f"{name} {ended}", {"ms": self._sink.now() - started})
+            self._stage = outer
+
+    @property
+    def checkpoint(self) -> dict[str, Any]:
+        """What `save` kept, in this attempt or an earlier one; empty at first."""
+        if self._checkpoint is None:
+            text = self._sink.checkpoint(self.job)
+            self._checkpoint = json.loads(text) if text else {}
+        return self._checkpoint
+
+    def save(self, **values: Any) -> None:
+        """Keep values for the next attempt, then stop here if the job was cancelled or the worker shuts down.
+
+        The values are written with the worker's next transaction, within milliseconds.
+        """
+        body = {**self.checkpoint, **values}
+        text = encode_result(body) or "{}"
+        self._checkpoint = body
+        self._sink.note(Checkpoint(self.job.seq, self.job.token, self._sink.now(), text))
+        self.check()
+
+    def check(self) -> None:
+        """A safe point: stop here if the job was cancelled or the worker shuts down."""
+        if self.cancelled_because is not None:
+            raise Cancelled(self.cancelled_because)
+        if self.stopping:
+            raise Stopping
+
+    def enqueue(self, *drafts: Draft) -> None:
+        """Enqueue prepared jobs as children: they exist if and only if this job completes."""
+        for draft in drafts:
+            draft.parent = self.job.id
+        self.children += drafts
+
+    def complete_in(self, tx: object, result: Any = None) -> None:
+        """Complete the job in the caller's transaction: its writes and the completion are one. Raises `LeaseLost`."""
+        self._sink.finish_in(tx, self.job, self.children, encode_result(result))
+        self.completed_in = True
+
+
+current: ContextVar[Context] = ContextVar("mainstay.ctx")
+
+
+class _Proxy:
+    """Stands for the context of the job that runs here."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_running(), name)
+
+    def __repr__(self) -> str:
+        context = current.get(None)
+        return f"<ctx of job {context.id}>" if context else "<ctx: no job runs here>"
+
+
+def _running() -> Context:
+    try:
+        return current.get()
+    except LookupError:
+        raise UsageError(
+            "ctx is there only inside a running job. In a test, run the handler with app.testing or job.test(…)"
+        ) from None
+
+
+ctx = cast("Context", _Proxy())
+
+
+def completion(job: Claimed, now: int, result: str | None, children: tuple[Draft, ...]) -> Transition:
+    """The transition of a job that completes in its handler's own transaction."""
+    return decide(job, COMPLETED._replace(result=result, children=children), now, _no_chance)
+
+
+def _no_chance() -> float:
+    return 0.0

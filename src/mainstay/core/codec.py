@@ -1,0 +1,251 @@
+"""Typed values to JSON and back: the only module that knows msgspec. Imported when a type or a result needs it.
+
+Models of pydantic are recognised by their methods, `model_validate_json` and `model_dump`; it is never imported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import msgspec
+
+from .errors import InvalidPayload
+from .hints import is_plain
+from .payload import Walk, check_size, clean, refuse, suspect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+UNSET = msgspec.UNSET
+_asdict = msgspec.structs.asdict
+
+
+class Codec:
+    """Reads and writes the JSON object of one function's arguments, strictly. Arguments not given stay away."""
+
+    def __init__(self, name: str, hints: Mapping[str, Any], required: frozenset[str], rest: Any = None) -> None:
+        fields = [(field, hint) if field in required else (field, hint, UNSET) for field, hint in hints.items()]
+        self.struct = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=rest is None)
+        self._optional = tuple(field for field in hints if field not in required)
+        self._plain = frozenset(field for field, hint in hints.items() if is_plain(hint))
+        self._decode = msgspec.json.Decoder(self.struct, dec_hook=_load).decode
+        self._rest = None if rest is None else msgspec.json.Decoder(dict[str, rest], dec_hook=_load).decode
+
+    def load(self, text: str | bytes) -> dict[str, Any]:
+        """The arguments; raises what msgspec, or a type's own validation, raises."""
+        given: dict[str, Any] = _asdict(self._decode(text))
+        for field in self._optional:
+            if given[field] is UNSET:
+                del given[field]
+        if self._rest is not None:
+            raw = _RAW.decode(text).items()
+            given.update(self._rest(_PAYLOAD.encode({name: value for name, value in raw if name not in given})))
+        return given
+
+    def dump(self, given: dict[str, Any], limit: int) -> str:
+        """JSON that loads as the same arguments; raises what `load` raises, or `InvalidPayload`.
+
+        Writing and reading again is cheaper than checking, and proves the point: what the handler would get equals
+        what was given. Only when it does not (a tuple became a list, a NaN became null) is every value looked at.
+        """
+        try:
+            data = _PAYLOAD.encode(given)
+            back = self.load(data)
+        except Exception:
+            Typed(_open).value(given, "payload")  # has the better words, if that is where the trouble is
+            raise
+        text = data.decode()
+        if not _same(back, given) or suspect(text, data, limit):
+            check_size(data, limit)
+            self._examine(given, back)
+        return text
+
+    def _examine(self, given: dict[str, Any], back: dict[str, Any]) -> None:
+        """Raise unless the values themselves, not only their JSON, are what they are declared to be."""
+        Typed(_open).value(given, "payload")
+        declared = {name: value for name, value in given.items() if name in self.struct.__struct_fields__}
+        msgspec.convert(declared, self.struct, strict=True, str_keys=True, dec_hook=_load)
+        for name, value in given.items():
+            if name in self._plain:
+                Walk().value(value, f"payload.{name}")
+            elif not _survived(value, back[name]):
+                refuse(f"payload.{name}", "loses data in JSON (a secret, an excluded field?): pass that part as text")
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments, definitions included."""
+        nested: dict[str, Any] = {}
+        made = msgspec.json.schema(self.struct, schema_hook=lambda kind: _model_schema(kind, nested))
+        definitions: dict[str, Any] = made.pop("$defs")
+        top: dict[str, Any] = definitions.pop(made["$ref"].rpartition("/")[2])
+        definitions.update(nested)
+        return top | ({"$defs": definitions} if definitions else {})
+
+
+def dump_result(value: Any, limit: int) -> str:
+    """A result as JSON; what no store can hold is mended, what is not data raises `InvalidPayload`."""
+    data = b""
+    try:
+        data = _RESULT.encode(value)
+        text = data.decode()
+        if not suspect(text, data, limit):
+            return text
+    except Exception:  # noqa: BLE001, S110 - a model's own code may raise anything; the walk below finds out where
+        pass
+    check_size(data, limit, "result")
+    data = _RESULT.encode(Mend(_open_result).value(value, "result"))
+    check_size(data, limit, "result")
+    return data.decode()
+
+
+def reason(error: Exception) -> str:
+    """What a failure of msgspec means, with the place: `payload.width: expected int, got str`."""
+    text, _, where = (str(error) or type(error).__name__).partition(" - at `")
+    place = where.rpartition("$")[2].rstrip("`")
+    text = text.replace("`", "")
+    if text.startswith(("Expected", "Object", "Invalid")):
+        text = text[0].lower() + text[1:]
+    return f"payload{place}: {text}"
+
+
+class Typed(Walk):
+    """A walk that also goes through dataclasses, models, dates and whatever else msgspec or a hook can write."""
+
+    def __init__(self, hook: Callable[[Any], Any]) -> None:
+        self._hook = hook
+
+    def key(self, key: Any, path: str) -> str:
+        return self.text(key if isinstance(key, str) else self._written_key(key, path), path)
+
+    def other(self, value: Any, path: str, depth: int) -> Any:
+        kind = type(value)
+        if isinstance(value, (set, frozenset)):
+            return self.value(list(value), path, depth - 1)
+        names: Any = getattr(kind, "__struct_fields__", None) or getattr(kind, "__dataclass_fields__", ())
+        for name in names:  # first, for the sake of the path; then as msgspec writes it, renamed fields, tags and all
+            self.value(getattr(value, name, None), f"{path}.{name}", depth)
+        return self.value(self._written(value, path, depth), path, depth - 1)
+
+    def _written(self, value: Any, path: str, depth: int) -> Any:
+        try:
+            return msgspec.to_builtins(value, str_keys=True, enc_hook=self._hook)
+        except NotImplementedError:
+            return super().other(value, path, depth)
+        except Exception as error:  # noqa: BLE001 - a model's own code may raise anything
+            refuse(path, f"({type(value).__name__}) cannot be written as JSON: {type(error).__name__}: {error}")
+
+    def _written_key(self, key: Any, path: str) -> str:
+        try:
+            return str(*msgspec.to_builtins({key: None}, str_keys=True, enc_hook=self._hook))
+        except Exception:  # noqa: BLE001 - whatever it was, it is not a key
+            return super().key(key, path)
+
+
+class Mend(Typed):
+    """A walk that replaces what a store cannot hold instead of refusing it."""
+
+    verb = "return"
+
+    def text(self, value: str, path: str) -> str:
+        return clean(value, len(value))
+
+    def number(self, value: float, path: str) -> float | None:
+        return value if -1.8e308 < value < 1.8e308 else None
+
+    def integer(self, value: int, path: str) -> Any:
+        try:
+            return super().integer(value, path)
+        except InvalidPayload:
+            return self._digits(value, path)
+
+    def _digits(self, value: int, path: str) -> str:
+        try:
+            return str(value)
+        except ValueError:  # Python's own guard: the time to write it grows with the square of its length
+            refuse(path, f"is an integer of {value.bit_length():,} bits, too long to write: return hex(value)")
+
+
+def _survived(value: Any, back: Any) -> bool:
+    """Whether a model came back whole: pydantic writes a secret as asterisks without a word."""
+    if not hasattr(value, "model_dump") or not hasattr(back, "model_dump"):
+        return True
+    return bool(value.model_dump() == back.model_dump())
+
+
+def _same(back: dict[str, Any], given: dict[str, Any]) -> bool:
+    try:
+        return bool(back == given)
+    except Exception:  # noqa: BLE001 - a user's __eq__ may do anything; "not known to be the same" is an answer
+        return False
+
+
+def _open(value: Any) -> Any:
+    """What msgspec cannot write, in terms of what it can, such that it can be read back."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True, round_trip=True, warnings=False)
+    return _plainer(value)
+
+
+def _open_result(value: Any) -> Any:
+    """The same for results, which nobody reads back into a model: computed fields are welcome."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True)
+    return _plainer(value)
+
+
+def _plainer(value: Any) -> Any:
+    if isinstance(value, str):  # of a class of its own, as the next two
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if hasattr(value, "__fspath__"):
+        return value.__fspath__()
+    if hasattr(value, "keys") and hasattr(value, "__getitem__"):
+        return dict(value)
+    raise NotImplementedError
+
+
+def _load(kind: Any, value: Any) -> Any:
+    """An instance of a type that msgspec does not know."""
+    if not isinstance(kind, type):  # a callable, a generic protocol
+        raise TypeError(f"{kind} is not a type that a payload can carry")
+    if isinstance(value, kind):
+        return value
+    if hasattr(kind, "model_validate_json"):
+        return _model(kind, value)
+    make: Any = kind
+    if isinstance(value, str) and (issubclass(kind, str) or hasattr(kind, "__fspath__")):
+        return make(value)
+    if isinstance(value, (int, float)) and issubclass(kind, type(value)):
+        return make(value)
+    raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
+
+
+def _model(kind: Any, value: Any) -> Any:
+    try:
+        return kind.model_validate_json(_PAYLOAD.encode(value))  # in JSON mode, even a strict model reads dates
+    except ValueError as error:
+        _explain(error)
+
+
+def _explain(error: Any) -> NoReturn:
+    """The many lines of pydantic as one, about the first mistake."""
+    if not hasattr(error, "errors"):
+        raise error
+    first = error.errors()[0]
+    place = ".".join(str(step) for step in first["loc"])
+    raise ValueError(f"{place}: {first['msg']}" if place else first["msg"]) from error
+
+
+def _model_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    if not hasattr(kind, "model_json_schema"):
+        return {"type": "string", "format": "path"} if hasattr(kind, "__fspath__") else {"title": str(kind)}
+    made: dict[str, Any] = kind.model_json_schema()
+    definitions.update(made.pop("$defs", {}))
+    return made
+
+
+_PAYLOAD = msgspec.json.Encoder(enc_hook=_open)
+_RESULT = msgspec.json.Encoder(enc_hook=_open_result)
+_RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])

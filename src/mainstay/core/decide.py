@@ -1,0 +1,96 @@
+"""The one decision about a job that leaves `running`: pure, so that every engine and the simulator share it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from . import states
+from .outcome import COMPLETED
+from .retry import CRASHES, wait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .draft import Draft
+    from .job import Claimed
+    from .outcome import Outcome
+
+
+class Transition(NamedTuple):
+    """What becomes of a running job. The store applies it only where id, `running` and token still match."""
+
+    seq: int | str
+    id: str
+    token: int
+    state: str
+    attempt: int
+    crashes: int
+    run_at: int | None
+    finished_at: int | None
+    expires_at: int | None
+    reason: str | None
+    started_at: int
+    number: int  # the attempt as it was counted while it ran
+    worker: str | None
+    at: int
+    outcome: str
+    error: str | None
+    traceback: str | None
+    result: str | None
+    children: tuple[Draft, ...]
+
+
+def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int = CRASHES) -> Transition:
+    """What becomes of a running job after this outcome."""
+    if outcome is COMPLETED and not job.cancelling:  # nearly all of them: nothing to keep but the fact
+        return _completed(job, now)
+    kind = outcome.kind
+    if kind == "completed" and not job.cancelling:
+        return _ended(job, outcome, now, states.COMPLETED, outcome.reason)
+    if kind == "handed back" and not job.cancelling:
+        return _waiting(job, outcome, now, states.QUEUED, now, job.attempt - 1)
+    if job.cancelling or kind == "cancelled":
+        return _ended(job, outcome, now, states.CANCELLED, outcome.reason or "cancelled on request")
+    if kind == "review":
+        return _waiting(job, outcome, now, states.REVIEW, None, job.attempt)
+    if kind == "snoozed":
+        return _waiting(job, outcome, now, states.SCHEDULED, now + outcome.delay, job.attempt - 1)
+    return _failed(job, outcome, now, random, crashes)
+
+
+def _completed(job: Claimed, now: int) -> Transition:
+    expires = None if job.keep is None else now + job.keep
+    return tuple.__new__(Transition, (
+        job.seq, job.id, job.token, states.COMPLETED, job.attempt, job.crashes, None, now, expires, None,
+        job.started_at, job.attempt, job.worker, now, "completed", None, None, None, (),
+    ))  # fmt: skip
+
+
+def _failed(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int) -> Transition:
+    if outcome.kind == "crashed":
+        job = job._replace(crashes=job.crashes + 1)
+        if job.crashes >= crashes:
+            return _ended(job, outcome, now, states.DEAD, f"poison: {job.crashes} workers died while they ran it")
+    if not outcome.retry:
+        return _ended(job, outcome, now, states.DEAD, outcome.reason or "permanent")
+    if job.attempt >= job.max_attempts:
+        return _ended(job, outcome, now, states.DEAD, "attempts used up")
+    if outcome.kind == "crashed":  # not the job's fault, as far as anyone knows: no wait
+        return _waiting(job, outcome, now, states.QUEUED, now, job.attempt)
+    return _waiting(job, outcome, now, states.SCHEDULED, now + wait(job.backoff, job.attempt, random), job.attempt)
+
+
+def _ended(job: Claimed, outcome: Outcome, now: int, state: str, reason: str | None) -> Transition:
+    expires = None if job.keep is None or state == states.DEAD else now + job.keep
+    children = outcome.children if state == states.COMPLETED else ()
+    return Transition(
+        job.seq, job.id, job.token, state, job.attempt, job.crashes, None, now, expires, reason,
+        job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, outcome.result, children,
+    )  # fmt: skip
+
+
+def _waiting(job: Claimed, outcome: Outcome, now: int, state: str, run_at: int | None, attempt: int) -> Transition:
+    return Transition(
+        job.seq, job.id, job.token, state, attempt, job.crashes, run_at, None, None, outcome.reason,
+        job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, outcome.result, (),
+    )  # fmt: skip

@@ -1,0 +1,50 @@
+"""A job before the store has accepted it. On the cold path of every producer: plain slots, nothing imported."""
+
+from __future__ import annotations
+
+from .clock import DAY, MINUTE
+from .retry import ATTEMPTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TIMEOUT = 5 * MINUTE
+KEEP = 7 * DAY
+DEFAULT_QUEUE = "default"
+
+
+class Draft:
+    """One job to be enqueued, with the policy that travels on it. `.prepare(…)` answers one."""
+
+    __slots__ = (
+        "backoff", "created_at", "id", "keep", "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
+        "payload", "priority", "queue", "ref", "run_at", "tags", "tenant", "timeout", "type",
+        "undeclared",
+    )  # fmt: skip
+
+    def __init__(self, type: str, payload: str, **given: Any) -> None:
+        self.type, self.payload = type, payload
+        self.id: str = ""
+        self.queue: str = DEFAULT_QUEUE
+        self.priority: int = 0
+        self.created_at: int = 0
+        self.run_at: int | None = None  # None: may run at once
+        self.max_attempts: int = ATTEMPTS
+        self.backoff: str | None = None
+        self.timeout: int | None = TIMEOUT
+        self.keep: int | None = KEEP  # None: for ever
+        self.key: str | None = None
+        self.lock: str | None = None  # what must be unique; None: nothing
+        self.lock_until: int | None = None  # None: while the job is alive; 0: until it starts; else until that instant
+        self.on_conflict: str = "existing"
+        self.tenant: str | None = None
+        self.ref: str | None = None
+        self.tags: tuple[str, ...] = ()
+        self.parent: str | None = None
+        self.undeclared: tuple[str, ...] | None = None  # set where the producer lacks the type: what it chose itself
+        for name, value in given.items():
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"<Draft {self.type} {self.payload[:60]}>"

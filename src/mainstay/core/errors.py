@@ -1,0 +1,91 @@
+"""Every exception of mainstay, one tree. A class's docstring is its default message; each message says what to do."""
+
+from __future__ import annotations
+
+
+class MainstayError(Exception):
+    """Something went wrong in mainstay."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+
+
+class ConfigError(MainstayError):
+    """The configuration is not valid."""
+
+
+class UsageError(MainstayError):
+    """The call is not valid."""
+
+
+class InvalidPayload(MainstayError):
+    """The payload does not fit the job type."""
+
+
+class UnknownType(MainstayError):
+    """No job type of that name is registered."""
+
+
+class NotFound(MainstayError):
+    """There is no such job."""
+
+
+class Conflict(MainstayError):
+    """The job's state does not allow this."""
+
+
+class DuplicateKey(Conflict):
+    """A job with this key is already there."""
+
+    def __init__(self, message: str | None = None, existing: str = "") -> None:
+        super().__init__(message)
+        self.existing = existing
+
+
+class LeaseLost(MainstayError):
+    """This attempt no longer holds the job: another worker may be running it. Stop and write nothing."""
+
+
+class TransactionUnsupported(UsageError):
+    """This store cannot join that transaction."""
+
+
+class JobFailed(MainstayError):
+    """The job ended without a result."""
+
+    def __init__(self, message: str | None = None, state: str = "", job_id: str = "") -> None:
+        super().__init__(message)
+        self.state = state
+        self.job_id = job_id
+
+
+class ResultTimeout(MainstayError, TimeoutError):
+    """The job did not finish in the time allowed; it goes on."""
+
+
+class StoreError(MainstayError):
+    """The store could not do what was asked."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached. Nothing was lost; try again when it is back."""
+
+
+class StoreBusy(StoreUnavailable):
+    """Another process has held the store's write lock for too long; try again."""
+
+
+class StoreFull(StoreUnavailable):
+    """The disk is full. Free some space: mainstay goes on by itself."""
+
+
+class StoreReadOnly(StoreError):
+    """The store cannot be written."""
+
+
+class StoreCorrupt(StoreError):
+    """The store's file is damaged."""
+
+
+class SchemaMismatch(StoreError):
+    """The store was written by another version of mainstay."""

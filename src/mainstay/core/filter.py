@@ -1,0 +1,23 @@
+"""A search as the stores understand it: terms that must all hold. The grammar that makes them is `mainstay.query`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Term(NamedTuple):
+    """One condition: `field` `op` any of `values`; `path` is the dotted way into the payload for field `args`."""
+
+    field: str
+    op: str  # "=" equals · "<" "<=" ">" ">=" compares · "~" contains, any case
+    values: tuple[str | int | float, ...]
+    negated: bool = False
+    path: tuple[str, ...] = ()
+
+
+class Page(NamedTuple):
+    """A page of ids, newest first. `after` asks for the next one; `searched` is the window a text search looked at."""
+
+    ids: tuple[str, ...]
+    after: str | None
+    searched: int | None

@@ -1,0 +1,78 @@
+"""The annotations of a function: resolved to types, and spelled for people. Imported when a schema is built."""
+
+from __future__ import annotations
+
+import inspect
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+_JSON = (Any, object, dict, list, str, int, float, bool, NoneType)
+
+
+def resolve(
+    function: Callable[..., Any], parameters: Sequence[inspect.Parameter], local: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The type of each parameter, `Any` where none is given; `TypeError` for an annotation that means nothing here."""
+    space = getattr(inspect.unwrap(function), "__globals__", {})
+    return {each.name: _type(each, space, dict(local or {})) for each in parameters}
+
+
+def is_plain(hint: Any) -> bool:
+    """Whether a type promises plain JSON and nothing else, so that a date in its place would arrive as text."""
+    if get_origin(hint) in (dict, list, Union, UnionType):
+        return all(is_plain(part) for part in get_args(hint))
+    return any(hint is plain for plain in _JSON)
+
+
+def spell(parameters: Sequence[inspect.Parameter]) -> Iterator[str]:
+    """Each parameter as it stands in a signature."""
+    marked = False
+    for each in parameters:
+        if each.kind == each.KEYWORD_ONLY and not marked:
+            marked = True
+            yield "*"
+        yield _spell(each)
+
+
+def _type(parameter: inspect.Parameter, space: dict[str, Any], local: dict[str, Any]) -> Any:
+    def holder() -> None: ...
+
+    if parameter.annotation is parameter.empty:
+        return Any
+    # One at a time: the error can name it, and what the function returns does not matter.
+    holder.__annotations__ = {"value": parameter.annotation}
+    try:
+        return get_type_hints(holder, space, local, include_extras=True)["value"]
+    except Exception as error:
+        raise TypeError(
+            f"the annotation {_name(parameter.annotation)!r} of {parameter.name} cannot be resolved ({error}): define that "
+            "type in the module, above the function, and import it outside of `if TYPE_CHECKING:`"
+        ) from error
+
+
+def _spell(parameter: inspect.Parameter) -> str:
+    text = f"**{parameter.name}" if parameter.kind == parameter.VAR_KEYWORD else parameter.name
+    typed = parameter.annotation is not parameter.empty
+    if typed:
+        text += f": {_name(parameter.annotation)}"
+    if parameter.default is parameter.empty:
+        return text
+    return f"{text} = {_value(parameter.default)}" if typed else f"{text}={_value(parameter.default)}"
+
+
+def _name(annotation: Any) -> str:
+    if isinstance(annotation, str):
+        return annotation
+    if isinstance(annotation, type) and not get_args(annotation):
+        return "None" if annotation is NoneType else annotation.__qualname__.rpartition("<locals>.")[2]
+    return repr(annotation).replace("typing.", "").replace("NoneType", "None")
+
+
+def _value(default: Any) -> str:
+    """A default that says something at a glance, or an ellipsis."""
+    plain = default is None or isinstance(default, (str, int, float, bool, list, dict, tuple))
+    text = repr(default) if plain else ""
+    return text if 0 < len(text) <= 40 else "…"

@@ -1,0 +1,73 @@
+"""How an attempt ended, and the exceptions by which a handler says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .clock import milliseconds
+
+if TYPE_CHECKING:
+    from .clock import Duration
+    from .draft import Draft
+
+
+class Signal(Exception):
+    """What a handler raises to end its attempt otherwise than by failing."""
+
+
+class Snooze(Signal):
+    """Not now: run the job again after `delay`. Costs no attempt."""
+
+    def __init__(self, delay: Duration, reason: str = "") -> None:
+        super().__init__(reason or f"snoozed for {delay}")
+        self.delay, self.reason = milliseconds(delay), reason
+
+
+class Review(Signal):
+    """A person decides: the job waits in `review`, with `output` as the proposed result."""
+
+    def __init__(self, reason: str, output: Any = None) -> None:
+        super().__init__(reason)
+        self.reason, self.output = reason, output
+
+
+class Cancel(Signal):
+    """The job is no longer wanted: it ends as `cancelled`."""
+
+    def __init__(self, reason: str = "cancelled by its handler") -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Permanent(Signal):
+    """The job can never succeed: dead at once, whatever attempts remain."""
+
+
+class Stopping(BaseException):
+    """Raised at a safe point when the worker is shutting down: the job is handed back with its checkpoint.
+
+    Not an `Exception`, so that a handler's own `except Exception` does not swallow it.
+    """
+
+
+class Cancelled(BaseException):
+    """Raised at a safe point when the job was cancelled, timed out or lost its lease."""
+
+
+class Outcome(NamedTuple):
+    """How an attempt ended. `decide` says what becomes of the job."""
+
+    kind: str
+    error: str | None = None
+    traceback: str | None = None
+    result: str | None = None
+    reason: str | None = None
+    delay: int = 0
+    retry: bool = True
+    children: tuple[Draft, ...] = ()
+
+
+COMPLETED = Outcome("completed")
+HANDED_BACK = Outcome("handed back")
+CRASHED = Outcome("crashed", error="WorkerLost: the worker died while it ran this job")
+CANCELLED = Outcome("cancelled", reason="cancelled")

@@ -1,0 +1,238 @@
+"""Payloads and results as text: JSON that every engine can store and every producer can write.
+
+On the cold path of an untyped enqueue, so it imports `json` and what that brings. `schema` holds the typed half.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from .errors import InvalidPayload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, NoReturn
+
+MAX_BYTES = 1 << 20  # of a payload, unless max_payload= says otherwise
+MAX_RESULT = 10 << 20
+DEPTH = 100  # the limit of nesting; the readers of other engines and languages stop not far above
+INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
+
+_ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_LONG = "0" * 19  # the shortest integer that may not fit 64 bits
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+_INSTEAD = {
+    "bytes": "base64 text",
+    "bytearray": "base64 text",
+    "date": "value.isoformat()",
+    "datetime": "value.isoformat()",
+    "time": "value.isoformat()",
+    "timedelta": "value.total_seconds()",
+    "Decimal": "str(value)",
+    "UUID": "str(value)",
+    "ndarray": "value.tolist()",
+    "set": "sorted(value) or list(value)",
+    "frozenset": "sorted(value) or list(value)",
+    "generator": "list(value)",
+    "deque": "list(value)",
+    "mappingproxy": "dict(value)",
+    "coroutine": "what it answers when awaited",
+}
+
+
+def encode(payload: Mapping[str, Any], limit: int = MAX_BYTES) -> str:
+    """The payload as compact JSON in the order given, or `InvalidPayload` that names the culprit and the way out."""
+    if type(payload) is not dict:
+        payload = _as_dict(payload)
+    try:
+        text = _ENCODE(payload)
+        data = text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        Walk().value(payload, "payload")
+        raise InvalidPayload(f"the payload is not JSON: {error}") from error
+    if suspect(text, data, limit, plain=True):
+        check_size(data, limit)
+        Walk().value(payload, "payload")
+    return text
+
+
+def encode_result(value: Any, limit: int = MAX_RESULT) -> str | None:
+    """What a handler returned as JSON, None for None; models, dataclasses, dates and the like included.
+
+    What no store can hold is replaced, so that a job always ends: NaN and infinities become null; NUL characters and lone
+    surrogates become U+FFFD; integers beyond 64 bits become text. What is not data at all raises `InvalidPayload`.
+    """
+    return None if value is None else _result_writer()(value, limit)
+
+
+@cache
+def _result_writer() -> Callable[[Any, int], str]:
+    from .codec import dump_result
+
+    return dump_result
+
+
+def decode_result(text: str | None) -> Any:
+    """What `encode_result` stored, as plain JSON values."""
+    return None if text is None else _loads(text, "result")
+
+
+def fingerprint(text: str) -> str:
+    """The same 32 characters for the same payload, whatever the order of its keys."""
+    from hashlib import blake2b
+
+    value = _loads(text, "payload")
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return blake2b(canonical.encode(), digest_size=16).hexdigest()
+
+
+def clean(text: str, limit: int) -> str:
+    """The text as every store can hold it: no NUL, no lone surrogate (U+FFFD instead), at most `limit` characters."""
+    if len(text) > limit:
+        text = _cut(text, limit)
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def suspect(text: str, data: bytes, limit: int, plain: bool = False) -> bool:
+    """Whether the JSON may hold what is not allowed: quick, and right whenever it says no."""
+    if len(data) > limit or "\\u0000" in text:
+        return True
+    zeros = data.translate(_DIGITS).decode("latin-1")  # every digit a 0, so that one search finds any run of digits
+    if _LONG in zeros or (len(data) > 2 * DEPTH and _deep(text)):
+        return True
+    # Plain JSON only: a key may have been something else than text; `json` turns 1, None and True into keys silently.
+    return plain and ('0":' in zeros or '"null":' in text or '"true":' in text or '"false":' in text)
+
+
+def check_size(data: bytes, limit: int, what: str = "payload") -> None:
+    """Raise when the JSON is larger than the limit."""
+    if len(data) > limit:
+        way_out = "pass a reference to it, or raise max_payload=" if what == "payload" else "return a reference to it"
+        raise InvalidPayload(
+            f"the {what} has {len(data):,} bytes of JSON, the limit is {limit:,}: store the data elsewhere "
+            f"(a file, a table, object storage) and {way_out}"
+        )
+
+
+class Walk:
+    """Goes through a value and refuses, at its exact place, what plain JSON cannot carry. Answers the value as JSON.
+
+    Slow, so only for values under suspicion. `codec` derives one that knows typed values and one that mends.
+    """
+
+    verb = "pass"
+
+    def value(self, value: Any, path: str, depth: int = 0) -> Any:
+        if value is None or value is True or value is False:
+            return value
+        if isinstance(value, str):
+            return self.text(value, path)
+        if isinstance(value, int):
+            return self.integer(value, path)
+        if isinstance(value, float):
+            return self.number(value, path)
+        return self.container(value, path, depth + 1)
+
+    def container(self, value: Any, path: str, depth: int) -> Any:
+        if depth > DEPTH:
+            refuse(path, f"is nested more than {DEPTH} levels deep, or contains itself: {self.verb} a flatter value")
+        if isinstance(value, dict):
+            return {self.key(name, path): self.value(item, path + step(name), depth) for name, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.value(item, f"{path}[{place}]", depth) for place, item in enumerate(value)]
+        return self.other(value, path, depth)
+
+    def text(self, value: str, path: str) -> str:
+        if "\0" in value:
+            refuse(path, f'has a NUL character at {value.index(chr(0))}, which stores refuse: value.replace("\\0", "")')
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            why = f"has a lone surrogate at {error.start}, so it is not text"
+            refuse(path, why + ': value.encode("utf-8", "replace").decode(), or read its source in the right encoding')
+        return value
+
+    def integer(self, value: int, path: str) -> Any:
+        if not INT_MIN <= value <= INT_MAX:
+            refuse(path, "is an integer beyond 64 bits, which other readers round: pass it as text")
+        return value
+
+    def number(self, value: float, path: str) -> float | None:
+        if not -1.8e308 < value < 1.8e308:  # false for nan too
+            refuse(path, f"is {value}, and JSON has no such number: pass None, or leave it out")
+        return value
+
+    def key(self, key: Any, path: str) -> str:
+        if not isinstance(key, str):
+            refuse(path, f"has the key {key!r:.40} ({type(key).__name__}): keys are text in JSON; use str(key)")
+        return self.text(key, path + step(key))
+
+    def other(self, value: Any, path: str, depth: int) -> Any:
+        kind = type(value).__name__
+        refuse(path, f"is of type {kind}, which JSON cannot carry: {self.verb} {_INSTEAD.get(kind) or _instead(value)}")
+
+
+def step(key: Any) -> str:
+    """One step of a path: `.price`, or `['unit price']`."""
+    if isinstance(key, str) and key.isidentifier():
+        return f".{key}"
+    return f"[{clean(key, 40) if isinstance(key, str) else key!r:.40}]"
+
+
+def refuse(path: str, why: str) -> NoReturn:
+    """Raise `InvalidPayload` about one place."""
+    raise InvalidPayload(f"{clean(path, 100)} {why}")
+
+
+def _instead(value: Any) -> str:
+    if hasattr(value, "__fspath__"):
+        return "str(value)"
+    if hasattr(type(value), "__members__"):  # an Enum
+        return "value.value"
+    if hasattr(value, "model_dump"):
+        return 'value.model_dump(mode="json"), or annotate the parameter with its type and enqueue through the job'
+    if hasattr(value, "__dataclass_fields__") or hasattr(value, "__struct_fields__"):
+        return "a dict, or annotate the parameter with its type and enqueue through the job"
+    return "text, numbers, lists and dicts, such as the id to load it by"
+
+
+def _as_dict(payload: Any) -> dict[Any, Any]:
+    if hasattr(payload, "keys") and hasattr(payload, "__getitem__"):
+        return dict(payload)
+    raise InvalidPayload(f"a payload is a dict from argument names to values, not {type(payload).__name__}")
+
+
+def _deep(text: str) -> bool:
+    """Whether the nesting passes the limit: takes the innermost brackets away, level by level, without parsing."""
+    if text.count("[") + text.count("{") <= DEPTH:
+        return False
+    outside = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])  # in strings, they do not nest
+    shape = outside.encode().translate(_BRACKETS, _NOT_BRACKETS)
+    for _ in range(DEPTH):
+        if not shape:
+            return False
+        shape = shape.replace(b"[]", b"")
+    return bool(shape)
+
+
+def _cut(text: str, limit: int) -> str:
+    """The start and the end of a text, with a mark between that says how much is missing."""
+    kept = limit - len(f"… [{len(text)} characters left out] …")
+    if kept <= 0:
+        return text[:limit]
+    head, tail = kept - kept // 2, kept // 2
+    return f"{text[:head]}… [{len(text) - kept} characters left out] …{text[len(text) - tail :]}"
+
+
+def _loads(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidPayload(f"the stored {what} is not readable JSON: {error}") from error

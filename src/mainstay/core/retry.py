@@ -1,0 +1,85 @@
+"""How often a failed job is tried again, and how long it waits in between."""
+
+from __future__ import annotations
+
+from .clock import HOUR, SECOND, milliseconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .clock import Duration
+
+ATTEMPTS, BASE, CAP, FACTOR = 3, SECOND, HOUR, 2.0
+CRASHES = 3  # a job that has taken this many workers down with it is poison
+
+
+class Retry:
+    """A retry policy: `attempts` in all, waiting `base`, then `factor` times as long each time, at most `cap`.
+
+    `jitter` spreads the wait over [wait, 1.25 × wait], so that jobs that failed together do not come back together
+    and none comes back early. `on` names the only exceptions worth a retry; `never` those that are final at once.
+    """
+
+    __slots__ = ("attempts", "base", "cap", "factor", "jitter", "never", "on")
+
+    def __init__(
+        self,
+        attempts: int = ATTEMPTS,
+        base: Duration = "1s",
+        cap: Duration = "1h",
+        factor: float = FACTOR,
+        jitter: bool = True,
+        on: tuple[type[BaseException], ...] = (),
+        never: tuple[type[BaseException], ...] = (),
+    ) -> None:
+        if type(attempts) is not int or not 1 <= attempts <= 1_000_000:
+            raise ValueError(f"attempts={attempts!r}: a job needs at least 1 attempt, as a whole number")
+        if not 1.0 <= factor <= 100.0:
+            raise ValueError(f"factor={factor!r}: give a number from 1 (fixed wait) to 100")
+        self.attempts = attempts
+        self.base = milliseconds(base)
+        self.cap = max(milliseconds(cap), self.base)  # base="2h" alone means two hours, whatever the usual cap
+        self.factor, self.jitter = float(factor), bool(jitter)
+        self.on, self.never = _classes("on", on), _classes("never", never)
+
+    @classmethod
+    def fixed(cls, attempts: int = ATTEMPTS, every: Duration = "1s", **options: Any) -> Retry:
+        """Wait equally long before every attempt."""
+        return cls(attempts, base=every, cap=every, factor=1.0, **options)
+
+    def retryable(self, error: BaseException) -> bool:
+        """Whether this exception deserves another attempt."""
+        if self.never and isinstance(error, self.never):
+            return False
+        return not self.on or isinstance(error, self.on)
+
+    def pack(self) -> str | None:
+        """The waits as they travel on the job; None for the usual ones."""
+        if (self.base, self.cap, self.factor, self.jitter) == (BASE, CAP, FACTOR, True):
+            return None
+        return f"{self.base} {self.cap} {self.factor:g} {int(self.jitter)}"
+
+
+def wait(packed: str | None, attempt: int, random: Callable[[], float]) -> int:
+    """How many milliseconds to wait after this attempt failed."""
+    base, cap, factor, jitter = _unpack(packed)
+    power = min(attempt - 1, 64)
+    plain = min(base * factor**power, cap)
+    return round(plain * (1 + 0.25 * random())) if jitter else round(plain)
+
+
+def _unpack(packed: str | None) -> tuple[int, int, float, bool]:
+    if packed is None:
+        return BASE, CAP, FACTOR, True
+    base, cap, factor, jitter = packed.split()
+    return int(base), int(cap), float(factor), jitter == "1"
+
+
+def _classes(name: str, given: Any) -> tuple[type[BaseException], ...]:
+    classes = given if isinstance(given, tuple) else (given,)
+    for item in classes:
+        if not (isinstance(item, type) and issubclass(item, BaseException)):
+            raise TypeError(f"{name}={item!r}: give exception classes, e.g. {name}=(TimeoutError, ConnectionError)")
+    return classes

@@ -1,0 +1,202 @@
+"""A function's parameters as the schema of its payload. Built when first needed: a decorator must cost nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from .errors import InvalidPayload
+from .nearest import did_you_mean
+from .payload import MAX_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from inspect import Parameter
+    from typing import Any
+
+    from .codec import Codec
+
+_VARARGS = 4  # the flag of a code object whose function takes *args
+
+
+class Schema:
+    """What a function takes: binds, checks, writes and reads payloads. A payload is a JSON object by parameter name.
+
+    Strict at both ends: "2" is not an int. Types are resolved at first use, or by `build()`, which raises `TypeError`
+    when an annotation cannot be resolved or cannot travel as JSON; a worker calls it before it takes any job.
+    """
+
+    __slots__ = (
+        "_accepts_more", "_all", "_codec", "_function", "_locals", "_positional", "_required", "_signature", "name",
+    )  # fmt: skip
+
+    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        self.name: str = name or getattr(function, "__name__", type(function).__name__)
+        self._function = function
+        self._codec: Codec | None = None
+        self._signature: str | None = None
+        self._locals = _names_around(function)
+        code = getattr(function, "__code__", None)
+        if code is None or code.co_flags & _VARARGS or code.co_posonlyargcount:
+            self._parameters()  # raises, unless a decorator's *args stand in front of the real ones
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments by name, defaults left out; `InvalidPayload` when the function could not be called so."""
+        given = self._gather(args, kwargs)
+        self._check_names(given)
+        return given
+
+    def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], limit: int = MAX_BYTES) -> str:
+        """The payload of a call, as JSON text that `decode` will accept."""
+        codec = self._codec or self.build()
+        given = self._gather(args, kwargs)
+        if not given and not self._required:
+            return "{}"
+        try:
+            return codec.dump(given, limit)  # this finds wrong names too
+        except Exception as error:
+            self._check_names(given)
+            raise self._invalid(_reason(error)) from error
+
+    def encode_mapping(self, mapping: Mapping[str, Any], limit: int = MAX_BYTES) -> str:
+        """The payload from a mapping by parameter name, checked as a call would be."""
+        if not hasattr(mapping, "keys") or not all(isinstance(name, str) for name in mapping):
+            raise self._invalid("the payload must be a dict from argument names to values")
+        return self.encode((), mapping, limit)
+
+    def decode(self, text: str) -> dict[str, Any]:
+        """The keyword arguments for the function, converted to its types; `InvalidPayload` when they do not fit."""
+        codec = self._codec or self.build()
+        if text == "{}" and not self._required:
+            return {}
+        try:
+            return codec.load(text)
+        except MemoryError:  # no fault of the payload's
+            raise
+        except Exception as error:  # a type's own validation may raise anything
+            raise self._unreadable(text, error) from error
+
+    @property
+    def signature(self) -> str:
+        """The function as people call it: `resize(path: str, width: int = 800)`."""
+        if self._signature is None:
+            from .hints import spell
+
+            self._signature = f"{self.name}({', '.join(spell(self._parameters()))})"
+        return self._signature
+
+    def json_schema(self) -> dict[str, Any]:
+        """The payload as JSON Schema, defaults included where they are plain."""
+        made = self.build().schema()
+        for parameter in self._parameters():
+            if type(parameter.default) in (str, int, float, bool):
+                made["properties"][parameter.name]["default"] = parameter.default
+        return made
+
+    def build(self) -> Codec:
+        """Resolve the annotations; `TypeError` when they cannot be a payload's. Safe to call again."""
+        if self._codec is None:
+            parameters = self._parameters()
+            named = [each for each in parameters if each.kind != each.VAR_KEYWORD]
+            self._positional = tuple(each.name for each in named if each.kind == each.POSITIONAL_OR_KEYWORD)
+            self._required = tuple(each.name for each in named if each.default is each.empty)
+            self._all = frozenset(each.name for each in named)
+            self._accepts_more = len(named) < len(parameters)
+            self._codec = self._compile(parameters)
+        return self._codec
+
+    def _compile(self, parameters: list[Parameter]) -> Codec:
+        from .codec import Codec
+        from .hints import resolve
+
+        try:
+            types = resolve(self._function, parameters, self._locals)
+            rest = types.pop(parameters[-1].name) if self._accepts_more else None
+            title = self.name if self.name.isidentifier() else "payload"
+            return Codec(title, types, frozenset(self._required), rest)
+        except Exception as error:
+            raise TypeError(f"{self.signature} cannot be a job: {error}") from error
+
+    def _parameters(self) -> list[Parameter]:
+        from inspect import signature
+
+        try:
+            parameters = list(signature(self._function).parameters.values())
+        except NameError as error:  # from Python 3.14 on, annotations are evaluated when asked for
+            raise TypeError(f"{self.name}: an annotation cannot be resolved: {error}") from error
+        for each in parameters:
+            if each.kind == each.VAR_POSITIONAL:
+                raise TypeError(f"{self.name}(*{each.name}): a payload holds arguments by name; take a list instead")
+            if each.kind == each.POSITIONAL_ONLY:
+                raise TypeError(f"{self.name}({each.name}, /): a payload holds arguments by name; remove the '/'")
+        return parameters
+
+    def _gather(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        if self._codec is None:
+            self.build()
+        if not args:
+            return dict(kwargs)
+        if len(args) > len(self._positional):
+            most = len(self._positional)
+            raise self._invalid(f"{self.name} takes {most} arguments by position, {len(args)} were given")
+        given = dict(zip(self._positional, args, strict=False))
+        for name in kwargs:
+            if name in given:
+                raise self._invalid(f'{self.name} got "{name}" twice, by position and by name')
+        given.update(kwargs)
+        return given
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        for name in () if self._accepts_more else given:
+            if name not in self._all:
+                near = did_you_mean(name, self._all - given.keys())
+                raise self._invalid(f'{self.name} has no argument "{name}"{near}')
+        for name in self._required:
+            if name not in given:
+                raise self._invalid(f'{self.name} needs the argument "{name}"')
+
+    def _unreadable(self, text: str, error: Exception) -> InvalidPayload:
+        """The best words for a payload that did not decode: about its names, if those are wrong."""
+        try:
+            given = json.loads(text)
+            if isinstance(given, dict):
+                self._check_names(given)
+        except InvalidPayload as better:
+            return better
+        except (ValueError, RecursionError):
+            pass
+        return self._invalid(_reason(error))
+
+    def _invalid(self, why: str) -> InvalidPayload:
+        return InvalidPayload(f"{why}\n  {self.signature}")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, InvalidPayload):
+        return str(error)
+    from .codec import reason
+
+    return reason(error)
+
+
+def _names_around(function: Callable[..., Any]) -> dict[str, Any] | None:
+    """The local names that a function's annotations mention, when it is defined in another function.
+
+    Under `from __future__ import annotations` they are only text, and nobody can ask later what they meant.
+    """
+    if "<locals>" not in getattr(function, "__qualname__", ""):
+        return None
+    function = getattr(function, "__wrapped__", function)
+    frame, code = sys._getframe(1), getattr(function, "__code__", None)  # noqa: SLF001 - `inspect` is too slow to import here
+    while frame.f_back is not None and code not in frame.f_code.co_consts:
+        frame = frame.f_back
+    mentioned = " ".join(note for note in _annotations(function) if isinstance(note, str))
+    return {name: value for name, value in frame.f_locals.items() if name in mentioned}
+
+
+def _annotations(function: Callable[..., Any]) -> list[Any]:
+    try:
+        return list(function.__annotations__.values())
+    except (AttributeError, NameError):  # from Python 3.14 on they are evaluated here, and know their own names
+        return []

@@ -1,0 +1,53 @@
+"""The life of a job: its states and the one table of moves between them. Every store and every doc follows it."""
+
+from __future__ import annotations
+
+QUEUED, SCHEDULED, BLOCKED, RUNNING = "queued", "scheduled", "blocked", "running"
+REVIEW, COMPLETED, CANCELLED, DEAD = "review", "completed", "cancelled", "dead"
+
+STATES = (QUEUED, SCHEDULED, BLOCKED, RUNNING, REVIEW, COMPLETED, CANCELLED, DEAD)
+ENDED = frozenset({COMPLETED, CANCELLED, DEAD})
+WAITING = frozenset({QUEUED, SCHEDULED, BLOCKED})
+
+# (from, to): by what. "" stands for a job that did not exist before.
+MOVES = {
+    ("", QUEUED): "enqueue",
+    ("", SCHEDULED): "enqueue with a delay",
+    ("", BLOCKED): "enqueue behind a limit or a parent",
+    (QUEUED, RUNNING): "claim",
+    (SCHEDULED, QUEUED): "promote: its time has come",
+    (BLOCKED, QUEUED): "admit: the limit or the parent lets it go",
+    (QUEUED, CANCELLED): "cancel",
+    (SCHEDULED, CANCELLED): "cancel",
+    (BLOCKED, CANCELLED): "cancel",
+    (REVIEW, CANCELLED): "cancel",
+    (RUNNING, COMPLETED): "finish: returned",
+    (RUNNING, QUEUED): "finish: handed back at shutdown, or retried at once",
+    (RUNNING, SCHEDULED): "finish: retried later, or snoozed",
+    (RUNNING, REVIEW): "finish: a person decides",
+    (RUNNING, CANCELLED): "finish: cancelled",
+    (RUNNING, DEAD): "finish: failed for good",
+    (REVIEW, COMPLETED): "approve",
+    (REVIEW, DEAD): "reject",
+    (REVIEW, QUEUED): "run again",
+    (DEAD, QUEUED): "retry by an operator",
+    (CANCELLED, QUEUED): "retry by an operator",
+}
+
+
+def legal(before: str, after: str) -> bool:
+    """Whether a job may move from one state to another."""
+    return (before, after) in MOVES
+
+
+def sources(after: str) -> frozenset[str]:
+    """The states from which a job may come to this one."""
+    return frozenset(before for before, to in MOVES if to == after)
+
+
+def diagram() -> str:
+    """The table as a Mermaid state diagram, for the docs."""
+    lines = ["stateDiagram-v2"]
+    lines += [f"    {before or '[*]'} --> {after}: {why}" for (before, after), why in MOVES.items()]
+    lines += [f"    {state} --> [*]" for state in STATES if state in ENDED]
+    return "\n".join(lines)

@@ -1,0 +1,75 @@
+"""What an enqueue answers: the job's id, whether it is new, and ways to follow it."""
+
+from __future__ import annotations
+
+from .core.errors import JobFailed, NotFound, ResultTimeout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Generic, TypeVar
+
+    from .app import Mainstay
+    from .core.clock import Duration
+    from .core.job import Job
+
+    R = TypeVar("R")
+
+    class _Typed(Generic[R]):
+        pass
+else:
+    R = None
+
+    class _Typed:
+        def __class_getitem__(cls, item: object) -> type:
+            return cls
+
+
+class Handle(_Typed[R]):
+    """One job, by its id. `created` is False when its key had been taken: the handle is then the existing job's."""
+
+    __slots__ = ("_app", "created", "id")
+
+    def __init__(self, app: Mainstay, job_id: str, created: bool = True) -> None:
+        self._app, self.id, self.created = app, job_id, created
+
+    def job(self) -> Job:
+        """The job as it stands now."""
+        job = self._app.store.get(self.id)
+        if job is None:
+            raise NotFound(f"job {self.id} is not there (any more): retention or someone has removed it")
+        return job
+
+    @property
+    def state(self) -> str:
+        """The state the job is in now."""
+        return self.job().state
+
+    def result(self, timeout: Duration | None = None) -> R:
+        """Wait for the job to end and answer what it returned; raises `JobFailed` or `ResultTimeout`."""
+        from .waiting import wait_for
+
+        return self._outcome(wait_for(self._app.store, self.id, timeout))
+
+    async def aresult(self, timeout: Duration | None = None) -> R:  # noqa: ASYNC109  (the thread's, not the task's)
+        """As `result`, awaited: waits on a thread, not on the loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.result, timeout)
+
+    def _outcome(self, job: Job | None) -> R:
+        if job is None:
+            raise ResultTimeout(f"job {self.id} has not ended yet; it goes on")
+        if job.state != "completed":
+            why = "; ".join(part for part in (job.reason, job.error) if part)
+            raise JobFailed(f"job {self.id} ({job.type}) is {job.state}: {why or 'no reason given'}", job.state, job.id)
+        from .core.payload import decode_result
+
+        value: R = decode_result(self._app.store.result(self.id))
+        return value
+
+    def cancel(self, actor: str = "python") -> str:
+        """Cancel the job; answers `cancelled` or, for one that runs, `cancelling`."""
+        return self._app.cancel(self.id, actor=actor)
+
+    def __repr__(self) -> str:
+        return f"<Handle {self.id}{'' if self.created else ' (existing)'}>"

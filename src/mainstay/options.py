@@ -1,0 +1,173 @@
+"""How a job is to be treated: the defaults of its type, what one call asks for, and the draft that comes of both."""
+
+from __future__ import annotations
+
+from .core import keys
+from .core.clock import milliseconds
+from .core.draft import Draft
+from .core.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .core.retry import Retry
+
+POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep")  # what travels from a type to its jobs
+NAMES = (
+    "queue", "priority", "delay", "at", "retry", "timeout", "keep", "key", "unique", "period", "on_conflict", "tags",
+    "tenant", "ref",
+)  # fmt: skip
+
+
+class Options:
+    """Checked options. What is left out is decided by the type, and last by the defaults."""
+
+    __slots__ = ("fixed", "late")
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        for name in given:
+            if name not in NAMES:
+                raise UsageError(f"there is no option {name!r}{_nearest(name)}; there are: {', '.join(NAMES)}")
+        fixed: dict[str, Any] = {}  # set on every draft as it is
+        for name, check in _CHECKS.items():
+            if name in given:
+                fixed.update(check(given[name]))
+        self.fixed = fixed
+        self.late = {name: given[name] for name in _LATE if given.get(name) is not None}
+        _consistent(given)
+
+    def draft(self, type: str, payload: str, now: int) -> Draft:
+        """A draft of this type with these options; delays and periods count from `now`."""
+        draft = Draft(type, payload)
+        for name, value in self.fixed.items():
+            setattr(draft, name, value)
+        if self.late:
+            self._settle(draft, now)
+        return draft
+
+    def _settle(self, draft: Draft, now: int) -> None:
+        late = self.late
+        if "delay" in late:
+            draft.run_at = now + milliseconds(late["delay"])
+        if "at" in late:
+            draft.run_at = _instant(late["at"])
+        if draft.key is not None:
+            unique, period = late.get("unique", "alive"), late.get("period")
+            draft.lock, draft.lock_until = keys.lock(draft.type, draft.key, unique, period, now)
+
+    def over(self, defaults: Options) -> Options:
+        """These options laid over a type's defaults."""
+        merged = Options.__new__(Options)
+        merged.fixed = {**defaults.fixed, **self.fixed}
+        merged.late = {**defaults.late, **self.late}
+        return merged
+
+
+_LATE = ("delay", "at", "unique", "period", "key")
+
+
+def _consistent(given: dict[str, Any]) -> None:
+    if given.get("delay") is not None and given.get("at") is not None:
+        raise UsageError("give delay= or at=, not both")
+    for name in ("unique", "period", "on_conflict"):
+        if given.get(name) is not None and given.get("key") is None:
+            raise UsageError(f"{name}= needs key=: it says how long and how strictly the key holds")
+
+
+def _queue(value: Any) -> dict[str, Any]:
+    if not isinstance(value, str) or not 0 < len(value) <= 100 or not value.isprintable():
+        raise UsageError(f"queue={value!r}: a name of 1 to 100 printable characters")
+    return {"queue": value}
+
+
+def _priority(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool) or not isinstance(value, int) or not -1000 <= value <= 1000:
+        raise UsageError(f"priority={value!r}: a whole number from -1000 to 1000; higher runs first")
+    return {"priority": value}
+
+
+def _retry(value: Retry) -> dict[str, Any]:
+    if isinstance(value, int) and not isinstance(value, bool):
+        from .core.retry import Retry
+
+        value = Retry(value)
+    return {"max_attempts": value.attempts, "backoff": value.pack()}
+
+
+def _timeout(value: Any) -> dict[str, Any]:
+    limit = None if value is None else milliseconds(value)
+    if limit == 0:
+        raise UsageError("timeout=0: give a duration above zero, or None for no limit")
+    return {"timeout": limit}
+
+
+def _keep(value: Any) -> dict[str, Any]:
+    return {"keep": None if value is None else milliseconds(value)}
+
+
+def _delay(value: Any) -> dict[str, Any]:
+    if value is not None:
+        milliseconds(value)
+    return {}
+
+
+def _at(value: Any) -> dict[str, Any]:
+    if value is not None:
+        _instant(value)
+    return {}
+
+
+def _key(value: Any) -> dict[str, Any]:
+    return {} if value is None else {"key": str(value)}
+
+
+def _on_conflict(value: Any) -> dict[str, Any]:
+    if value not in keys.ON_CONFLICT:
+        raise UsageError(f"on_conflict={value!r}: one of {', '.join(keys.ON_CONFLICT)}")
+    return {"on_conflict": value}
+
+
+def _tags(value: Any) -> dict[str, Any]:
+    tags = (value,) if isinstance(value, str) else tuple(value)
+    for tag in tags:
+        if not isinstance(tag, str) or not 0 < len(tag) <= 100 or not tag.isprintable():
+            raise UsageError(f"tag {tag!r}: a text of 1 to 100 printable characters")
+    return {"tags": tags}
+
+
+def _short(name: str) -> Any:
+    def check(value: Any) -> dict[str, Any]:
+        if value is not None and (not isinstance(value, str) or len(value) > 200 or "\0" in value):
+            raise UsageError(f"{name}={value!r}: a text of up to 200 characters, without NUL")
+        return {name: value}
+
+    return check
+
+
+def _instant(value: Any) -> int:
+    """An instant as milliseconds: an aware datetime, ISO text with a zone, or seconds since the epoch."""
+    if isinstance(value, str):
+        from datetime import datetime
+
+        value = datetime.fromisoformat(value)
+    if hasattr(value, "timestamp"):
+        if value.tzinfo is None:
+            raise UsageError(f"at={value}: has no time zone; give datetime.now(timezone.utc) or another aware one")
+        return int(value.timestamp() * 1000)
+    return milliseconds(value)
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, NAMES, 1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+_CHECKS = {
+    "queue": _queue, "priority": _priority, "retry": _retry, "timeout": _timeout, "keep": _keep, "key": _key,
+    "on_conflict": _on_conflict, "tags": _tags, "tenant": _short("tenant"), "ref": _short("ref"), "delay": _delay,
+    "at": _at,
+}  # fmt: skip
+NO_OPTIONS = Options({})

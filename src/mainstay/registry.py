@@ -1,0 +1,172 @@
+"""Job types: a name, a handler, a payload schema and default options, made by `@app.job`."""
+
+from __future__ import annotations
+
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+
+from .core.errors import ConfigError, UnknownType, UsageError
+from .core.job import TypeInfo
+from .core.retry import Retry
+from .core.schema import Schema
+from .options import NAMES, NO_OPTIONS, POLICY, Options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from .app import Mainstay
+    from .core.clock import Duration
+    from .core.draft import Draft
+    from .handle import Handle
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C")
+_UNSET: Any = object()
+TYPE_NAMES = ("queue", "priority", "retry", "timeout", "keep", "tags")  # the options a type may set for all its jobs
+
+
+class JobType(Generic[P, R, C]):
+    """A function that can also be enqueued. Calling it stays a plain call."""
+
+    def __init__(self, app: Mainstay, function: Callable[P, C], name: str, given: dict[str, Any]) -> None:
+        self.app, self.function, self.name = app, function, checked_name(name)
+        self.process = bool(given.pop("process", False))
+        self.stages: tuple[str, ...] = tuple(given.pop("stages", ()))
+        for option in given:
+            if option not in TYPE_NAMES:
+                raise UsageError(
+                    f"@job has no option {option!r}; there are: {', '.join(TYPE_NAMES)}, process, stages, name"
+                )
+        retry = given.get("retry")
+        self.retry = Retry(retry) if isinstance(retry, int) else retry or Retry()
+        self.defaults = Options(given)
+        self.is_async = iscoroutinefunction(function)
+        if self.is_async and self.process:
+            raise UsageError(f"{name}: an async handler cannot run in a process slot; make it a plain function")
+        self.schema = Schema(function)
+        self.__name__, self.__doc__, self.__wrapped__ = getattr(function, "__name__", name), function.__doc__, function
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> C:
+        return self.function(*args, **kwargs)
+
+    def prepare(self, *args: P.args, **kwargs: P.kwargs) -> Draft:
+        """A job that is not enqueued yet: for `app.enqueue_many`, `ctx.enqueue` and schedules."""
+        return self.draft(NO_OPTIONS, args, kwargs)
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Accept the job durably; it survives whatever happens to this process from here on."""
+        return self.app.enqueue(self.draft(NO_OPTIONS, args, kwargs))
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """As `enqueue`, awaited."""
+        return await self.app.aenqueue(self.draft(NO_OPTIONS, args, kwargs))
+
+    def options(
+        self, *, queue: str = _UNSET, priority: int = _UNSET, delay: Duration | None = None,
+        at: datetime | str | float | None = None, retry: Retry | int = _UNSET, timeout: Duration | None = _UNSET,
+        keep: Duration | None = _UNSET, key: str | None = None, unique: str | None = None,
+        period: Duration | None = None, on_conflict: str | None = None, tags: Sequence[str] = (),
+        tenant: str | None = None, ref: str | None = None, tx: object = None,
+    ) -> Bound[P, R]:  # fmt: skip
+        """The same type with options for the next call: `f.options(delay="5m").enqueue(…)`."""
+        given = {name: value for name, value in locals().items() if name in NAMES and value is not _UNSET}
+        given = {name: value for name, value in given.items() if value is not None or name in ("timeout", "keep")}
+        return Bound(self, Options({name: value for name, value in given.items() if value != ()}), tx)
+
+    def draft(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draft:
+        """A job of this type with these options and arguments, checked."""
+        payload = self.schema.encode(args, kwargs)
+        merged = self.defaults if options is NO_OPTIONS else options.over(self.defaults)
+        return merged.draft(self.name, payload, self.app.clock.now())
+
+    @property
+    def queue(self) -> str:
+        """The queue that the type belongs to."""
+        queue: str = self.defaults.fixed.get("queue", "default")
+        return queue
+
+    def info(self, now: int) -> TypeInfo:
+        """What producers without the code may know."""
+        draft = self.defaults.draft(self.name, "{}", now)
+        policy = {name: getattr(draft, name) for name in POLICY}
+        return TypeInfo(self.name, self.queue, self.schema.signature, policy, now)
+
+    def __repr__(self) -> str:
+        return f"<JobType {self.name}>"
+
+
+class Bound(Generic[P, R]):
+    """A type with options for one call."""
+
+    __slots__ = ("_options", "_tx", "_type")
+
+    def __init__(self, type: JobType[P, R, Any], options: Options, tx: object) -> None:
+        self._type, self._options, self._tx = type, options, tx
+
+    def prepare(self, *args: P.args, **kwargs: P.kwargs) -> Draft:
+        """A job that is not enqueued yet."""
+        if self._tx is not None:
+            raise UsageError("prepare takes no tx=: pass it to enqueue_many(…, tx=…)")
+        return self._type.draft(self._options, args, kwargs)
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Accept the job durably, or with the transaction given as `tx=`."""
+        return self._type.app.enqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """As `enqueue`, awaited."""
+        return await self._type.app.aenqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
+
+
+class Registry:
+    """The types of one application, by name."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, JobType[..., Any, Any]] = {}
+
+    def add(self, type: JobType[..., Any, Any]) -> None:
+        """Register a type; a name belongs to one function."""
+        before = self._types.get(type.name)
+        if before is not None and _where(before) != _where(type):
+            raise ConfigError(
+                f"two jobs are called {type.name!r}: {_where(before)} and {_where(type)}. Give one of them name=…"
+            )
+        self._types[type.name] = type
+
+    def get(self, name: str) -> JobType[..., Any, Any] | None:
+        """The type of that name, or None."""
+        return self._types.get(name)
+
+    def expect(self, name: str) -> JobType[..., Any, Any]:
+        """The type of that name; raises with the nearest names."""
+        from difflib import get_close_matches
+
+        found = self._types.get(name)
+        if found is None:
+            close = get_close_matches(name, self._types, 1)
+            raise UnknownType(f"no job is called {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+        return found
+
+    def __iter__(self) -> Iterator[JobType[..., Any, Any]]:
+        return iter(self._types.values())
+
+    def __len__(self) -> int:
+        return len(self._types)
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        return sorted(self._types)
+
+
+def checked_name(name: str) -> str:
+    """A type's name: what can stand in a URL, a shell and a search without quotes."""
+    allowed = 0 < len(name) <= 200 and all(c.isalnum() or c in "._-" for c in name)
+    if not allowed or name.startswith(("-", ".")):
+        raise UsageError(f"job name {name!r}: use letters, digits, '.', '_' and '-', up to 200")
+    return name
+
+
+def _where(type: JobType[..., Any, Any]) -> str:
+    return f"{type.function.__module__}.{type.function.__qualname__}"

@@ -1,0 +1,231 @@
+"""The Store protocol: what an engine promises. A verb exists once `tests/contract` has its test.
+
+All instants are milliseconds since the epoch. `now` is the caller's clock: engines with a clock of their own (PostgreSQL,
+Redis) judge leases by that one and use `now` only for what the caller sees. Every verb is atomic: it happens whole or
+not at all, and it raises a `StoreError` or a subclass when it did not happen or when nobody can know.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+    from ..core.decide import Transition
+    from ..core.draft import Draft
+    from ..core.filter import Page, Term
+    from ..core.job import Action, Attempt, Claimed, Count, Job, LogLine, TypeInfo, WorkerInfo
+    from ..core.notes import Note
+
+STORED = "stored"  # the transition was applied now
+ALREADY = "already"  # it had been applied before: the answer was lost, not the write
+CANCELLING = "cancelling"  # a cancel was asked for meanwhile: decide again
+LOST = "lost"  # the token is no longer current: drop it
+
+
+class Claims(NamedTuple):
+    """The answer to a claim: what the fused finishes came to, the jobs, and when the next waiting job is due."""
+
+    verdicts: list[str]
+    jobs: list[Claimed]
+    next_due: int | None
+
+
+class Beat(NamedTuple):
+    """The answer to a beat: whether the lease holds, and the running jobs that were asked to stop."""
+
+    alive: bool
+    cancelling: list[tuple[str, int]]
+
+
+class Orphan(NamedTuple):
+    """A running job to be taken away: its worker is gone, or (not gone) it ran far past its timeout."""
+
+    job: Claimed
+    worker: str
+    gone: bool
+
+
+class Bell(Protocol):
+    """Wakes a worker when there may be something to do. A hint: a lost ring costs a poll, never a job."""
+
+    def wait(self, timeout: int) -> str:
+        """Block up to `timeout` ms; answer what rang: `""` nothing, `"jobs"`, `"cancel"`."""
+        ...
+
+    def close(self) -> None:
+        """Stop listening and leave nothing behind."""
+        ...
+
+
+class Store(Protocol):
+    """An engine. Safe for threads; opened on first use; safe to use in a forked child."""
+
+    url: str
+    shares_transactions: bool  # whether `tx=` can work here
+
+    # jobs ---------------------------------------------------------------------------------------------------------
+    def enqueue(self, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
+        """Accept jobs durably, all or none; per draft the id and whether it is new (False: its key was taken).
+
+        Fills each draft's `id` where it is empty. Sending a draft with the same id again changes nothing.
+        """
+        ...
+
+    def enqueue_in(self, tx: object, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
+        """As `enqueue`, on the caller's own connection and inside its transaction."""
+        ...
+
+    def claim(
+        self,
+        worker: str,
+        wants: Mapping[str, Sequence[str]],
+        limit: int,
+        now: int,
+        finishing: Sequence[Transition] = (),
+        notes: Sequence[Note] = (),
+    ) -> Claims:
+        """In one transaction: write `notes`, apply `finishing`, promote what is due, take up to `limit` jobs.
+
+        `wants` maps each queue to the types this worker knows; other types are never touched. Jobs come ordered: by
+        queue as given, higher priority first, then first in first out. Raises `LeaseLost` (nothing written) when the
+        worker is not registered or its lease has run out.
+        """
+        ...
+
+    def finish(self, transitions: Sequence[Transition], notes: Sequence[Note] = ()) -> list[str]:
+        """Apply each transition whose id is running under its token; per transition a verdict (see above)."""
+        ...
+
+    def finish_in(self, tx: object, transition: Transition) -> None:
+        """Apply one transition on the caller's connection; raises `LeaseLost` when it does not hold any more."""
+        ...
+
+    def note(self, notes: Sequence[Note]) -> list[bool]:
+        """Write logs, progress and checkpoints of running attempts; per note whether its token was current."""
+        ...
+
+    # operators ----------------------------------------------------------------------------------------------------
+    def cancel(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+        """Cancel waiting jobs, ask running ones to stop; per id: cancelled, cancelling, ended, missing."""
+        ...
+
+    def retry(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+        """Queue ended or waiting jobs now, with fresh attempts; per id: queued, running, duplicate, completed, missing."""
+        ...
+
+    def judge(self, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
+        """Approve or reject a job in review; answers approved, rejected, missing or the state it is in."""
+        ...
+
+    def delete(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+        """Remove jobs and all that belongs to them; per id: deleted, running, missing."""
+        ...
+
+    # chores -------------------------------------------------------------------------------------------------------
+    def join(self, worker: WorkerInfo) -> None:
+        """Register a worker; its lease runs until `expires_at`."""
+        ...
+
+    def beat(self, worker: str, now: int, lease: int) -> Beat:
+        """Renew a lease that has not run out. One that has can never be renewed."""
+        ...
+
+    def leave(self, worker: str) -> None:
+        """Unregister a worker. Jobs it still holds become orphans at once."""
+        ...
+
+    def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:
+        """Running jobs whose worker is gone, or that ran more than `grace` past their timeout. Buries dead workers."""
+        ...
+
+    def promote(self, now: int, limit: int) -> int:
+        """Queue scheduled jobs whose time has come."""
+        ...
+
+    def prune(self, now: int, limit: int) -> int:
+        """Delete up to `limit` ended jobs whose retention is over."""
+        ...
+
+    # configuration ------------------------------------------------------------------------------------------------
+    def declare(self, types: Sequence[TypeInfo]) -> None:
+        """Make types known to producers and tools that lack the code."""
+        ...
+
+    def types(self) -> list[TypeInfo]:
+        """Every type any worker ever declared."""
+        ...
+
+    # observation --------------------------------------------------------------------------------------------------
+    def get(self, job_id: str) -> Job | None:
+        """One job, or None."""
+        ...
+
+    def get_many(self, ids: Sequence[str]) -> list[Job]:
+        """Those of the jobs that exist, in the order asked."""
+        ...
+
+    def find(self, prefix: str, limit: int) -> list[str]:
+        """Ids that start so."""
+        ...
+
+    def search(self, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
+        """Jobs for which every term holds, newest first."""
+        ...
+
+    def result(self, job_id: str) -> str | None:
+        """What the job returned, as JSON; None when it returned nothing or has not."""
+        ...
+
+    def checkpoint(self, job_id: str) -> str | None:
+        """What the job last saved, as JSON."""
+        ...
+
+    def attempts(self, job_id: str) -> list[Attempt]:
+        """Every attempt so far, oldest first, the running one included."""
+        ...
+
+    def logs(self, job_id: str, after: int, limit: int) -> list[LogLine]:
+        """Log lines in order, leaving out the first `after`."""
+        ...
+
+    def actions(self, job_id: str | None, limit: int) -> list[Action]:
+        """What operators did, newest first."""
+        ...
+
+    def counts(self, cap: int) -> list[Count]:
+        """Unfinished and dead jobs by type and label, looking at no more than `cap` of each state."""
+        ...
+
+    def throughput(self, since: int, cap: int) -> dict[str, int]:
+        """How many jobs ended in each state since then."""
+        ...
+
+    def workers(self) -> list[WorkerInfo]:
+        """Registered workers, oldest first."""
+        ...
+
+    def facts(self) -> dict[str, str]:
+        """What `mainstay doctor` prints: engine, version, durability level, size, schema."""
+        ...
+
+    # wake-up and life ---------------------------------------------------------------------------------------------
+    def bell(self, worker: str) -> Bell:
+        """A bell for this worker."""
+        ...
+
+    def ring(self, what: str = "jobs") -> None:
+        """Ring every worker's bell."""
+        ...
+
+    def close(self) -> None:
+        """Let go of every connection. The store may be used again: it opens anew."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

@@ -1,0 +1,1 @@
+"""The SQLite engine: one file, one write connection a process, WAL, durable by default."""

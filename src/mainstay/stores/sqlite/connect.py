@@ -1,0 +1,199 @@
+"""Connections to one SQLite file: one that writes, behind a lock, and one a thread that reads.
+
+Every write is `BEGIN IMMEDIATE`: a deferred transaction that reads first fails with BUSY_SNAPSHOT at once, whatever the
+busy timeout says. Nothing else may open the file in this process: closing it elsewhere drops SQLite's POSIX locks.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+
+from ...core.errors import ConfigError
+from . import faults, schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+MEMORY = ":memory:"
+BUSY_MS = 10_000
+SYNCHRONOUS = ("full", "normal", "extra")
+
+
+class Database:
+    """One database file (or one in memory), opened when first used, and anew after a fork."""
+
+    def __init__(self, url: str) -> None:
+        self.path, options = parse_url(url)
+        self.memory = self.path == MEMORY
+        self.synchronous = options.pop("synchronous", "full")
+        self.create = options.pop("mode", "create") == "create"
+        if options or self.synchronous not in SYNCHRONOUS:
+            raise ConfigError(f"{url!r}: options are synchronous=full|normal|extra and mode=create|existing")
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start without connections; those of a parent process must not even be closed here."""
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._writer: sqlite3.Connection | None = None
+        self._local = threading.local()
+        self._readers: list[sqlite3.Connection] = []
+
+    def _same_process(self) -> None:
+        if self._pid != os.getpid():
+            self._abandoned = (self._writer, self._readers)  # kept alive: closing them would drop the parent's locks
+            self._forget()
+
+    def writing(self) -> Writing:
+        """A write transaction: `with db.writing() as connection:`; committed at the end, rolled back on error."""
+        self._same_process()
+        return Writing(self)
+
+    def reading(self) -> Reading:
+        """A read on this thread's own connection, errors mapped."""
+        self._same_process()
+        return Reading(self)
+
+    def ready(self) -> None:
+        """Have the file and its schema in place; takes the write lock only where they are not."""
+        self._same_process()
+        with self._lock:
+            try:
+                self.writer()
+            except BaseException as error:
+                raise faults.mapped(error, self.path) from error
+
+    def writer(self) -> sqlite3.Connection:
+        """The write connection; call with the lock held."""
+        if self._writer is None:
+            self._writer = self._open(migrate=True)
+        return self._writer
+
+    def reader(self) -> sqlite3.Connection:
+        """This thread's read connection; a database in memory has only the one."""
+        if self.memory:
+            return self.writer()
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._open(migrate=self.create and not os.path.exists(self.path))
+            self._readers.append(connection)
+        return connection
+
+    def _open(self, migrate: bool) -> sqlite3.Connection:
+        if not self.memory:
+            faults.check_path(self.path, self.create)
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        try:
+            prepare(connection, self.synchronous, self.memory)
+            schema.ensure(connection, self.path, migrate)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def close(self) -> None:
+        """Close every connection of this process."""
+        self._same_process()
+        with self._lock:
+            for connection in (self._writer, *self._readers):
+                if connection is not None:
+                    connection.close()
+            self._forget()
+
+
+def prepare(connection: sqlite3.Connection, synchronous: str, memory: bool) -> None:
+    """Bring a new connection to the settings that the promises rest on."""
+    if not memory and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        connection.execute("PRAGMA journal_mode = wal")
+    connection.execute(f"PRAGMA synchronous = {synchronous}")
+    connection.execute("PRAGMA cache_size = -16000")
+    connection.execute("PRAGMA journal_size_limit = 67108864")
+
+
+def parse_url(url: str) -> tuple[str, dict[str, str]]:
+    """The file and the options in `sqlite:///relative.db?…`, `sqlite:////absolute.db`, `sqlite:///:memory:`."""
+    scheme, _, rest = url.partition("://")
+    path, _, query = rest.removeprefix("/").partition("?")
+    if scheme != "sqlite" or not rest.startswith("/") or not path:
+        raise ConfigError(f'{url!r}: write "sqlite:///jobs.db", "sqlite:////absolute/jobs.db" or "sqlite:///:memory:"')
+    options = dict(part.partition("=")[::2] for part in query.split("&") if part)
+    if path == MEMORY:
+        return path, options
+    if "%" in path:
+        from urllib.parse import unquote
+
+        path = unquote(path)
+    return os.path.abspath(os.path.expanduser(path)), options
+
+
+class Writing:
+    """One write transaction on the process's write connection."""
+
+    __slots__ = ("_connection", "_db")
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._db._lock.acquire()
+        try:
+            self._connection = self._db.writer()
+            self._connection.execute("BEGIN IMMEDIATE")
+        except BaseException as error:
+            self._db._lock.release()
+            raise faults.mapped(error, self._db.path) from error
+        return self._connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._connection.execute("COMMIT")
+                return
+        except sqlite3.Error as failure:
+            error = failure
+        finally:
+            if self._connection.in_transaction:
+                self._rollback()
+            self._db._lock.release()
+        raise faults.mapped(error, self._db.path) from error
+
+    def _rollback(self) -> None:
+        try:
+            self._connection.execute("ROLLBACK")
+        except sqlite3.Error:  # the disk is gone or full: a fresh connection recovers from the log
+            self._connection.close()
+            self._db._writer = None
+
+
+class Reading:
+    """Reads on a connection; no transaction is held between statements."""
+
+    __slots__ = ("_db",)
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def __enter__(self) -> sqlite3.Connection:
+        if self._db.memory:
+            self._db._lock.acquire()
+        try:
+            return self._db.reader()
+        except BaseException as error:
+            if self._db.memory:
+                self._db._lock.release()
+            raise faults.mapped(error, self._db.path) from error
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._db.memory:
+            self._db._lock.release()
+        if error is not None:
+            raise faults.mapped(error, self._db.path) from error

@@ -1,0 +1,174 @@
+"""Accepting jobs. Cold producers come through here: keep the imports light and the statements few."""
+
+from __future__ import annotations
+
+from ...core.errors import DuplicateKey
+from ...core.ids import IDS
+from .sql import batches, load, many
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ...core.draft import Draft
+
+Answer = tuple[str, bool]
+_NOTHING = (None,) * 6
+
+
+def enqueue(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int) -> list[Answer]:
+    """Insert the drafts inside the transaction that is open; per draft its id and whether it is new."""
+    for draft in drafts:
+        if not draft.id:
+            draft.id = IDS.new(now)
+        if not draft.created_at:
+            draft.created_at = now
+        if draft.undeclared is not None:
+            _follow_declaration(connection, draft)
+    if len(drafts) > 1 and all(draft.lock is None and not draft.tags for draft in drafts):
+        return _bulk(connection, drafts, now)
+    return [_one(connection, draft, now) for draft in drafts]
+
+
+def _follow_declaration(connection: sqlite3.Connection, draft: Draft) -> None:
+    """Give a draft whose producer lacks the type the queue and policy with which a worker declared it."""
+    row = connection.execute(load("enqueue_policy"), {"name": draft.type}).fetchone()
+    if row is None:
+        return
+    import json
+
+    for name, value in json.loads(row[0]).items():
+        if name not in (draft.undeclared or ()):
+            setattr(draft, name, value)
+
+
+def _one(connection: sqlite3.Connection, draft: Draft, now: int) -> Answer:
+    cursor = connection.execute(load("enqueue"), _row(None, draft, now))
+    if cursor.rowcount == 0:
+        return _conflict(connection, draft, now)
+    seq = cursor.lastrowid
+    connection.execute(load("enqueue_body"), _body(seq, draft))
+    if draft.tags:
+        connection.executemany(load("enqueue_tag"), [(tag, seq) for tag in draft.tags])
+    return draft.id, True
+
+
+def _bulk(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int) -> list[Answer]:
+    """Many drafts without keys: the first insert takes the write lock and the number from which the others count on."""
+    first = connection.execute(load("enqueue"), _row(None, drafts[0], now))
+    seq = first.lastrowid or 0
+    plain = all(map(_is_plain, drafts))
+    jobs, bodies = ("enqueue_plain", "enqueue_plain_body") if plain else ("enqueue", "enqueue_body")
+    row, body = (_plain_row, _plain_body) if plain else (_row, _body)
+    created = first.rowcount
+    for start, size in batches(len(drafts) - 1):
+        flat: list[Any] = []
+        for n in range(start + 1, start + 1 + size):
+            flat += row(seq + n, drafts[n], now)
+        created += connection.execute(many(jobs, size), flat).rowcount
+    if created != len(drafts):
+        return _again(connection, drafts, seq, now)
+    for start, size in batches(len(drafts)):
+        flat = []
+        for n in range(start, start + size):
+            flat += body(seq + n, drafts[n])
+        connection.execute(many(bodies, size), flat)
+    return [(draft.id, True) for draft in drafts]
+
+
+def _is_plain(draft: Draft) -> bool:
+    """Whether a draft has none of the columns that most do without."""
+    rare = (draft.run_at, draft.backoff, draft.key, draft.tenant, draft.ref, draft.parent)
+    return rare == _NOTHING
+
+
+def _plain_row(seq: int, draft: Draft, now: int) -> tuple[Any, ...]:
+    return (
+        seq, draft.id, draft.type, draft.queue, draft.priority, now, draft.max_attempts, draft.timeout, draft.keep,
+        draft.created_at,
+    )  # fmt: skip
+
+
+def _plain_body(seq: int, draft: Draft) -> tuple[Any, ...]:
+    return seq, draft.payload
+
+
+def _again(connection: sqlite3.Connection, drafts: Sequence[Draft], seq: int, now: int) -> list[Answer]:
+    """Some ids were there already (a batch sent twice): take the batch out again and insert one by one."""
+    connection.execute(
+        "DELETE FROM mainstay_job WHERE seq BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM mainstay_body WHERE job = seq)",
+        (seq, seq + len(drafts)),
+    )
+    return [_one(connection, draft, now) for draft in drafts]
+
+
+def _row(seq: int | None, draft: Draft, now: int) -> tuple[Any, ...]:
+    run_at = draft.run_at
+    waits = run_at is not None and run_at > now
+    return (
+        seq, draft.id, draft.type, draft.queue, "scheduled" if waits else "queued", draft.priority,
+        run_at if waits else now, run_at, draft.max_attempts, draft.lock, draft.lock_until, draft.timeout, draft.keep,
+        draft.backoff, draft.created_at,
+    )  # fmt: skip
+
+
+def _body(seq: int | None, draft: Draft) -> tuple[Any, ...]:
+    return seq, draft.payload, draft.key, draft.tenant, draft.ref, _tags(draft), draft.parent
+
+
+def _tags(draft: Draft) -> str | None:
+    if not draft.tags:
+        return None
+    import json
+
+    return json.dumps(draft.tags)
+
+
+def _conflict(connection: sqlite3.Connection, draft: Draft, now: int) -> Answer:
+    """The id or the lock is taken: answer the job that has it, replace it, or refuse, as the draft says."""
+    seq, existing, state = connection.execute(load("enqueue_existing"), {"id": draft.id, "lock": draft.lock}).fetchone()
+    if existing == draft.id:
+        return existing, True  # the same draft sent twice: its answer was lost
+    if draft.on_conflict == "replace" and _replace(connection, draft, seq, now):
+        return existing, False
+    if draft.on_conflict == "existing":
+        return existing, False
+    raise DuplicateKey(f"job {existing} ({state}) already has the key {draft.key!r} of type {draft.type}", existing)
+
+
+def _replace(connection: sqlite3.Connection, draft: Draft, seq: int, now: int) -> bool:
+    row = _row(seq, draft, now)
+    names = ("seq", "id", "type", "queue", "state", "priority", "ord", "run_at", "max_attempts", "lock", "lock_until",
+             "timeout", "keep", "backoff", "created_at")  # fmt: skip
+    if connection.execute(load("enqueue_replace"), dict(zip(names, row, strict=True))).rowcount == 0:
+        return False
+    connection.execute(load("enqueue_replace_body"), {"seq": seq, "payload": draft.payload})
+    return True
+
+
+def joined(tx: object, path: str) -> sqlite3.Connection:
+    """The caller's connection, once it is clear that it has our file open and a transaction to join."""
+    import sqlite3
+
+    from ...core.errors import TransactionUnsupported
+
+    if not isinstance(tx, sqlite3.Connection):
+        raise TransactionUnsupported(
+            f"tx={type(tx).__name__}: the store is {path}; pass a sqlite3.Connection to that file"
+        )
+    if not _same_file(tx, path):
+        raise TransactionUnsupported(f"tx= is connected to another database than the store ({path}); open that file")
+    if not tx.in_transaction and tx.isolation_level is None:
+        raise TransactionUnsupported(
+            "tx= has no transaction open: run connection.execute('BEGIN IMMEDIATE') first, or connect without isolation_level=None"
+        )
+    return tx
+
+
+def _same_file(tx: sqlite3.Connection, path: str) -> bool:
+    import os
+
+    file = next((row[2] for row in tx.execute("PRAGMA database_list") if row[1] == "main"), "")
+    return bool(file) and os.path.exists(path) and os.path.samefile(file, path)

@@ -1,0 +1,84 @@
+"""What can be wrong with a SQLite file, said in words that tell what to do."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from ...core import errors
+
+# Shared memory, which WAL needs, does not reach across these: the file would be damaged within minutes.
+NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "afs", "ceph", "glusterfs", "lustre", "ncpfs")
+
+
+def mapped(error: BaseException, path: str) -> BaseException:
+    """The same failure as one of ours; what is not SQLite's is answered unchanged."""
+    if not isinstance(error, sqlite3.Error):
+        return error
+    code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+    kind, advice = _KINDS.get(code, (errors.StoreError, ""))
+    if kind is errors.StoreError and isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error):
+        kind, advice = _KINDS[sqlite3.SQLITE_CORRUPT]
+    return kind(f"{path}: {error}. {advice}".rstrip(". ") + ".")
+
+
+_KINDS: dict[int, tuple[type[errors.StoreError], str]] = {
+    sqlite3.SQLITE_BUSY: (errors.StoreBusy, "Another process held the write lock for too long; try again"),
+    sqlite3.SQLITE_LOCKED: (errors.StoreBusy, "Another connection held the table; try again"),
+    sqlite3.SQLITE_FULL: (errors.StoreFull, "Free some space on this disk; nothing accepted was lost"),
+    sqlite3.SQLITE_IOERR: (errors.StoreUnavailable, "Reading or writing the file failed: check the disk and its quota"),
+    sqlite3.SQLITE_CANTOPEN: (errors.StoreUnavailable, "Check that the folder exists and may be written"),
+    sqlite3.SQLITE_READONLY: (
+        errors.StoreReadOnly,
+        "Check the owner and mode of the file, its folder and the file system",
+    ),
+    sqlite3.SQLITE_PERM: (errors.StoreReadOnly, "Check the owner and mode of the file"),
+    sqlite3.SQLITE_CORRUPT: (errors.StoreCorrupt, "The file is damaged: stop the workers and restore a backup"),
+    sqlite3.SQLITE_NOTADB: (errors.StoreCorrupt, "This is not a SQLite database: check the path in the URL"),
+}
+
+
+def check_path(path: str, create: bool) -> None:
+    """Refuse what cannot work before SQLite touches it."""
+    if not create and not os.path.exists(path):
+        raise errors.StoreUnavailable(
+            f"{path}: there is no such file. Check the URL; `mainstay worker` or an enqueue creates it."
+        )
+    if os.path.isdir(path):
+        raise errors.ConfigError(f"{path} is a folder. Name a file in it, e.g. sqlite:///{path}/jobs.db")
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise errors.StoreUnavailable(f"{path}: the folder {folder} does not exist. Create it first.")
+    kind = file_system(folder)
+    if kind in NETWORK or kind.startswith("fuse"):
+        raise errors.ConfigError(
+            f"{path} lies on a network or FUSE file system ({kind}), where SQLite's WAL damages files. "
+            "Use a local disk, or PostgreSQL for several machines."
+        )
+
+
+def file_system(folder: str) -> str:
+    """The kind of file system a folder is on; "" where the operating system does not say."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
+            lines = mounts.readlines()
+    except OSError:
+        return ""
+    device = os.stat(folder).st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    best, kind = -1, ""
+    real = os.path.realpath(folder) + "/"
+    for line in lines:
+        fields, _, tail = line.partition(" - ")
+        part = fields.split(" ")
+        point = part[4].rstrip("/") + "/"
+        if part[2] == number and real.startswith(point) and len(point) >= best:
+            best, kind = len(point), tail.split(" ", 1)[0]
+    return kind
+
+
+def wal_reset_bug(version: tuple[int, int, int]) -> bool:
+    """Whether this SQLite can damage a WAL file when a checkpoint meets a write (fixed in 3.51.3, 3.50.7, 3.44.6)."""
+    if version[:2] in ((3, 44), (3, 50)):
+        return version < ((3, 44, 6) if version[1] == 44 else (3, 50, 7))
+    return (3, 7, 0) <= version < (3, 51, 3)

@@ -1,0 +1,70 @@
+"""The schema: the sum of the numbered migrations, applied on first use, refused when it is newer than this code."""
+
+from __future__ import annotations
+
+import os
+
+from ...core.errors import ConfigError, SchemaMismatch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+
+FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+VERSION = 1
+OLDEST = (3, 37, 0)  # STRICT tables, RETURNING
+
+
+def ensure(connection: sqlite3.Connection, path: str, migrate: bool) -> None:
+    """Bring the file to this version, or say why that cannot be."""
+    found = version(connection)
+    if found == VERSION:
+        return
+    _check_library()
+    if found > VERSION:
+        raise SchemaMismatch(
+            f"{path} has schema {found}, this mainstay knows {VERSION}: it was written by a newer version. "
+            "Upgrade mainstay here (pip install -U mainstay), or use another file."
+        )
+    if not migrate:
+        raise SchemaMismatch(f"{path} has no mainstay schema yet: enqueue a job or start a worker first.")
+    apply(connection)
+
+
+def version(connection: sqlite3.Connection) -> int:
+    """The schema's version; 0 where there is none. Not `user_version`: that one is the user's."""
+    if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'mainstay_schema'").fetchone() is None:
+        return 0
+    number: int = connection.execute("SELECT version FROM mainstay_schema").fetchone()[0]
+    return number
+
+
+def apply(connection: sqlite3.Connection) -> None:
+    """Run the migrations that are missing, all or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for number in range(version(connection) + 1, VERSION + 1):  # another process may have been first
+            for statement in statements(number):
+                connection.execute(statement)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def statements(number: int) -> list[str]:
+    """The statements of one migration."""
+    name = next(name for name in sorted(os.listdir(FOLDER)) if name.startswith(f"{number:04}_"))
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        lines = [line.partition("--")[0] for line in file]
+    return [part.strip() for part in "".join(lines).split(";") if part.strip()]
+
+
+def _check_library() -> None:
+    import sqlite3
+
+    if sqlite3.sqlite_version_info < OLDEST:
+        raise ConfigError(
+            f"this Python has SQLite {sqlite3.sqlite_version}; mainstay needs {'.'.join(map(str, OLDEST))} or newer"
+        )

@@ -1,0 +1,2 @@
+-- … and its payload.
+UPDATE mainstay_body SET payload = :payload WHERE job = :seq

@@ -1,0 +1,33 @@
+"""Retention: deleting ended jobs whose time is over, a few at a time so that the write lock is never held long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..core.clock import MINUTE
+from ..core.errors import StoreError
+
+if TYPE_CHECKING:
+    from ..core.events import Events
+    from ..stores.contract import Store
+
+CHUNK = 500
+BETWEEN = 50  # so that others get at the store
+
+
+class Prune:
+    """One chunk a step."""
+
+    def __init__(self, store: Store, events: Events) -> None:
+        self._store, self._events = store, events
+
+    def step(self, now: int) -> int:
+        """Delete one chunk; answers when to come back."""
+        try:
+            count = self._store.prune(now, CHUNK)
+        except StoreError as error:
+            self._events.emit("store_error", error=error, wait=MINUTE)
+            return MINUTE
+        if count:
+            self._events.emit("pruned", count=count)
+        return BETWEEN if count == CHUNK else MINUTE

@@ -1,0 +1,46 @@
+"""Freeing the jobs of dead workers, and those that ran far past their timeout: through the same door as any outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..core.decide import decide
+from ..core.errors import StoreError
+from ..core.outcome import CRASHED, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..core.events import Events
+    from ..stores.contract import Orphan, Store
+
+LIMIT = 500
+GRACE = 60_000  # how far past its timeout a job may run before others end it
+AFTER_AN_ERROR = 5_000
+OVERDUE = Outcome("timed out", error="TimeoutError: ran far past its timeout, and its worker did not end it")
+
+
+class Sweep:
+    """One sweep a step. What its worker finishes meanwhile is left alone: the token has moved on."""
+
+    def __init__(self, store: Store, random: Callable[[], float], events: Events, every: int) -> None:
+        self._store, self._random, self._events, self._every = store, random, events, every
+
+    def step(self, now: int) -> int:
+        """Free what is orphaned; answers when to sweep again."""
+        try:
+            orphans = self._store.orphans(now, GRACE, LIMIT)
+            if orphans:
+                self._free(orphans, now)
+        except StoreError as error:
+            self._events.emit("store_error", error=error, wait=AFTER_AN_ERROR)
+            return AFTER_AN_ERROR
+        return 0 if len(orphans) == LIMIT else self._every
+
+    def _free(self, orphans: list[Orphan], now: int) -> None:
+        transitions = [decide(orphan.job, CRASHED if orphan.gone else OVERDUE, now, self._random) for orphan in orphans]
+        verdicts = self._store.finish(transitions)
+        freed = [orphan for orphan, verdict in zip(orphans, verdicts, strict=True) if verdict == "stored"]
+        if freed:
+            self._events.emit("swept", orphans=freed)
+            self._store.ring()

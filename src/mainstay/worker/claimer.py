@@ -1,0 +1,121 @@
+"""Taking jobs: as many as there is room for, in one transaction with what has ended. No cooldown: a freed slot refills."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from ..core.errors import LeaseLost, StoreError
+from .flight import Flight
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..core.clock import Clock
+    from ..core.events import Events
+    from ..registry import Registry
+    from ..stores.contract import Claims, Store
+    from .finisher import Finisher
+    from .flight import Flights
+
+PREFETCH = 500  # at most this many jobs wait in the worker for a slot …
+AHEAD = 10  # … and no more than run in this many milliseconds at the present pace
+LINGER = 5  # while jobs wait for a slot, outcomes are gathered this long: whole batches, few transactions
+POLL = 1_000
+BACKOFF, LONGEST_BACKOFF = 100, 30_000
+
+
+class Crew(Protocol):
+    """Who runs jobs."""
+
+    def room(self) -> int:
+        """How many more jobs could start at once; below zero when some wait for a slot."""
+        ...
+
+    @property
+    def backlog(self) -> int:
+        """How many jobs wait for a slot."""
+        ...
+
+    def start(self, flights: list[Flight]) -> None:
+        """Run these jobs, each as soon as there is a slot."""
+        ...
+
+
+class Claimer:
+    """One round: write what has ended, claim what fits, hand it to the crew. `step` says when to come back."""
+
+    def __init__(
+        self, store: Store, registry: Registry, wants: Mapping[str, Sequence[str]], crew: Crew, flights: Flights,
+        finisher: Finisher, clock: Clock, events: Events, poll: int = POLL,
+    ) -> None:  # fmt: skip
+        self._store, self._registry, self._wants, self._crew = store, registry, wants, crew
+        self._flights, self._finisher, self._clock, self._events = flights, finisher, clock, events
+        self._poll = poll
+        self.worker = ""  # the identity under which to claim; the heartbeat sets it
+        self.open = False  # whether to claim at all
+        self._failures = 0
+        self._ended, self._at, self._pace = 0, 0, 0.0
+
+    def step(self, now: int) -> int:
+        """One round; answers after how many milliseconds to come back if nothing wakes us before."""
+        batch, notes = self._finisher.take()
+        room = self._room(now)
+        transitions = [transition for _, transition in batch]
+        try:
+            if room > 0:
+                claims = self._store.claim(self.worker, self._wants, room, now, transitions, notes)
+            elif transitions or notes:
+                claims = _nothing(self._store.finish(transitions, notes))
+            else:
+                return LINGER if self._crew.backlog else self._poll
+        except LeaseLost:
+            self._finisher.put_back(batch, notes)
+            self.open = False
+            self._events.emit("lease_lost", worker=self.worker)
+            return 0
+        except StoreError as error:
+            self._finisher.put_back(batch, notes)
+            return self._failed(error)
+        self._failures = 0
+        self._finisher.settle(batch, claims.verdicts)
+        return self._hand_over(claims, room, now)
+
+    def _hand_over(self, claims: Claims, room: int, now: int) -> int:
+        if claims.jobs:
+            flights = [Flight(job, self._registry.get(job.type), now) for job in claims.jobs]
+            self._flights.add(flights)
+            if self._events.listeners("claimed"):
+                self._events.emit("claimed", jobs=claims.jobs)
+            self._crew.start(flights)
+        if self._crew.backlog:
+            return LINGER
+        if room > 0 and len(claims.jobs) == room:
+            return 0 if self._room(now) > 0 else self._poll
+        due = self._poll if claims.next_due is None else claims.next_due - now
+        return max(0, min(due, self._poll))
+
+    def _room(self, now: int) -> int:
+        if not self.open or self._finisher.full:
+            return 0
+        return self._crew.room() + self._ahead(now)
+
+    def _ahead(self, now: int) -> int:
+        """How many jobs to hold beyond the slots: none for slow ones, some for those that take next to no time."""
+        elapsed = now - self._at
+        if elapsed >= 5:
+            pace = (self._flights.ended - self._ended) / elapsed
+            self._pace = pace if pace > self._pace else (self._pace + pace) / 2
+            self._ended, self._at = self._flights.ended, now
+        return min(PREFETCH, int(self._pace * AHEAD))
+
+    def _failed(self, error: StoreError) -> int:
+        wait = min(BACKOFF << self._failures, LONGEST_BACKOFF)
+        self._failures = min(self._failures + 1, 10)
+        self._events.emit("store_error", error=error, wait=wait)
+        return wait
+
+
+def _nothing(verdicts: list[str]) -> Claims:
+    from ..stores.contract import Claims
+
+    return Claims(verdicts, [], None)

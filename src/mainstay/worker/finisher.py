@@ -1,0 +1,94 @@
+"""Outcomes on their way to the store: a bounded buffer that never drops, decided once, retried until written."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from ..core.decide import Transition, decide
+from ..core.notes import Checkpoint, Note, Progress
+from ..core.outcome import CANCELLED, Outcome
+from ..stores.contract import CANCELLING, LOST, STORED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..core.clock import Clock
+    from ..core.events import Events
+    from .flight import Flight, Flights
+
+FULL = 2_000  # outcomes waiting: above this nothing more is claimed
+BATCH = 1_000
+
+
+class Finisher:
+    """Collects outcomes and notes; the claimer writes them with its next claim, or alone when nothing is claimed."""
+
+    def __init__(self, flights: Flights, clock: Clock, random: Callable[[], float], events: Events) -> None:
+        self._flights, self._clock, self._random, self._events = flights, clock, random, events
+        self._waiting: deque[tuple[Flight, Transition]] = deque()
+        self._notes: deque[Note] = deque()
+        self._stored = events.listeners("stored")
+
+    def add(self, flight: Flight, outcome: Outcome) -> bool:
+        """Take the outcome of an attempt; False when the job is no longer ours."""
+        if not self._flights.end(flight):
+            return False
+        transition = decide(flight.job, outcome, self._clock.now(), self._random)
+        self._waiting.append((flight, transition))
+        return True
+
+    def note(self, note: Note) -> None:
+        """Take a note; of progress and checkpoints only the newest counts, so a slow store cannot pile them up."""
+        if isinstance(note, (Progress, Checkpoint)) and len(self._notes) > BATCH:
+            self._notes = deque(n for n in self._notes if type(n) is not type(note) or n.seq != note.seq)
+        self._notes.append(note)
+
+    @property
+    def pending(self) -> int:
+        """How many outcomes and notes wait to be written."""
+        return len(self._waiting) + len(self._notes)
+
+    @property
+    def full(self) -> bool:
+        """Whether to claim nothing more until the store has caught up."""
+        return len(self._waiting) >= FULL
+
+    def take(self) -> tuple[list[tuple[Flight, Transition]], list[Note]]:
+        """What is to be written now. Outcomes first: the notes of an outcome taken are then surely among the notes."""
+        waiting, notes = self._waiting, self._notes
+        batch = [waiting.popleft() for _ in range(min(len(waiting), BATCH))]
+        return batch, [notes.popleft() for _ in range(len(notes))]
+
+    def put_back(self, batch: list[tuple[Flight, Transition]], notes: list[Note]) -> None:
+        """Keep for the next try what the store did not take."""
+        self._waiting.extendleft(reversed(batch))
+        self._notes.extendleft(reversed(notes))
+
+    def settle(self, batch: list[tuple[Flight, Transition]], verdicts: list[str]) -> None:
+        """Act on the store's verdicts: let go of what is written or lost, decide anew what was cancelled meanwhile."""
+        if self._stored or verdicts.count(STORED) != len(batch):
+            self._sort_out(batch, verdicts)
+        else:
+            self._flights.settle([flight.job.id for flight, _ in batch])
+
+    def _sort_out(self, batch: list[tuple[Flight, Transition]], verdicts: list[str]) -> None:
+        done = []
+        for (flight, transition), verdict in zip(batch, verdicts, strict=True):
+            if verdict == CANCELLING:
+                self._decide_again(flight)
+                continue
+            done.append(flight.job.id)
+            if verdict == LOST:
+                self._events.emit("lost", transition=transition)
+        self._flights.settle(done)
+        if self._stored:
+            kept = [t for (_, t), verdict in zip(batch, verdicts, strict=True) if verdict not in (CANCELLING, LOST)]
+            self._events.emit("stored", transitions=kept)
+
+    def _decide_again(self, flight: Flight) -> None:
+        flight.job = flight.job._replace(cancelling=True)
+        transition = decide(
+            flight.job, CANCELLED._replace(reason="cancelled on request"), self._clock.now(), self._random
+        )
+        self._waiting.append((flight, transition))

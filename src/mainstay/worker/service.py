@@ -1,0 +1,59 @@
+"""A loop on a thread of its own: one step at a time, until stopped. The step says when it wants to be called again."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..core.clock import Clock
+
+AFTER_A_BUG = 1_000
+
+
+class Service:
+    """Calls `step(now)` again and again; `wake` makes it come at once. Stop and start may come in any order, twice."""
+
+    def __init__(
+        self, name: str, step: Callable[[int], int], clock: Clock, crashed: Callable[[BaseException], None]
+    ) -> None:
+        self._step, self._clock, self._crashed = step, clock, crashed
+        self._event = threading.Event()
+        self._woken = False
+        self._stopping = False
+        self._thread = threading.Thread(target=self._loop, name=f"mainstay-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin, unless stopped already."""
+        if not self._stopping:
+            self._thread.start()
+
+    def wake(self) -> None:
+        """Have the next step now. Cheap to call often."""
+        if not self._woken:
+            self._woken = True
+            self._event.set()
+
+    def stop(self) -> None:
+        """End after the present step, and wait for that."""
+        self._stopping = True
+        self._event.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._stopping:
+            wait = self._try()
+            if wait > 0 and not self._stopping:
+                self._event.wait(wait / 1000)
+            self._event.clear()
+            self._woken = False
+
+    def _try(self) -> int:
+        try:
+            return self._step(self._clock.now())
+        except Exception as error:  # noqa: BLE001  (a bug in one part must not end the worker)
+            self._crashed(error)
+            return AFTER_A_BUG

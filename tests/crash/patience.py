@@ -1,0 +1,28 @@
+"""The only place in these tools that waits: handlers that take their time, the nemesis between two faults, bounded waits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OFTEN = 0.01
+
+
+def rest(seconds: float) -> None:
+    """Let some time pass."""
+    if seconds > 0:
+        threading.Event().wait(seconds)
+
+
+def until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Wait for a condition, at most so long; answers whether it came true."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > limit:
+            return False
+        rest(OFTEN)
+    return True

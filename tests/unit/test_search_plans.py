@@ -1,0 +1,125 @@
+"""Each driving path of a search uses its index: SQLite's own plan says so. And no search looks past its window."""
+
+import pytest
+
+from mainstay.core.draft import Draft
+from mainstay.core.filter import Term
+from mainstay.query import parse
+from mainstay.stores.sqlite import search
+from mainstay.stores.sqlite.store import SqliteStore
+
+NOW = 1_750_000_000_000
+
+
+@pytest.fixture
+def store():
+    with SqliteStore("sqlite:///:memory:") as store:
+        store.enqueue([Draft("warm-up", "{}")], NOW)
+        yield store
+
+
+def plan(store, text):
+    """SQLite's plan for the statement that a search runs."""
+    terms = parse(text, NOW)
+    with store.db.reading() as connection:
+        path = search._choose(connection, search._paths(terms))
+        checks = [search._check(term, NOW) for term in terms if term not in path.covers]
+        sql, values = search._statement(path, checks, 5, 1 if checks else None, 51)
+        return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+
+
+@pytest.mark.parametrize(
+    ("text", "index"),
+    [
+        ("id:01JQ93", "sqlite_autoindex_mainstay_job_1 (id>? AND id<?"),
+        ("key:invoice-42", "mainstay_body_key (key=?"),
+        ("ref:profile/9", "mainstay_body_ref (ref=?"),
+        ("tenant:acme", "mainstay_body_tenant (tenant=?"),
+        ("parent:01JQ93", "mainstay_body_parent (parent>? AND parent<?"),
+        ("tag:eu", "PRIMARY KEY (tag=?"),
+        ("state:queued", "mainstay_job_claim"),
+        ("state:scheduled", "mainstay_job_due"),
+        ("state:retrying", "mainstay_job_due"),
+        ("state:running", "mainstay_job_running"),
+        ("state:cancelling", "mainstay_job_running"),
+        ("state:review", "mainstay_job_review"),
+        ("state:dead", "mainstay_job_dead"),
+        ("state:dead type:mail.*", "mainstay_job_dead"),
+        ("finished:1h", "mainstay_job_finished (finished_at>? AND finished_at<?"),
+        ("finished:>2026-01-01", "mainstay_job_finished (finished_at>?"),
+        ("key:a error:boom args.x:1", "mainstay_body_key (key=?"),
+        ("state:dead error:boom", "mainstay_job_dead"),
+    ],
+)
+def test_the_path_uses_its_index(store, text, index):
+    lines = plan(store, text)
+    assert any(index in line for line in lines), lines
+    assert not [line for line in lines if line.startswith("SCAN mainstay") or line == "SCAN j"], lines
+
+
+@pytest.mark.parametrize(
+    "text", ["", "type:mail", "error:boom", "args.user.id:42 -took:>1s", "tenant:acme", "tag:eu -state:dead"]
+)
+def test_paths_that_are_in_order_need_no_sort(store, text):
+    assert "USE TEMP B-TREE FOR ORDER BY" not in plan(store, text)
+
+
+@pytest.mark.parametrize("text", ["finished:1h", "id:01JQ", "key:a", "tenant:a,b", "parent:01JQ"])
+def test_a_path_that_answers_everything_reads_no_rows_but_the_page(store, text):
+    """Its index covers it: rows are fetched for the ids of the page alone."""
+    lines = [line for line in plan(store, text) if "INDEX" in line]
+    assert lines
+    assert all("COVERING INDEX" in line for line in lines), lines
+
+
+def test_the_narrower_of_two_paths_drives(store):
+    store.enqueue([Draft("mail", "{}", tenant="acme", tags=("rare",) if n == 7 else ()) for n in range(50)], NOW)
+    terms = parse("tenant:acme tag:rare state:queued", NOW)
+    with store.db.reading() as connection:
+        assert search._choose(connection, search._paths(terms)).covers == (terms[1],)
+
+
+def test_a_check_looks_at_the_window_only_and_the_next_page_goes_on(store, monkeypatch):
+    monkeypatch.setattr(search, "WINDOW", 10)
+    ids = [store.enqueue([Draft("rare" if n in {3, 4} else "mail", "{}")], NOW)[0][0] for n in range(25)]
+    rare, seen, after = [Term("type", "=", ("rare",))], [], None
+    for _ in range(3):
+        page = store.search(rare, 5, after, NOW)
+        seen.append((page.ids, page.searched))
+        after = page.after
+    assert seen == [((), 10), ((), 10), ((ids[4], ids[3]), None)]
+    assert after is None
+
+
+def test_a_window_that_holds_everything_is_not_reported(store, monkeypatch):
+    monkeypatch.setattr(search, "WINDOW", 26)
+    store.enqueue([Draft("mail", "{}") for _ in range(25)], NOW)
+    assert store.search([Term("type", "=", ("nope",))], 5, None, NOW) == ((), None, None)
+
+
+def test_an_id_is_found_beyond_the_window(store, monkeypatch):
+    monkeypatch.setattr(search, "WINDOW", 2)
+    (first, _), *_rest = store.enqueue([Draft("mail", "{}") for _ in range(9)], NOW)
+    assert store.search(parse(first.lower(), NOW), 5, None, NOW).ids == (first,)
+
+
+def test_paging_goes_on_where_a_deleted_job_was(store):
+    ids = [store.enqueue([Draft("mail", "{}")], NOW + n)[0][0] for n in range(6)][::-1]
+    page = store.search([], 3, None, NOW)
+    store.delete([page.after], NOW, "test")
+    assert store.search([], 2, page.after, NOW).ids == tuple(ids[3:5])
+    assert store.search([], 2, "0" * 26, NOW).ids == ()
+
+
+def test_what_the_payload_holds_is_never_sql(store):
+    nasty = "x'; DROP TABLE mainstay_job; --"
+    for field in ("key", "tag", "type", "error", "text", "worker"):
+        assert store.search([Term(field, "=", (nasty,))], 5, None, NOW).ids == ()
+    assert store.search([Term("args", "=", (nasty,), path=(nasty,))], 5, None, NOW).ids == ()
+    assert len(store.search([], 5, None, NOW).ids) == 1
+
+
+def test_a_payload_that_is_not_json_does_not_break_the_search(store):
+    (job, _), *_ = store.enqueue([Draft("mail", '{"a": NaN}')], NOW)
+    assert store.search(parse("args.a:1", NOW), 5, None, NOW).ids == ()
+    assert store.search(parse("-args.a:1 type:mail", NOW), 5, None, NOW).ids == (job,)

@@ -1,0 +1,81 @@
+"""The one table of moves: complete, closed, and the same from every side."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from mainstay.core import states
+from mainstay.core.states import ENDED, MOVES, RUNNING, STATES, WAITING, diagram, legal, sources
+
+OPERATOR = {"retry by an operator"}
+
+
+def test_the_table_speaks_only_of_states():
+    assert {state for move in MOVES for state in move} == {*STATES, ""}
+    assert not any(before == after for before, after in MOVES)
+
+
+def test_every_state_can_be_reached_from_an_enqueue():
+    reached, before = {""}, set()
+    while reached != before:
+        before, reached = reached, reached | {after for start, after in MOVES if start in reached}
+    assert reached == {*STATES, ""}
+
+
+def test_every_state_leads_to_an_end():
+    assert all(ENDED & _reachable(state) for state in STATES)
+
+
+def test_nothing_starts_after_completion():
+    assert not [move for move in MOVES if move[0] == states.COMPLETED]
+
+
+def test_ended_states_are_left_only_by_an_operator_and_only_to_run_again():
+    leaving = {move: why for move, why in MOVES.items() if move[0] in ENDED}
+    assert set(leaving.values()) == OPERATOR
+    assert {after for _, after in leaving} == {states.QUEUED}
+
+
+def test_only_a_claim_makes_a_job_run():
+    assert sources(RUNNING) == {states.QUEUED}
+    assert MOVES[states.QUEUED, RUNNING] == "claim"
+
+
+def test_only_finishing_leaves_running():
+    assert all(why.startswith("finish") for (before, _), why in MOVES.items() if before == RUNNING)
+    assert sources(states.DEAD) == {RUNNING, states.REVIEW}
+
+
+@pytest.mark.parametrize("state", sorted(WAITING))
+def test_whatever_waits_can_be_cancelled(state):
+    assert legal(state, states.CANCELLED)
+
+
+def test_the_kinds_of_states_do_not_overlap():
+    assert not ENDED & WAITING
+    assert set(STATES) == ENDED | WAITING | {RUNNING, states.REVIEW}
+    assert len(set(STATES)) == len(STATES)
+
+
+@given(st.sampled_from(["", *STATES]), st.sampled_from(STATES))
+def test_legal_and_sources_agree(before, after):
+    assert legal(before, after) == (before in sources(after))
+
+
+def test_a_word_that_is_no_state_is_never_legal():
+    assert not legal("queued", "finished")
+    assert sources("finished") == frozenset()
+
+
+def test_the_diagram_shows_every_move_and_every_end():
+    lines = diagram().splitlines()
+    assert lines[0] == "stateDiagram-v2"
+    assert len(lines) == 1 + len(MOVES) + len(ENDED)
+    assert "    [*] --> queued: enqueue" in lines
+    assert "    dead --> [*]" in lines
+
+
+def _reachable(state):
+    found, before = {state}, set()
+    while found != before:
+        before, found = found, found | {after for start, after in MOVES if start in found}
+    return found
