@@ -39,9 +39,20 @@ def main(arguments: list[str]) -> int:
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
     names = [one.name for one in measures()] + [one.name for one in contenders()]
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure mainstay beside the raw engine and its peers.")
-    parser.add_argument("--quick", action="store_true", help="small numbers, one round: checks the counts in under a minute")
-    parser.add_argument("--only", nargs="+", choices=names, default=[], metavar="NAME", help=f"measures or contenders: {', '.join(names)}")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Measure mainstay beside the raw engine and its peers."
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small numbers, one round: checks the counts in under a minute"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=names,
+        default=[],
+        metavar="NAME",
+        help=f"measures or contenders: {', '.join(names)}",
+    )
     parser.add_argument("--rounds", type=int, help="how often everything is repeated")
     parser.add_argument("--json", metavar="FILE", help="write every figure of every round")
     return parser.parse_args(arguments)
@@ -59,7 +70,9 @@ def chosen_contenders(only: Sequence[str]) -> list[Contender]:
 
 def headline(scale: Scale) -> str:
     """What this was measured on."""
-    system = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.system()} {platform.machine()}"
+    system = (
+        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.system()} {platform.machine()}"
+    )
     return f"{system}, {os.cpu_count()} cores; {scale.rounds} round(s), medians (low–high), ratios within a round\n"
 
 
@@ -96,7 +109,13 @@ def progress(measure: str, contender: str, round: int, figures: dict[str, object
 def machine(results: Results, scale: Scale) -> dict[str, object]:
     """Everything, for a program."""
     held = [
-        {"target": one.text, "measured": one.measured(results), "sign": one.sign, "bound": one.bound, "met": one.met(results)}
+        {
+            "target": one.text,
+            "measured": one.measured(results),
+            "sign": one.sign,
+            "bound": one.bound,
+            "met": one.met(results),
+        }
         for one in TARGETS
     ]
     return {"machine": headline(scale).strip(), "scale": scale._asdict(), "rows": results.rows, "targets": held}

@@ -50,13 +50,13 @@ class Marks:
         return sum(1 for count in self._words[1::WORDS].tolist() if count)
 
 
-def shared(path: Path | str) -> memoryview:
+def shared(path: Path) -> memoryview:
     """The file as 64-bit words that all processes share."""
-    with open(path, "r+b") as file:
+    with path.open("r+b") as file:
         return memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
 
 
-_words = shared(os.environ["BENCH_MARKS"]) if "BENCH_MARKS" in os.environ else memoryview(b"").cast("B")
+_words = shared(Path(os.environ["BENCH_MARKS"])) if "BENCH_MARKS" in os.environ else memoryview(b"").cast("B")
 
 
 def mark(n: int) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from .marks import Marks
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
-PATIENCE = 180.0  # seconds until a run that does not come to an end is given up
+PATIENCE = 60.0  # seconds until a run that does not come to an end is given up
 LOOK = 0.005
 
 
@@ -33,17 +33,23 @@ def produce(contender: Contender, path: Path, action: str, count: int = 0) -> di
     command = [sys.executable, "-m", "bench.producer", contender.name, str(path), action, str(count)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if ended.returncode:
-        raise Failed(f"the producer ended with {ended.returncode}: {ended.stderr.strip()[-400:]}")
+        raise Failed(f"the producer said: {last_words(ended.stderr)}")
     return dict(json.loads(ended.stdout))
 
 
-def until(done: Callable[[], bool], what: str, alive: Callable[[], bool] = lambda: True) -> None:
-    """Look every few milliseconds until it is so."""
+def last_words(text: str) -> str:
+    """The last line of what a process printed: in a traceback, the error."""
+    return text.strip().rpartition("\n")[2] or "nothing"
+
+
+def until(done: Callable[[], bool], alive: Callable[[], bool] = lambda: True) -> bool:
+    """Look every few milliseconds until it is so; False when it takes too long or cannot happen any more."""
     end = time.monotonic() + PATIENCE
     while not done():
         if time.monotonic() > end or not alive():
-            raise Failed(f"gave up waiting for {what}")
+            return done()
         time.sleep(LOOK)
+    return True
 
 
 class Workers:
@@ -61,7 +67,7 @@ class Workers:
                 for command in contender.workers(path, processes)
             ]
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,21 +81,22 @@ class Workers:
 
     def run(self, jobs: int) -> None:
         """Wait until the first so many jobs have started."""
-        until(lambda: self.marks.reached(jobs), f"{jobs} jobs to start ({self.said()})", self.alive)
+        self._must(until(lambda: self.marks.reached(jobs), self.alive), f"{jobs} jobs to start")
 
     def completed(self, jobs: int) -> None:
-        """Wait until the store says so many are completed."""
-        until(lambda: self.contender.count(self.path).completed >= jobs, f"{jobs} completions", self.alive)
+        """Wait until the store says so many are completed; what it says in the end is counted by the caller."""
+        until(lambda: self.contender.count(self.path).completed >= jobs, self.alive)
 
     def leave(self) -> None:
         """Ask them to finish what they run and end; one that must be killed has failed."""
         for process in self._started:
             process.send_signal(self.contender.stop)
-        until(lambda: all(process.poll() is not None for process in self._started), f"the worker to stop ({self.said()})")
+        self._must(until(lambda: all(process.poll() is not None for process in self._started)), "the worker to stop")
 
-    def said(self) -> str:
-        """The end of what they printed."""
-        return self.log.read_text(errors="replace").strip()[-400:]
+    def _must(self, came: bool, what: str) -> None:
+        if not came:
+            said = last_words(self.log.read_text(errors="replace"))
+            raise Failed(f"gave up waiting for {what}; the worker said: {said}")
 
     def memory(self, field: str = "VmRSS") -> float | None:
         """Resident memory of all processes together in MiB; `VmHWM` for the highest it was."""

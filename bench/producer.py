@@ -1,6 +1,6 @@
 """A producer in a process of its own, so that no contender's imports, caches or garbage burden another.
 
-    python -m bench.producer CONTENDER DATABASE ACTION COUNT     prints what it measured as JSON
+python -m bench.producer CONTENDER DATABASE ACTION COUNT     prints what it measured as JSON
 """
 
 from __future__ import annotations

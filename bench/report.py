@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .figures import Results, Spread
 from .targets import LIMIT, TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from .contenders import Contender
+    from .figures import Results, Spread
 
 
 class Column(NamedTuple):
@@ -22,15 +22,17 @@ class Column(NamedTuple):
 
 
 RATE, OF_LIMIT = Column("jobs/s", "rate"), Column("of limit", "rate", of_limit=True)
-DRAIN = [Column("steady jobs/s", "rate"), OF_LIMIT, Column("from start jobs/s", "from_start"), Column("start-up s", "startup")]
+STEADY, CPU, PEAK = Column("steady jobs/s", "rate"), Column("CPU µs/job", "cpu"), Column("peak MiB", "peak")
+STARTING = [Column("from start jobs/s", "from_start"), Column("start-up s", "startup")]
+AGED = [STEADY, OF_LIMIT, Column("of itself", "itself"), CPU, PEAK]
 
 TABLES: dict[str, tuple[str, list[Column]]] = {
     "enqueue": ("Enqueue one, durable", [RATE, OF_LIMIT, Column("p50 ms", "p50"), Column("p95 ms", "p95")]),
     "bulk": ("Enqueue in bulk, 1,000 a call", [RATE, OF_LIMIT]),
-    "drain": ("Drain, 1 process", [*DRAIN, Column("peak MiB", "peak"), Column("jobs", "jobs")]),
-    "drain2": ("Drain, 2 processes", DRAIN),
-    "waiting": ("Drain in front of {backlog:,} waiting", [*DRAIN[:2], Column("peak MiB", "peak")]),
-    "finished": ("Drain behind {backlog:,} finished", [*DRAIN[:2], Column("peak MiB", "peak")]),
+    "drain": ("Drain, 1 process", [STEADY, OF_LIMIT, CPU, PEAK, *STARTING]),
+    "drain2": ("Drain, 2 processes", [STEADY, OF_LIMIT, Column("of one process", "itself"), CPU, PEAK, *STARTING]),
+    "waiting": ("Drain in front of {backlog:,} waiting", AGED),
+    "finished": ("Drain behind {backlog:,} finished", AGED),
     "pickup": (
         "Pickup across processes, and a worker at rest",
         [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("rest MiB", "idle_rss"),
@@ -52,8 +54,8 @@ def report(results: Results, contenders: Sequence[Contender], backlog: int) -> I
 
 
 def seen(results: Results, measure: str) -> list[str]:
-    """The contenders of a measure in the order of the report, whichever went first."""
-    return list(dict.fromkeys(row["contender"] for row in sorted(results.rows, key=lambda row: row["round"]) if row["measure"] == measure))
+    """The contenders of a measure, as the first round took them."""
+    return list(dict.fromkeys(row["contender"] for row in results.rows if row["measure"] == measure))
 
 
 def settings(contenders: Sequence[Contender]) -> Iterator[str]:
@@ -66,7 +68,10 @@ def settings(contenders: Sequence[Contender]) -> Iterator[str]:
 def table(results: Results, measure: str, names: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
     """One measure: a row a contender, the cells `median (low–high)`."""
     titles = ["", *(column.title for column in columns), "counted"]
-    rows = [[name, *(cell(results, measure, name, column) for column in columns), tally(results, measure, name)] for name in names]
+    rows = [
+        [name, *(cell(results, measure, name, column) for column in columns), tally(results, measure, name)]
+        for name in names
+    ]
     widths = [max(len(row[n]) for row in [titles, *rows]) for n in range(len(titles))]
     for row in [titles, *rows]:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()

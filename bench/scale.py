@@ -22,5 +22,5 @@ class Scale(NamedTuple):
         return max(100, int(jobs * pace) // 100 * 100)
 
 
-FULL = Scale(rounds=3, singles=2_000, bulk=50_000, drain=50_000, backlog=500_000, pickups=100, idle=4.0, starts=20)
+FULL = Scale(rounds=3, singles=2_000, bulk=50_000, drain=30_000, backlog=500_000, pickups=100, idle=4.0, starts=20)
 QUICK = Scale(rounds=1, singles=100, bulk=2_000, drain=2_000, backlog=20_000, pickups=10, idle=0.5, starts=3)

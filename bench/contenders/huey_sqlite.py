@@ -88,5 +88,7 @@ class HueySqlite(Contender):
 
 
 if __name__ == "__main__":
+    from bench.contenders.huey_sqlite import make as imported  # a task is known by its module: not by `__main__`
+
     logging.disable(logging.INFO)
-    make(sys.argv[1])[0].create_consumer(workers=1, periodic=False).run()
+    imported(sys.argv[1])[0].create_consumer(workers=1, periodic=False).run()

@@ -54,7 +54,9 @@ class LiteQueue(Contender):
     """litequeue at the only durability it offers."""
 
     name = "litequeue"
-    about = "loop of pop / run / done in 1 thread, polls every 5 ms; bulk = put in a transaction; NORMAL is its only mode"
+    about = (
+        "loop of pop / run / done in 1 thread, polls every 5 ms; bulk = put in a transaction; NORMAL is its only mode"
+    )
     durability = "NORMAL"
     package = "litequeue"
     module = "bench.contenders.lite_queue"

@@ -32,7 +32,7 @@ def make(path: Path | str) -> Mainstay:
         mark(n)
 
     @app.job
-    async def anoop(n: int, pad: str) -> None:  # noqa: RUF029 - being a coroutine is the point
+    async def anoop(n: int, pad: str) -> None:
         mark(n)
 
     return app

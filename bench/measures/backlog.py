@@ -10,7 +10,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from ..processes import produce
-from .drain import drain
+from .drain import beside_itself, drain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import Figures, Place
 
 
+@beside_itself
 def waiting(contender: Contender, scale: Scale, place: Place) -> Figures:
     """The first jobs of a queue in which so many more wait."""
     jobs = scale.share(scale.drain, contender.pace)
@@ -32,6 +33,7 @@ def waiting(contender: Contender, scale: Scale, place: Place) -> Figures:
     return drain(contender, path, jobs, queued)
 
 
+@beside_itself
 def finished(contender: Contender, scale: Scale, place: Place) -> Figures:
     """A drain in a file that holds so many finished jobs."""
     jobs = scale.share(scale.drain, contender.pace)

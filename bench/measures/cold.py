@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from ..contenders import Contender
 from ..figures import quantile
-from ..processes import ROOT, Failed, produce
+from ..processes import ROOT, Failed, last_words, produce
+from . import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from ..scale import Scale
     from . import Figures, Place
@@ -21,51 +23,66 @@ UNWANTED = ("asyncio", "logging", "dataclasses")
 OURS = ("mainstay",)
 
 
-class Bare(Contender):
-    """A program without a queue, for scale."""
+class Program:
+    """A program that is started again and again: how long each start took, or why one failed."""
 
-    def __init__(self, name: str, program: str) -> None:
-        self.name, self.program = name, program
+    def __init__(self, contender: Contender, source: str, path: Path | None = None) -> None:
+        self.contender, self.source, self.path = contender, source, path
+        self.took: list[float] = []
 
+    def start(self) -> None:
+        """Run it in a fresh interpreter; no timeout, because waiting with one rounds up."""
+        before = time.perf_counter_ns()
+        ended = subprocess.run([sys.executable, "-c", self.source], cwd=ROOT, capture_output=True, check=False)
+        self.took.append((time.perf_counter_ns() - before) / 1e6)
+        if ended.returncode:
+            raise Failed(last_words(ended.stderr.decode(errors="replace")))
 
-BARE = [Bare("python -c pass", "pass"), Bare("import mainstay", "import mainstay")]
+    def figures(self) -> Figures:
+        """The quantiles, and whether every start left a job behind."""
+        times = {"p50": quantile(self.took, 0.50), "p95": quantile(self.took, 0.95)}
+        if self.path is None:
+            return times | {"ok": True}
+        stored, expected = self.contender.count(self.path).waiting, len(self.took) + 1
+        return times | {"expected": expected, "stored": stored, "ok": stored == expected}
 
 
 def cold(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
     """Milliseconds from starting the interpreter to its end."""
-    programs: dict[Contender, str] = {bare: bare.program for bare in BARE}
+    programs, failures = [*_bare(contenders), *_hooks(contenders, place)], {}
+    for _ in range(scale.starts):
+        for program in programs:
+            failures.update(_started(program))
+    for program in programs:
+        yield program.contender, failures.get(program) or program.figures()
+    if any(contender.package == "mainstay" for contender in contenders):
+        yield _named("modules"), {"ok": True, "unwanted": unwanted()}
+
+
+def _bare(contenders: Sequence[Contender]) -> Iterator[Program]:
+    """Programs without a queue, for scale."""
+    yield Program(_named("python -c pass"), "pass")
+    if any(contender.package == "mainstay" for contender in contenders):
+        yield Program(_named("import mainstay"), "import mainstay")
+
+
+def _hooks(contenders: Sequence[Contender], place: Place) -> Iterator[Program]:
+    """One for each contender; its file and tables are there."""
     for contender in contenders:
         path = place.database(contender)
         produce(contender, path, "wake")
-        programs[contender] = contender.cold(path)
-    took: dict[Contender, list[float]] = {contender: [] for contender in programs}
-    for _ in range(scale.starts):
-        for contender, program in programs.items():
-            took[contender].append(start(program))
-    for contender, milliseconds in took.items():
-        yield contender, _figures(milliseconds) | _counted(contender, scale.starts + 1, place)
+        yield Program(contender, contender.cold(path), path)
 
 
-def start(program: str) -> float:
-    """Run a program in a fresh interpreter; no timeout, because waiting with one rounds up."""
-    before = time.perf_counter_ns()
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=False)
-    milliseconds = (time.perf_counter_ns() - before) / 1e6
-    if ended.returncode:
-        raise Failed(ended.stderr.decode(errors="replace")[-400:])
-    return milliseconds
+def _named(name: str) -> Contender:
+    contender = Contender()
+    contender.name = name
+    return contender
 
 
-def _figures(milliseconds: list[float]) -> Figures:
-    return {"p50": quantile(milliseconds, 0.50), "p95": quantile(milliseconds, 0.95)}
-
-
-def _counted(contender: Contender, expected: int, place: Place) -> Figures:
-    """Every start left a job behind."""
-    if isinstance(contender, Bare):
-        return {"ok": True, "unwanted": unwanted()} if "mainstay" in contender.program else {"ok": True}
-    stored = contender.count(place.database(contender)).waiting
-    return {"expected": expected, "stored": stored, "ok": stored == expected}
+def _started(program: Program) -> dict[Program, Figures]:
+    failed = guarded(program.start)
+    return {} if failed is None else {program: failed}
 
 
 def unwanted() -> list[str]:

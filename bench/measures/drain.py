@@ -7,25 +7,40 @@ from typing import TYPE_CHECKING
 from ..processes import Workers, produce
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ..contenders import Contender
     from ..scale import Scale
     from . import Figures, Place
 
+    Run = Callable[[Contender, Scale, Place], Figures]
+
 
 def with_one(contender: Contender, scale: Scale, place: Place) -> Figures:
     """One worker process."""
-    return _fresh(contender, scale, place, 1)
+    return _fresh(contender, place.database(contender), scale, 1)
 
 
+def beside_itself(run: Run) -> Run:
+    """Also drain a fresh queue with one process, right before: what the figure is compared with must be close in time."""
+
+    def both(contender: Contender, scale: Scale, place: Place) -> Figures:
+        control = _fresh(contender, place.database(contender, "-control"), scale, 1)
+        figures = run(contender, scale, place)
+        return figures | {"itself": figures["rate"] / control["rate"], "ok": figures["ok"] and control["ok"]}
+
+    return both
+
+
+@beside_itself
 def with_two(contender: Contender, scale: Scale, place: Place) -> Figures:
     """Two worker processes on one file."""
-    return _fresh(contender, scale, place, 2)
+    return _fresh(contender, place.database(contender), scale, 2)
 
 
-def _fresh(contender: Contender, scale: Scale, place: Place, processes: int) -> Figures:
-    path, jobs = place.database(contender), scale.share(scale.drain, contender.pace)
+def _fresh(contender: Contender, path: Path, scale: Scale, processes: int) -> Figures:
+    jobs = scale.share(scale.drain, contender.pace)
     produce(contender, path, "fill", jobs)
     return drain(contender, path, jobs, jobs, processes)
 
@@ -34,14 +49,22 @@ def drain(contender: Contender, path: Path, jobs: int, queued: int, processes: i
     """Run workers until the first `jobs` of `queued` jobs have run, stop them gracefully, and count."""
     before = contender.count(path).completed
     with Workers(contender, path, processes, queued) as workers:
+        workers.run(1)
+        cpu = workers.cpu()
         workers.run(jobs)
         if jobs == queued:
             workers.completed(before + jobs)
-        peak = workers.memory("VmHWM")
+        used = {"cpu": _each(cpu, workers.cpu(), jobs), "peak": workers.memory("VmHWM")}
         workers.leave()
-        times, first = workers.marks.times(), workers.born
-        counts = (workers.marks.executions(), workers.marks.distinct(), contender.count(path).completed - before)
-    return {"peak": peak, **_speed(times[:jobs], first), **_verdict(counts, jobs, queued)}
+        marks = workers.marks
+        counts = (marks.executions(), marks.distinct(), contender.count(path).completed - before)
+        speed = _speed(marks.times()[:jobs], workers.born)
+    return speed | used | _verdict(counts, jobs, queued)
+
+
+def _each(before: float | None, after: float | None, jobs: int) -> float | None:
+    """Microseconds of processor time a job: what stays the same when the machine is busy with other things."""
+    return None if before is None or after is None else (after - before) / jobs * 1e6
 
 
 def _speed(times: list[int], born: int) -> Figures:

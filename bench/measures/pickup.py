@@ -29,10 +29,15 @@ def pickup(contender: Contender, scale: Scale, place: Place) -> Figures:
         workers.leave()
         waits = [(workers.marks.started(n) - at) / 1e6 for n, at in enumerate(began, 1)]
         counts = (workers.marks.executions(), workers.marks.distinct(), contender.count(path).completed)
-    return rest | _waits(waits) | dict(zip(("executions", "distinct", "completed"), counts, strict=True)) | {
-        "expected": jobs,
-        "ok": set(counts) == {jobs},
-    }
+    return (
+        rest
+        | _waits(waits)
+        | dict(zip(("executions", "distinct", "completed"), counts, strict=True))
+        | {
+            "expected": jobs,
+            "ok": set(counts) == {jobs},
+        }
+    )
 
 
 def _rest(workers: Workers, seconds: float) -> Figures:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .core.clock import ManualClock as ManualClock
     from .core.draft import Draft as Draft
     from .core.errors import (
+        ConfigError as ConfigError,
         Conflict as Conflict,
         DuplicateKey as DuplicateKey,
         InvalidPayload as InvalidPayload,
@@ -23,20 +24,31 @@ if TYPE_CHECKING:
         MainstayError as MainstayError,
         NotFound as NotFound,
         ResultTimeout as ResultTimeout,
+        SchemaMismatch as SchemaMismatch,
+        StoreBusy as StoreBusy,
+        StoreCorrupt as StoreCorrupt,
         StoreError as StoreError,
+        StoreFull as StoreFull,
+        StoreReadOnly as StoreReadOnly,
+        StoreUnavailable as StoreUnavailable,
+        TransactionUnsupported as TransactionUnsupported,
+        UnknownType as UnknownType,
+        UsageError as UsageError,
     )
     from .core.job import Job as Job
     from .core.outcome import Cancel as Cancel, Permanent as Permanent, Review as Review, Snooze as Snooze
     from .core.retry import Retry as Retry
     from .handle import Handle as Handle
 
+_ERRORS = (
+    "ConfigError", "Conflict", "DuplicateKey", "InvalidPayload", "JobFailed", "LeaseLost", "MainstayError", "NotFound",
+    "ResultTimeout", "SchemaMismatch", "StoreBusy", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly",
+    "StoreUnavailable", "TransactionUnsupported", "UnknownType", "UsageError",
+)  # fmt: skip
 _HOMES = {
     "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "core.job",
     "Retry": "core.retry", "Handle": "handle", "Cancel": "core.outcome", "Permanent": "core.outcome",
-    "Review": "core.outcome", "Snooze": "core.outcome", "Conflict": "core.errors", "DuplicateKey": "core.errors",
-    "InvalidPayload": "core.errors", "JobFailed": "core.errors", "LeaseLost": "core.errors",
-    "MainstayError": "core.errors", "NotFound": "core.errors", "ResultTimeout": "core.errors",
-    "StoreError": "core.errors",
+    "Review": "core.outcome", "Snooze": "core.outcome", **dict.fromkeys(_ERRORS, "core.errors"),
 }  # fmt: skip
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604  (names are made of strings)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from .core.clock import SystemClock
+from .core.draft import Draft
 from .core.errors import Conflict, NotFound, UsageError
 from .core.events import Events
+from .core.payload import MAX_BYTES, encode
 from .handle import Handle
 from .options import Options
 from .stores import open_store
@@ -12,19 +14,33 @@ from .stores import open_store
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-    from typing import Any, ParamSpec, TypeVar, overload
+    from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
     from .core.clock import Clock, Duration
-    from .core.draft import Draft
     from .core.filter import Page
     from .core.job import Action, Attempt, Job, LogLine
     from .core.retry import Retry
+    from .options import Given
     from .registry import JobType, Registry
     from .stores.contract import Store
     from .worker import Worker
 
     P = ParamSpec("P")
     R = TypeVar("R")
+
+    class WorkerOptions(TypedDict, total=False):
+        """What `app.worker` takes: the arguments of `Worker`."""
+
+        concurrency: int
+        queues: Iterable[str] | None
+        types: Iterable[str] | None
+        lease: Duration | None
+        grace: Duration
+        poll: Duration
+        process_slots: int | None
+        identity: str | None
+        random: Callable[[], float]
+
 
 CHUNK = 1_000  # jobs a transaction of enqueue_many
 
@@ -36,7 +52,11 @@ class Mainstay:
     or created before the first job is enqueued or a worker starts.
     """
 
-    def __init__(self, url: str | None = None, *, clock: Clock | None = None, store: Store | None = None) -> None:
+    def __init__(
+        self, url: str | None = None, *, max_payload: int = MAX_BYTES, clock: Clock | None = None,
+        store: Store | None = None,
+    ) -> None:  # fmt: skip
+        self.max_payload = max_payload  # bytes of JSON
         self.clock: Clock = clock or SystemClock()
         self.events = Events()
         self.store: Store = store if store is not None else open_store(url or _configured_url(), self.clock)
@@ -85,7 +105,7 @@ class Mainstay:
 
     # produce ------------------------------------------------------------------------------------------------------
     def enqueue(
-        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None, **options: Any
+        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None, **options: Unpack[Given]
     ) -> Handle[Any]:
         """Enqueue a prepared job, or one by the name of its type, also from a program that lacks the code.
 
@@ -94,7 +114,7 @@ class Mainstay:
         return self._accept([self._draft(job, payload, options)], tx)[0]
 
     async def aenqueue(
-        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None, **options: Any
+        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None, **options: Unpack[Given]
     ) -> Handle[Any]:
         """As `enqueue`, awaited."""
         draft = self._draft(job, payload, options)
@@ -109,7 +129,7 @@ class Mainstay:
         handles: list[Handle[Any]] = []
         batch: list[Draft] = []
         for draft in drafts:
-            batch.append(draft)
+            batch.append(_prepared(draft))
             if len(batch) == CHUNK:
                 handles += self._accept(batch, tx)
                 batch = []
@@ -117,23 +137,23 @@ class Mainstay:
 
     async def aenqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
         """As `enqueue_many`, awaited."""
+        if tx is not None:  # a caller's connection belongs to the caller's thread
+            return self.enqueue_many(drafts, tx=tx)
         import asyncio
 
         return await asyncio.to_thread(self.enqueue_many, drafts, tx=tx)
 
-    def _draft(self, job: str | Draft, payload: Mapping[str, Any] | None, options: dict[str, Any]) -> Draft:
+    def _draft(self, job: str | Draft, payload: Mapping[str, Any] | None, options: Given) -> Draft:
         if not isinstance(job, str):
             if payload is not None or options:
                 raise UsageError("a prepared job has its payload and options already: give them to prepare or options")
-            return job
+            return _prepared(job)
         given = Options(options)
         known = self._registry.get(job) if self._registry is not None else None
         if known is not None:
-            text = known.schema.encode_mapping(payload or {})
+            text = known.schema.encode_mapping(payload or {}, self.max_payload)
             return given.over(known.defaults).draft(job, text, self.clock.now())
-        from .core.payload import encode
-
-        draft = given.draft(job, encode(payload or {}), self.clock.now())
+        draft = given.draft(job, encode(payload or {}, self.max_payload), self.clock.now())
         draft.undeclared = tuple(given.fixed)
         return draft
 
@@ -234,7 +254,7 @@ class Mainstay:
         return answer
 
     # run ----------------------------------------------------------------------------------------------------------
-    def worker(self, **options: Any) -> Worker:
+    def worker(self, **options: Unpack[WorkerOptions]) -> Worker:
         """A worker in this process: `with app.worker(concurrency=8): …`."""
         from .worker import Worker
 
@@ -264,6 +284,12 @@ if TYPE_CHECKING:
         ) -> JobType[P, R, Coroutine[Any, Any, R]]: ...
         @overload
         def __call__(self, function: Callable[P, R], /) -> JobType[P, R, R]: ...
+
+
+def _prepared(job: Draft) -> Draft:
+    if type(job) is not Draft:
+        raise UsageError(f"{job!r} is not a prepared job: give f.prepare(…), or the name of a type")
+    return job
 
 
 def _configured_url() -> str:

@@ -19,9 +19,12 @@ from .core.payload import clean, encode_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal
 
     from .core.draft import Draft
     from .core.job import Claimed
+
+    Level = Literal["debug", "info", "warning", "error"]
 
 LEVELS = ("debug", "info", "warning", "error")
 MESSAGE = 10_000  # characters of one log line
@@ -77,7 +80,7 @@ class Context:
         """Whether to stop: the job was cancelled, timed out, lost its lease, or the worker shuts down."""
         return self.cancelled_because is not None or self.stopping
 
-    def log(self, message: str, *, level: str = "info", **fields: Any) -> None:
+    def log(self, message: str, *, level: Level = "info", **fields: Any) -> None:
         """Add a line to the job's log."""
         if level not in LEVELS:
             raise UsageError(f"level={level!r}: one of {', '.join(LEVELS)}")

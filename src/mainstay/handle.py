@@ -36,7 +36,9 @@ class Handle(_Typed[R]):
         """The job as it stands now."""
         job = self._app.store.get(self.id)
         if job is None:
-            raise NotFound(f"job {self.id} is not there (any more): retention or someone has removed it")
+            raise NotFound(
+                f"job {self.id} is not there: its transaction has not committed, or retention or someone has removed it"
+            )
         return job
 
     @property

@@ -9,9 +9,34 @@ from .core.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from typing import Any, Literal, TypedDict
 
+    from .core.clock import Duration
     from .core.retry import Retry
+
+    Unique = Literal["alive", "start"]
+    OnConflict = Literal["existing", "replace", "raise"]
+
+    class Given(TypedDict, total=False):
+        """The options of one job, as type checkers see them; `NAMES` is the same list at run time."""
+
+        queue: str
+        priority: int
+        delay: Duration | None
+        at: datetime | str | float | None
+        retry: Retry | int
+        timeout: Duration | None
+        keep: Duration | None
+        key: str | None
+        unique: Unique | None
+        period: Duration | None
+        on_conflict: OnConflict | None
+        tags: Sequence[str]
+        tenant: str | None
+        ref: str | None
+
 
 POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep")  # what travels from a type to its jobs
 NAMES = (
@@ -25,7 +50,7 @@ class Options:
 
     __slots__ = ("fixed", "late")
 
-    def __init__(self, given: dict[str, Any]) -> None:
+    def __init__(self, given: Mapping[str, Any], of_type: bool = False) -> None:
         for name in given:
             if name not in NAMES:
                 raise UsageError(f"there is no option {name!r}{_nearest(name)}; there are: {', '.join(NAMES)}")
@@ -36,6 +61,8 @@ class Options:
         self.fixed = fixed
         self.late = {name: given[name] for name in _LATE if given.get(name) is not None}
         _consistent(given)
+        if not of_type:
+            _waits_only(given.get("retry"))
 
     def draft(self, type: str, payload: str, now: int) -> Draft:
         """A draft of this type with these options; delays and periods count from `now`."""
@@ -67,12 +94,20 @@ class Options:
 _LATE = ("delay", "at", "unique", "period", "key")
 
 
-def _consistent(given: dict[str, Any]) -> None:
+def _consistent(given: Mapping[str, Any]) -> None:
     if given.get("delay") is not None and given.get("at") is not None:
         raise UsageError("give delay= or at=, not both")
     for name in ("unique", "period", "on_conflict"):
         if given.get(name) is not None and given.get("key") is None:
             raise UsageError(f"{name}= needs key=: it says how long and how strictly the key holds")
+
+
+def _waits_only(retry: Any) -> None:
+    """Which exceptions are worth a retry stays with the code: only attempts and waits travel on a job."""
+    if getattr(retry, "on", ()) or getattr(retry, "never", ()):
+        raise UsageError(
+            "Retry(on=…, never=…) belongs to the type: @app.job(retry=…). A call sets attempts and waits only"
+        )
 
 
 def _queue(value: Any) -> dict[str, Any]:
@@ -87,11 +122,13 @@ def _priority(value: Any) -> dict[str, Any]:
     return {"priority": value}
 
 
-def _retry(value: Retry) -> dict[str, Any]:
-    if isinstance(value, int) and not isinstance(value, bool):
-        from .core.retry import Retry
+def _retry(value: Any) -> dict[str, Any]:
+    from .core.retry import Retry
 
+    if isinstance(value, int) and not isinstance(value, bool):
         value = Retry(value)
+    if not isinstance(value, Retry):
+        raise UsageError(f"retry={value!r}: how many attempts, as a number, or Retry(5, base='2s', cap='1h')")
     return {"max_attempts": value.attempts, "backoff": value.pack()}
 
 
@@ -138,8 +175,8 @@ def _tags(value: Any) -> dict[str, Any]:
 
 def _short(name: str) -> Any:
     def check(value: Any) -> dict[str, Any]:
-        if value is not None and (not isinstance(value, str) or len(value) > 200 or "\0" in value):
-            raise UsageError(f"{name}={value!r}: a text of up to 200 characters, without NUL")
+        if value is not None and (not isinstance(value, str) or len(value) > 200 or not value.isprintable()):
+            raise UsageError(f"{name}={value!r}: a text of up to 200 printable characters")
         return {name: value}
 
     return check
@@ -148,14 +185,23 @@ def _short(name: str) -> Any:
 def _instant(value: Any) -> int:
     """An instant as milliseconds: an aware datetime, ISO text with a zone, or seconds since the epoch."""
     if isinstance(value, str):
-        from datetime import datetime
-
-        value = datetime.fromisoformat(value)
+        value = _read_instant(value)
     if hasattr(value, "timestamp"):
         if value.tzinfo is None:
             raise UsageError(f"at={value}: has no time zone; give datetime.now(timezone.utc) or another aware one")
         return int(value.timestamp() * 1000)
-    return milliseconds(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e11:  # 1e11: milliseconds
+        raise UsageError(f"at={value!r}: give an aware datetime, ISO text with a zone, or seconds since the epoch")
+    return round(value * 1000)
+
+
+def _read_instant(text: str) -> datetime:
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"at={text!r} is not an instant: write it as 2030-01-31T09:30:00+00:00") from None
 
 
 def _nearest(name: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .core.clock import Duration
     from .core.draft import Draft
     from .handle import Handle
+    from .options import OnConflict, Unique
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,11 +42,11 @@ class JobType(Generic[P, R, C]):
                 )
         retry = given.get("retry")
         self.retry = Retry(retry) if isinstance(retry, int) else retry or Retry()
-        self.defaults = Options(given)
+        self.defaults = Options(given, of_type=True)
         self.is_async = iscoroutinefunction(function)
         if self.is_async and self.process:
             raise UsageError(f"{name}: an async handler cannot run in a process slot; make it a plain function")
-        self.schema = Schema(function)
+        self.schema = Schema(function, name)
         self.__name__, self.__doc__, self.__wrapped__ = getattr(function, "__name__", name), function.__doc__, function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> C:
@@ -66,8 +67,8 @@ class JobType(Generic[P, R, C]):
     def options(
         self, *, queue: str = _UNSET, priority: int = _UNSET, delay: Duration | None = None,
         at: datetime | str | float | None = None, retry: Retry | int = _UNSET, timeout: Duration | None = _UNSET,
-        keep: Duration | None = _UNSET, key: str | None = None, unique: str | None = None,
-        period: Duration | None = None, on_conflict: str | None = None, tags: Sequence[str] = (),
+        keep: Duration | None = _UNSET, key: str | None = None, unique: Unique | None = None,
+        period: Duration | None = None, on_conflict: OnConflict | None = None, tags: Sequence[str] = (),
         tenant: str | None = None, ref: str | None = None, tx: object = None,
     ) -> Bound[P, R]:  # fmt: skip
         """The same type with options for the next call: `f.options(delay="5m").enqueue(…)`."""
@@ -77,7 +78,7 @@ class JobType(Generic[P, R, C]):
 
     def draft(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draft:
         """A job of this type with these options and arguments, checked."""
-        payload = self.schema.encode(args, kwargs)
+        payload = self.schema.encode(args, kwargs, self.app.max_payload)
         merged = self.defaults if options is NO_OPTIONS else options.over(self.defaults)
         return merged.draft(self.name, payload, self.app.clock.now())
 

@@ -25,7 +25,9 @@ def wait_for(store: Store, job_id: str, timeout: Duration | None) -> Job | None:
     while True:
         job = store.get(job_id)
         if job is None:
-            raise NotFound(f"job {job_id} is not there (any more): retention or someone has removed it")
+            raise NotFound(
+                f"job {job_id} is not there: its transaction has not committed, or retention or someone has removed it"
+            )
         if job.state in ENDED or job.state == REVIEW:
             return job
         left = LONGEST if limit is None else limit - time.monotonic()

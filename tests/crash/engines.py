@@ -7,34 +7,19 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mainstay.testing.simulation import ledger as account
+from mainstay.testing.simulation.history import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TABLES = """
-CREATE TABLE IF NOT EXISTS crash_order  (item TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS crash_ledger (item TEXT NOT NULL, job TEXT NOT NULL, token INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS crash_move   (n INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT NOT NULL, before TEXT NOT NULL,
-                                         after TEXT NOT NULL, token INTEGER NOT NULL, attempt INTEGER NOT NULL,
-                                         at INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER)));
-CREATE TRIGGER IF NOT EXISTS crash_born AFTER INSERT ON mainstay_job BEGIN
-    INSERT INTO crash_move (job, before, after, token, attempt) VALUES (new.id, '', new.state, new.token, new.attempt);
-END;
-CREATE TRIGGER IF NOT EXISTS crash_moved AFTER UPDATE OF state ON mainstay_job BEGIN
-    INSERT INTO crash_move (job, before, after, token, attempt) VALUES (new.id, old.state, new.state, new.token, new.attempt);
-END;
-"""
-
-
-class Move(NamedTuple):
-    """A change of a job's state as the engine itself committed it."""
-
-    job: str
-    before: str
-    after: str
-    token: int
-    attempt: int
+ROUNDED = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"  # cut off, it may seem to be early
+TABLES = (
+    "CREATE TABLE crash_order (item TEXT NOT NULL)",
+    "CREATE TABLE crash_ledger (item TEXT NOT NULL, job TEXT NOT NULL, token INTEGER NOT NULL)",
+)
 
 
 class Engine(Protocol):
@@ -45,15 +30,15 @@ class Engine(Protocol):
     transactions: bool  # whether the user's own connection can enqueue and complete
 
     def prepare(self) -> None:
-        """Add the user's tables, and the engine's own record of every move, to a store that has its schema."""
+        """Add the user's tables and the engine's own account of every move to a store that has its schema."""
         ...
 
     def connection(self) -> sqlite3.Connection:
         """This thread's connection of the user's own."""
         ...
 
-    def moves(self) -> list[Move]:
-        """Every change of state, in the order of their commits; empty where the engine cannot tell."""
+    def account(self) -> list[Record]:
+        """Every move, note and lease in the order of their commits, then what belongs to no job."""
         ...
 
     def orders(self) -> list[str]:
@@ -66,6 +51,10 @@ class Engine(Protocol):
 
     def damage(self) -> list[str]:
         """What the engine itself finds wrong with its files, and what was left lying beside them."""
+        ...
+
+    def close(self) -> None:
+        """Let this thread's connection go."""
         ...
 
 
@@ -81,9 +70,11 @@ class Sqlite:
         self._local = threading.local()
 
     def prepare(self) -> None:
-        with sqlite3.connect(self.path) as connection:
-            connection.executescript(TABLES.replace("unixepoch('subsec') * 1000", "(julianday('now') - 2440587.5) * 86400000"))
-        connection.close()
+        connection = self.connection()
+        for statement in TABLES:
+            connection.execute(statement)
+        account.install(connection, ROUNDED)
+        self.close()
 
     def connection(self) -> sqlite3.Connection:
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
@@ -92,8 +83,10 @@ class Sqlite:
             found.execute("PRAGMA synchronous = full")
         return found
 
-    def moves(self) -> list[Move]:
-        return [Move(*row) for row in self._rows("SELECT job, before, after, token, attempt FROM crash_move ORDER BY n")]
+    def account(self) -> list[Record]:
+        lines = [account.record(line) for line in account.read(self.connection())]
+        at = lines[-1].at if lines else 0
+        return lines + [Record(0, at, "engine", "stray", args={"table": table}) for table in account.strays(self.connection())]
 
     def orders(self) -> list[str]:
         return [row[0] for row in self._rows("SELECT item FROM crash_order")]
@@ -106,7 +99,11 @@ class Sqlite:
         folder = self.path.with_name(self.path.name + "-mainstay")
         return found + [f"left behind: {path.name}" for path in sorted(folder.glob("*"))]
 
-    def _rows(self, statement: str) -> list[tuple]:
+    def close(self) -> None:
+        self.connection().close()
+        self._local = threading.local()
+
+    def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         return self.connection().execute(statement).fetchall()
 
 

@@ -13,13 +13,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from mainstay import StoreError
-from mainstay.core.ids import IDS
 
 from . import breakage
 from .engines import ENGINES
 from .journal import Journal, lines
 from .patience import rest
-from .workload import build, transaction
+from .workload import announced, build, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,10 +110,7 @@ class Producer:
 
     def accept(self, kind: str, items: list[str], drafts: list[Draft], **fields: Any) -> list[str]:
         """Enqueue, with a line before and a line after; answers the ids, or nothing when nobody can know."""
-        for draft in drafts:
-            draft.id = IDS.new(self.app.clock.now())
-        ids = [draft.id for draft in drafts]
-        self.journal.write("enqueue", kind=kind, items=items, ids=ids, **fields)
+        ids = [draft.id for draft in announced(drafts, self.journal, kind, items, **fields)]
         try:
             handles = self.order(items[0], drafts) if kind == "order" else self.app.enqueue_many(drafts)
         except StoreError as error:

@@ -6,11 +6,13 @@ Roles for the zygote: `work` is a worker process. Producers are in `producers`.
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mainstay import Mainstay, Retry, Snooze, ctx
+from mainstay.core.ids import IDS
 
 from . import breakage
 from .engines import ENGINES
@@ -19,6 +21,8 @@ from .patience import rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mainstay.core.draft import Draft
 
     from .engines import Engine
 
@@ -76,7 +80,7 @@ def build(engine: Engine, journal: Journal, slots: int) -> Mainstay:
     attempt = Recorder(journal)
     plain_jobs(app, attempt)
     failing_jobs(app, attempt)
-    families(app, attempt)
+    families(app, attempt, journal)
     if engine.transactions:
         transactional_jobs(app, attempt, engine)
     for slot in range(slots):
@@ -139,7 +143,7 @@ def failing_jobs(app: Mainstay, attempt: Recorder) -> None:
             return {"token": token}
 
 
-def families(app: Mainstay, attempt: Recorder) -> None:
+def families(app: Mainstay, attempt: Recorder, journal: Journal) -> None:
     """Jobs that have children if and only if they complete."""
 
     @app.job(retry=KEEN)
@@ -151,8 +155,17 @@ def families(app: Mainstay, attempt: Recorder) -> None:
     def parent(item: str, seconds: float) -> dict[str, int]:
         with attempt(item) as token:
             rest(seconds)
-            ctx.enqueue(*(child.prepare(f"{item}.{n}") for n in range(CHILDREN)))
+            items = [f"{item}.{n}" for n in range(CHILDREN)]
+            ctx.enqueue(*announced([child.prepare(name) for name in items], journal, "child", items, parent=ctx.id, token=token))
             return {"token": token}
+
+
+def announced(drafts: list[Draft], journal: Journal, kind: str, items: list[str], **fields: Any) -> list[Draft]:
+    """The drafts, each with an id, written down before anyone has sent them."""
+    for draft in drafts:
+        draft.id = IDS.new(time.time_ns() // 1_000_000)
+    journal.write("enqueue", kind=kind, items=items, ids=[draft.id for draft in drafts], **fields)
+    return drafts
 
 
 def transactional_jobs(app: Mainstay, attempt: Recorder, engine: Engine) -> None:
@@ -195,20 +208,27 @@ def probe(app: Mainstay, attempt: Recorder, slot: int) -> None:
 
 
 def listen(app: Mainstay, journal: Journal) -> None:
-    """Write down what the worker says of itself: what it claimed, stored, lost and freed."""
+    """Write down what the worker is told: what it holds, and what became of each outcome that it or its sweep sent."""
+    store = app.store
+    claim, finish = store.claim, store.finish
 
-    def claimed(jobs: Any) -> None:
-        journal.write("claimed", jobs=[[job.id, job.token] for job in jobs])
+    def verdicts(transitions: Any, answers: list[str]) -> None:
+        told = [[t.id, t.token, t.state, t.outcome, answer] for t, answer in zip(transitions, answers, strict=True)]
+        if told:
+            journal.write("verdicts", jobs=told)
 
-    def stored(transitions: Any) -> None:
-        journal.write("stored", jobs=[[t.id, t.token, t.state, t.outcome] for t in transitions])
+    def claimed(worker: str, wants: Any, limit: int, now: int, finishing: Any = (), notes: Any = ()) -> Any:
+        claims = claim(worker, wants, limit, now, finishing, notes)
+        verdicts(finishing, claims.verdicts)
+        if claims.jobs:
+            journal.write("claimed", worker=worker, jobs=[[job.id, job.token] for job in claims.jobs])
+        return claims
 
-    def swept(orphans: Any) -> None:
-        journal.write("swept", jobs=[[orphan.job.id, orphan.job.token] for orphan in orphans])
+    def finished(transitions: Any, notes: Any = ()) -> list[str]:
+        answers = finish(transitions, notes)
+        verdicts(transitions, answers)
+        return answers
 
-    app.events.on("claimed", claimed)
-    app.events.on("stored", stored)
-    app.events.on("swept", swept)
-    app.events.on("lost", lambda transition: journal.write("lost", job=transition.id, token=transition.token))
+    store.claim, store.finish = claimed, finished  # type: ignore[method-assign]
     app.events.on("lease_lost", lambda worker: journal.write("lease_lost", worker=worker))
     app.events.on("store_error", lambda error, wait: journal.write("store_error", error=f"{type(error).__name__}: {error}"))

@@ -59,7 +59,16 @@ def test_the_table(job, outcome, state, attempt, run_at, reason):
 
 @pytest.mark.parametrize(
     "outcome",
-    [COMPLETED, Outcome("completed", result="1"), FAILED, HANDED_BACK, CRASHED, CANCELLED, Outcome("review"), Outcome("snoozed")],
+    [
+        COMPLETED,
+        Outcome("completed", result="1"),
+        FAILED,
+        HANDED_BACK,
+        CRASHED,
+        CANCELLED,
+        Outcome("review"),
+        Outcome("snoozed"),
+    ],
 )
 def test_a_job_that_was_asked_to_stop_ends_as_cancelled_whatever_its_handler_said(outcome):
     assert decided(claimed(cancelling=True), outcome).state == "cancelled"
@@ -128,7 +137,12 @@ def test_the_quick_way_for_plain_completions_says_the_same_as_the_long_way():
 
 def test_what_the_attempt_said_is_kept():
     found = decided(claimed(), FAILED._replace(result="1"))
-    assert (found.outcome, found.error, found.traceback, found.result) == ("failed", FAILED.error, FAILED.traceback, "1")
+    assert (found.outcome, found.error, found.traceback, found.result) == (
+        "failed",
+        FAILED.error,
+        FAILED.traceback,
+        "1",
+    )
     assert (found.at, found.started_at, found.worker) == (NOW, NOW - 5, "w")
 
 

@@ -60,7 +60,7 @@ def test_every_event_can_be_told_to_nobody(name):
 
 
 def test_an_event_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="no event 'begun'.*claimed"):
+    with pytest.raises(ValueError, match=r"no event 'begun'.*claimed"):
         Events().on("begun", print)
 
 

@@ -8,7 +8,7 @@ from mainstay.core.errors import UsageError
 from mainstay.core.keys import MAX_KEY, lock
 
 NOW = 1_750_000_000_000
-texts = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=MAX_KEY)
+texts = st.text(st.characters(), min_size=1, max_size=MAX_KEY).filter(str.isprintable)
 
 
 def test_a_key_holds_while_the_job_is_alive_or_until_it_starts():
@@ -43,10 +43,16 @@ def test_periods_of_different_length_do_not_meet():
     assert lock("t", "k", "alive", "1h", 0)[0] != lock("t", "k", "alive", "2h", 0)[0]
 
 
-@pytest.mark.parametrize("key", ["", "x" * (MAX_KEY + 1), "a\0b"])
+@pytest.mark.parametrize("key", ["", "x" * (MAX_KEY + 1), "a\0b", "a\nb", "\ud800"])
 def test_a_key_that_no_store_can_hold_is_refused(key):
-    with pytest.raises(UsageError, match="1 to 500 characters"):
+    with pytest.raises(UsageError, match="1 to 500 printable characters"):
         lock("t", key, "alive", None, NOW)
+
+
+def test_no_plain_key_can_pass_for_that_of_a_period():
+    inside, _ = lock("t", "k", "alive", "1h", NOW)
+    with pytest.raises(UsageError):
+        lock("t", inside.removeprefix("t:"), "alive", None, NOW)
 
 
 def test_the_longest_key_is_allowed():
@@ -61,5 +67,5 @@ def test_a_period_is_above_zero(period):
 
 @pytest.mark.parametrize("unique", ["", "forever", "Alive", None])
 def test_unique_is_one_of_two_words(unique):
-    with pytest.raises(UsageError, match="'alive'.*'start'"):
+    with pytest.raises(UsageError, match=r"'alive'.*'start'"):
         lock("t", "k", unique, None, NOW)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-
 from ..core.errors import Conflict, NotFound
 from . import exits
 from .options import command, shaped, targeted
@@ -32,13 +31,11 @@ class Verb(NamedTuple):
     do: Callable[[Mainstay, Sequence[str], str, str], dict[str, str]]
 
 
-RETRY = Verb("retry", ("queued",), lambda app, ids, actor, note: app.store.retry(ids, app.clock.now(), actor))
-CANCEL = Verb(
-    "cancel", ("cancelled", "cancelling"), lambda app, ids, actor, note: app.store.cancel(ids, app.clock.now(), actor)
-)
-DELETE = Verb("delete", ("deleted",), lambda app, ids, actor, note: app.store.delete(ids, app.clock.now(), actor))
-APPROVE = Verb("approve", ("approved",), lambda app, ids, actor, note: _judge(app, ids, True, actor, note))
-REJECT = Verb("reject", ("rejected",), lambda app, ids, actor, note: _judge(app, ids, False, actor, note))
+RETRY = Verb("retry", ("queued",), lambda app, ids, by, _: app.store.retry(ids, app.clock.now(), by))
+CANCEL = Verb("cancel", ("cancelled", "cancelling"), lambda app, ids, by, _: app.store.cancel(ids, app.clock.now(), by))
+DELETE = Verb("delete", ("deleted",), lambda app, ids, by, _: app.store.delete(ids, app.clock.now(), by))
+APPROVE = Verb("approve", ("approved",), lambda app, ids, by, note: _judge(app, ids, True, by, note))
+REJECT = Verb("reject", ("rejected",), lambda app, ids, by, note: _judge(app, ids, False, by, note))
 REFUSED = {
     "missing": "there is no such job",
     "ended": "it has ended",
@@ -161,7 +158,9 @@ def act(
     """Name the jobs, ask where a search named them, then do it; answers the exit code."""
     if bool(jobs) == everything:
         problem = "--all takes no search" if jobs else "which jobs?"
-        raise exits.Hint(problem, f"mainstay {verb.name} ID, mainstay {verb.name} 'state:…' or mainstay {verb.name} --all")
+        raise exits.Hint(
+            problem, f"mainstay {verb.name} ID, mainstay {verb.name} 'state:…' or mainstay {verb.name} --all"
+        )
     with target.open() as app:
         by_id = bool(jobs) and not any(":" in word for word in jobs)
         ids = [_resolved(app, word) for word in jobs] if by_id else _found(app, " ".join(jobs))
@@ -194,9 +193,13 @@ def _found(app: Mainstay, query: str) -> list[str]:
 
 def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run: bool) -> bool:
     """Say what would be done; ask on a terminal. Answers whether to go on."""
-    types = Counter(job.type for start in range(0, len(ids), PAGE) for job in app.store.get_many(ids[start : start + PAGE]))
+    types = Counter(
+        job.type for start in range(0, len(ids), PAGE) for job in app.store.get_many(ids[start : start + PAGE])
+    )
     listed = ", ".join(f"{type} {count:,}" for type, count in types.most_common(5))
-    matched = f"{plural(len(ids), 'job')} {'matches' if len(ids) == 1 else 'match'}" + (f" ({listed})" if listed else "")
+    matched = f"{plural(len(ids), 'job')} {'matches' if len(ids) == 1 else 'match'}" + (
+        f" ({listed})" if listed else ""
+    )
     if dry_run or not ids:
         if output.shape.machine:
             output.record({"matched": len(ids), "types": dict(types), "changed": 0})
@@ -204,7 +207,9 @@ def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run:
             exits.say(f"{matched}. Nothing changed." + (f" Add --yes to {verb.name}." if ids and dry_run else ""))
         return False
     if not sys.stdin.isatty():
-        raise exits.Hint(f"{matched}: not done without a yes", f"the same command with --yes, or --dry-run to look first")
+        raise exits.Hint(
+            f"{matched}: not done without a yes", "the same command with --yes, or --dry-run to look first"
+        )
     return click.confirm(f"{matched}. {verb.name.capitalize()} them?", err=True)
 
 
@@ -229,7 +234,9 @@ def _report(output: Output, verb: Verb, answers: dict[str, str], by_id: bool) ->
         output.lines(f"{job_id} {answers[job_id]}" for job_id in changed)
     else:
         counted = Counter(answers[job_id] for job_id in changed)
-        output.talk(", ".join(f"{plural(count, 'job')} {answer}" for answer, count in counted.items()) or "nothing changed")
+        output.talk(
+            ", ".join(f"{plural(count, 'job')} {answer}" for answer, count in counted.items()) or "nothing changed"
+        )
     return _refusals(verb, changed, refused)
 
 
@@ -238,10 +245,15 @@ def _refusals(verb: Verb, changed: list[str], refused: dict[str, str]) -> int:
         return exits.OK
     if len(refused) == 1:
         ((job_id, answer),) = refused.items()
-        exits.complain(f"job {job_id} was not changed: {_why(answer)}", f"mainstay show {job_id}" if answer != "missing" else "mainstay ls")
+        exits.complain(
+            f"job {job_id} was not changed: {_why(answer)}",
+            f"mainstay show {job_id}" if answer != "missing" else "mainstay ls",
+        )
     else:
         reasons = Counter(_why(answer) for answer in refused.values())
-        exits.complain(f"{len(refused):,} jobs were not changed: " + ", ".join(f"{n:,} × {why}" for why, n in reasons.items()))
+        exits.complain(
+            f"{len(refused):,} jobs were not changed: " + ", ".join(f"{n:,} × {why}" for why, n in reasons.items())
+        )
     if changed:
         return exits.PARTIAL
     return exits.code(NotFound() if set(refused.values()) == {"missing"} else Conflict())
@@ -259,5 +271,3 @@ def actor() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):  # a container without a user database
         return "cli"
-
-

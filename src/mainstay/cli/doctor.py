@@ -12,7 +12,7 @@ from ..core.clock import SECOND, human, iso
 from ..core.errors import MainstayError, StoreError, StoreUnavailable
 from ..core.settings import masked
 from . import exits
-from .findings import findings, live, served
+from .findings import live, served, trouble
 from .options import command, shaped, targeted
 from .output import plural, size
 
@@ -100,7 +100,9 @@ def _application(target: Target) -> Iterator[Check]:
         yield Check(FAIL, "application", str(error), getattr(error, "attempt", ""))
         return
     if not names:
-        yield Check(WARN, "application", f"{spec} defines no job", "import the modules that hold its @app.job functions")
+        yield Check(
+            WARN, "application", f"{spec} defines no job", "import the modules that hold its @app.job functions"
+        )
     else:
         yield Check(OK, "application", f"{spec} defines {plural(len(names), 'type')}: {', '.join(names)}")
 
@@ -146,7 +148,9 @@ def _disk(path: str) -> Check:
     free = shutil.disk_usage(os.path.dirname(path)).free
     text = f"{size(free)} free"
     if free < LOW:
-        return Check(FAIL if free < EMPTY else WARN, "disk", text, "free some space; mainstay delete 'state:ended age:>7d'")
+        return Check(
+            FAIL if free < EMPTY else WARN, "disk", text, "free some space; mainstay delete 'state:ended age:>7d'"
+        )
     return Check(OK, "disk", text)
 
 
@@ -169,6 +173,5 @@ def _serving(app: Mainstay, workers: list[WorkerInfo], counts: list[Count], now:
     if there and idle:
         text = f"declared once, but served by no live worker: {', '.join(idle)}"
         yield Check(WARN, "types", text, "start a worker with that code; types that are gone for good can stay")
-    for finding in findings(counts, workers, now):
-        if "no live worker" in finding.text or "last seen" in finding.text:
-            yield Check(WARN, "jobs", finding.text, finding.fix)
+    for finding in trouble(counts, workers, now):
+        yield Check(WARN, "jobs", finding.text, finding.fix)

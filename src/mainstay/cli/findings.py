@@ -35,15 +35,21 @@ def served(workers: Iterable[WorkerInfo], now: int) -> set[str]:
 
 def findings(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
     """What the numbers say about the store, the most urgent first."""
-    return [*_unserved(counts, workers, now), *_silent(workers, now), *_review(counts), *_dead(counts)]
+    return [*trouble(counts, workers, now), *_review(counts), *_dead(counts)]
+
+
+def trouble(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
+    """What is wrong with the fleet, whatever the jobs themselves do."""
+    return [*_unserved(counts, workers, now), *_silent(workers, now)]
 
 
 def _unserved(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
-    """Types that have waiting jobs and no live worker."""
+    """Types with jobs that could run now, and no live worker."""
     there = served(workers, now)
     waiting = Counter[str]()
     for count in counts:
-        if count.label in WAITING and count.type not in there:
+        due = count.oldest is None or count.oldest <= now
+        if count.label in WAITING and due and count.type not in there:
             waiting[count.type] += count.jobs
     return [
         Finding(f"{_wait(number, type)}, but no live worker serves that type", "mainstay worker --app …")
@@ -96,7 +102,9 @@ def why_waiting(job: Job, counts: Sequence[Count], workers: Sequence[WorkerInfo]
         seen = "" if live(workers, now) else " (no worker is running at all)"
         reasons.append(f"no live worker serves the type {job.type}{seen}")
     elif all(worker.running >= worker.slots for worker in able):
-        reasons.append(f"all {sum(worker.slots for worker in able)} slots of the workers that serve {job.type} are busy")
+        reasons.append(
+            f"all {sum(worker.slots for worker in able)} slots of the workers that serve {job.type} are busy"
+        )
     return reasons + (_ahead(job, counts) if job.state == "queued" else [])
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.clock import iso
+from ..core.nearest import did_you_mean
 from ..core.states import ENDED
+from ..query import parse
 from . import records
 from .options import command, shaped, targeted
 
@@ -48,8 +50,9 @@ def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after
         page = app.search(" ".join(query), limit, after)
         jobs = app.store.get_many(page.ids)
         output.now = app.clock.now()
+        known = [] if jobs else [info.name for info in app.store.types()]
     _print_jobs(output, jobs)
-    _print_page(output, page, query)
+    _print_page(output, page, query, known)
 
 
 def _print_jobs(output: Output, jobs: list[Job]) -> None:
@@ -73,16 +76,23 @@ def _row(output: Output, job: Job) -> list[Cell]:
     return [output.state(job.label), job.id, (job.type, "bold"), tries, (when, "dim"), took, (about, "dim")]
 
 
-def _print_page(output: Output, page: Page, query: tuple[str, ...]) -> None:
+def _print_page(output: Output, page: Page, query: tuple[str, ...], known: list[str]) -> None:
     """What lies beyond this page."""
     if not page.ids:
-        output.talk("no job matches" if query else "there are no jobs yet")
+        output.talk(f"no job matches{_misspelt(' '.join(query), known)}" if query else "there are no jobs yet")
     if page.after is None:
         return
     if page.searched and not page.ids:
         output.talk(f"looked at the newest {page.searched:,} only; to look further: --after {page.after}")
     else:
         output.talk(f"there are more: --after {page.after}")
+
+
+def _misspelt(query: str, known: list[str]) -> str:
+    """A hint where the search names a type that was never declared."""
+    types = [str(type) for term in parse(query, 0) if term.field == "type" for type in term.values]
+    unknown = [type for type in types if type not in known and not type.endswith("*")]
+    return "".join(f"; no type is called {type}{did_you_mean(type, known)}" for type in unknown if known)
 
 
 @command(
@@ -115,11 +125,10 @@ def logs(target: Target, output: Output, job: str, follow: bool) -> None:
 def _print_lines(app: Mainstay, output: Output, job_id: str, after: int) -> int:
     """Print the lines after the first so many; answers how many there were."""
     lines = app.store.logs(job_id, after, 10_000)
-    if output.shape.json and (lines or not after):
-        output.records([records.of_line(line) for line in lines])
-    elif output.shape.jsonl:
-        output.records([records.of_line(line) for line in lines])
-    elif not output.shape.json:
+    if output.shape.machine:
+        if lines or (output.shape.json and not after):  # JSON of nothing is an empty array, once
+            output.records([records.of_line(line) for line in lines])
+    else:
         output.lines(log_line(output, line) for line in lines)
     return len(lines)
 

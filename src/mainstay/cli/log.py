@@ -12,6 +12,8 @@ from .jobs import clock_time
 from .output import GLYPHS, STYLES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..app import Mainstay
     from ..core.job import Claimed
     from ..core.outcome import Outcome
@@ -30,7 +32,7 @@ class WorkerLog:
         self._clock = app.clock
         self._least, self._json = LEVELS.index(level), form == "json"
         self._colour = coloured(sys.stderr)
-        listeners = {
+        listeners: dict[str, Callable[..., None]] = {
             "worker_started": self._started, "worker_stopping": self._stopping, "worker_stopped": self._stopped,
             "ended": self._ended, "lost": self._lost, "swept": self._swept, "lease_lost": self._lease_lost,
             "store_error": self._store_error, "late": self._late, "cancelling": self._cancelling, "pruned": self._pruned,
@@ -44,7 +46,9 @@ class WorkerLog:
             return
         now = self._clock.now()
         if self._json:
-            line = json.dumps({"at": iso(now), "level": level, "event": event, **fields}, ensure_ascii=False, default=str)
+            line = json.dumps(
+                {"at": iso(now), "level": level, "event": event, **fields}, ensure_ascii=False, default=str
+            )
         else:
             glyph = GLYPHS.get(label, "!" if level in {"warning", "error"} else "·")
             line = f"{clock_time(now)} {self._painted(glyph, label)} {printable(text)}"
@@ -61,7 +65,9 @@ class WorkerLog:
 
     def _stopping(self, worker: Any) -> None:
         limit = human(worker.grace)
-        self.write("info", "worker_stopping", f"stopping: running jobs have {limit}; once more to stop now", worker=worker.id)
+        self.write(
+            "info", "worker_stopping", f"stopping: running jobs have {limit}; once more to stop now", worker=worker.id
+        )
 
     def _stopped(self, worker: Any) -> None:
         self.write("info", "worker_stopped", "stopped", worker=worker.id)
@@ -88,7 +94,9 @@ class WorkerLog:
         self.write("warning", "swept", f"freed {len(freed)} jobs of workers that are gone", jobs=len(freed))
 
     def _lease_lost(self, worker: str) -> None:
-        self.write("error", "lease_lost", f"worker {worker} lost its lease; it dropped its jobs and rejoins", worker=worker)
+        self.write(
+            "error", "lease_lost", f"worker {worker} lost its lease; it dropped its jobs and rejoins", worker=worker
+        )
 
     def _store_error(self, error: BaseException, wait: int) -> None:
         self.write("error", "store_error", f"{error} (trying again in {human(wait)})", error=str(error), wait=wait)

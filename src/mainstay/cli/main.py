@@ -72,6 +72,13 @@ class Program(click.Group):
             raise exits.Hint(f'there is no command "{args[0]}"{hint}', again)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command. `mainstay ls | head`: when the reader has seen enough, that is no failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return _reader_gone()
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands by section."""
         for title, commands in SECTIONS.items():
@@ -121,10 +128,9 @@ def main(argv: Sequence[str]) -> int:
         return exits.USAGE
     except (click.Abort, KeyboardInterrupt):
         return exits.INTERRUPTED
-    except BrokenPipeError:  # `mainstay ls | head`: the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exits.OK
-    except Exception as error:
+    except BrokenPipeError:
+        return _reader_gone()
+    except Exception as error:  # noqa: BLE001  (the last door: one line instead of a traceback)
         return exits.report(error, traceback)
 
 
@@ -132,6 +138,12 @@ def _run(words: Sequence[str]) -> int:
     code = program.main(args=list(words), prog_name="mainstay", standalone_mode=False)
     sys.stdout.flush()
     return code if isinstance(code, int) else exits.OK
+
+
+def _reader_gone() -> int:
+    """Send the rest nowhere: Python would complain about it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return exits.OK
 
 
 def _help_of(error: click.ClickException) -> str:

@@ -21,7 +21,7 @@ def targeted(function: Command) -> Command:
 
     @wraps(function)
     @click.pass_context
-    def with_target(context: click.Context, url: str | None, app: str | None, **rest: Any) -> Any:
+    def with_target(context: click.Context, /, url: str | None, app: str | None, **rest: Any) -> Any:
         outer = (context.parent.obj if context.parent else None) or {}
         return function(target=Target(url or outer.get("url"), app or outer.get("app")), **rest)
 

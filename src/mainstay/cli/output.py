@@ -149,12 +149,13 @@ def cut(text: str, room: int) -> str:
 
 def size(number: int) -> str:
     """Bytes for people."""
-    value, unit = float(number), "B"
-    for unit in ("B", "KB", "MB", "GB"):
-        if value < 1000:
-            break
+    if number < 1000:
+        return f"{number} B"
+    value, units = number / 1000, ["KB", "MB", "GB", "TB"]
+    while value >= 1000 and len(units) > 1:
         value /= 1000
-    return f"{number} B" if unit == "B" else f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+        units.pop(0)
+    return f"{value:.1f} {units[0]}" if value < 10 else f"{value:.0f} {units[0]}"
 
 
 def plural(count: int, word: str, words: str = "") -> str:

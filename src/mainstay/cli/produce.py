@@ -114,13 +114,13 @@ def _contents(path: str) -> str:
 
 
 def parameters(signature: str) -> dict[str, tuple[str, bool]]:
-    """Name → (annotation, required) of `name(path: str, width: int = 800)`; empty when anything goes."""
+    """Name → (annotation, required) of `name(path: str, width: int = 800)`."""
+    return {_name(part): (_annotation(part), "=" not in part) for part in _parts(signature) if part[0] not in "*/"}
+
+
+def _parts(signature: str) -> list[str]:
     inside = signature[signature.find("(") + 1 : signature.rfind(")")]
-    parts = [part.strip() for part in _split(inside)]
-    if not inside or any(part.startswith("*") and part != "*" for part in parts):
-        return {}
-    named = [part for part in parts if part not in {"", "*", "/"}]
-    return {_name(part): (_annotation(part), "=" not in part) for part in named}
+    return [part.strip() for part in _split(inside) if part.strip()]
 
 
 def _name(part: str) -> str:
@@ -149,21 +149,24 @@ def _split(text: str) -> list[str]:
 
 def _check_arguments(type: str, payload: Mapping[str, Any], signature: str, words: Sequence[str]) -> None:
     declared = parameters(signature)
-    if not declared:
-        return
-    from ..core.nearest import nearest
-
+    takes_more = any(part.startswith("**") for part in _parts(signature))
     for name in payload:
-        if name not in declared:
-            near = nearest(name, declared)
-            hint = f' (did you mean "{near}"?)' if near else ""
-            right = [word.replace(name, near, 1) if word.startswith(f"{name}=") and near else word for word in words]
-            again = right if near else [f"{each}=…" for each, (_, required) in declared.items() if required]
-            raise Hint(f'{type} has no argument "{name}"{hint}\n{signature}', " ".join(["mainstay enqueue", type, *again]))
+        if name not in declared and not takes_more:
+            raise _no_argument(type, name, signature, words)
     missing = [name for name, (_, required) in declared.items() if required and name not in payload]
     if missing:
         again = " ".join(["mainstay enqueue", type, *words, *(f"{name}=…" for name in missing)])
         raise Hint(f"{type} needs {', '.join(missing)}\n{signature}", again)
+
+
+def _no_argument(type: str, name: str, signature: str, words: Sequence[str]) -> Hint:
+    from ..core.nearest import nearest
+
+    near = nearest(name, parameters(signature))
+    hint = f' (did you mean "{near}"?)' if near else ""
+    mended = [f"{near}{word[len(name) :]}" if word.startswith(f"{name}=") else word for word in words]
+    kept = mended if near else [word for word in words if not word.startswith(f"{name}=")]
+    return Hint(f'{type} has no argument "{name}"{hint}\n{signature}', " ".join(["mainstay enqueue", type, *kept]))
 
 
 # Options --------------------------------------------------------------------------------------------------------------
@@ -172,9 +175,10 @@ def _check_arguments(type: str, payload: Mapping[str, Any], signature: str, word
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the command as `app.enqueue` takes them."""
     found = {_NAMES.get(name, name): word for name, word in given.items() if word not in (None, ())}
-    for name, flag in (("priority", "--priority"), ("retry", "--attempts")):
-        if name in found:
-            found[name] = _whole(flag, str(found[name]))
+    if "priority" in found:
+        found["priority"] = _whole("--priority", found["priority"], -1000, 1000)
+    if "retry" in found:
+        found["retry"] = _whole("--attempts", found["retry"], 1, 1_000_000)
     if "delay" in found:
         found["delay"] = duration("--in", found["delay"])
     if "at" in found:
@@ -192,11 +196,11 @@ def duration(flag: str, text: str) -> float:
         raise UsageError(f"{flag} {text!r} is not a duration; write 90s, 5m, 2h or 3d") from None
 
 
-def _whole(flag: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise UsageError(f"{flag} {text!r} is not a whole number") from None
+def _whole(flag: str, text: str, low: int, high: int) -> int:
+    digits = text.removeprefix("-")
+    if not digits.isdecimal() or len(digits) > 9 or not low <= int(text) <= high:
+        raise UsageError(f"{flag} {text!r} is not a whole number from {low:,} to {high:,}")
+    return int(text)
 
 
 def _instant(text: str) -> str:
@@ -206,4 +210,6 @@ def _instant(text: str) -> str:
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except (ValueError, OverflowError, OSError):
-        raise UsageError(f"--at {text!r} is not an instant; write 2026-01-31T09:30 (local) or 2026-01-31T09:30Z") from None
+        raise UsageError(
+            f"--at {text!r} is not an instant; write 2026-01-31T09:30 (local) or 2026-01-31T09:30Z"
+        ) from None

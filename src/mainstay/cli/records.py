@@ -97,7 +97,9 @@ def check_fields(fields: tuple[str, ...]) -> None:
     """Refuse fields that do not exist."""
     for name in fields:
         if name not in FIELDS:
-            raise UsageError(f"--fields: there is no field {name!r}{did_you_mean(name, FIELDS)}; there are: {', '.join(FIELDS)}")
+            raise UsageError(
+                f"--fields: there is no field {name!r}{did_you_mean(name, FIELDS)}; there are: {', '.join(FIELDS)}"
+            )
 
 
 def cell(output: Output, record: dict[str, Any], job: Job, name: str) -> Cell:

@@ -11,6 +11,7 @@ from ..core.errors import UsageError
 from ..core.settings import masked
 from . import produce
 from .options import command, targeted
+from .target import no_application
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -83,7 +84,12 @@ def _options(settings: Settings, types: str | None) -> dict[str, Any]:
 
 
 def _supervise(target: Target, settings: Settings, types: str | None) -> int:
+    """Several processes; they read from the environment what the command line says."""
     from ..worker.supervisor import supervise
 
-    _application(target)  # a mistake in the code shows here, once, and not in every process
-    return supervise(settings, types)
+    if not settings.app:
+        raise no_application()
+    given = {"MAINSTAY_LOG_LEVEL": settings.log_level, "MAINSTAY_LOG_FORMAT": settings.log_format}
+    os.environ.update(given | ({"MAINSTAY_URL": target.given_url} if target.given_url else {}))
+    entry = "mainstay.cli.supervised"
+    return supervise(settings.app, settings.processes, entry=entry, **_options(settings, types))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ from .exits import printable
 from .findings import why_waiting
 from .jobs import clock_time, log_line
 from .options import command, shaped, targeted
-from .output import GLYPHS
+from .output import GLYPHS, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .target import Target
 
 CAP, CHILDREN, LINES = 10_000, 20, 10
+OUTCOMES = {"review": "asked for a review", "handed back": "was handed back", "snoozed": "asked for later"}
 NEXT = {
     "dead": "mainstay retry {id}",
     "cancelled": "mainstay retry {id}",
@@ -121,7 +123,7 @@ def bar(output: Output, job: Job, width: int = 24) -> str:
     if job.done is None or not job.total:
         return ""
     full = round(width * min(max(job.done / job.total, 0), 1))
-    return output.paint("━" * full, "running") + output.paint("━" * (width - full), "dim")
+    return output.paint("━" * full, "running") + output.paint("─" * (width - full), "dim")
 
 
 def _section(output: Output, title: str, lines: Iterable[str]) -> None:
@@ -138,7 +140,8 @@ def _timeline(output: Output, job: Job, attempts: list[Attempt]) -> list[str]:
         by = f"on {attempt.worker}" if attempt.worker else ""
         events.append((attempt.started_at, f"attempt {attempt.number} started", by))
         if attempt.ended_at is not None:
-            events.append((attempt.ended_at, f"attempt {attempt.number} {attempt.outcome}", attempt.error or ""))
+            how = OUTCOMES.get(attempt.outcome, attempt.outcome)
+            events.append((attempt.ended_at, f"attempt {attempt.number} {how}", attempt.error or ""))
     if job.cancel_at is not None and job.state == "running":
         events.append((job.cancel_at, "cancel requested", ""))
     if job.finished_at is not None and not (attempts and attempts[-1].ended_at == job.finished_at):
@@ -150,13 +153,18 @@ def _timeline(output: Output, job: Job, attempts: list[Attempt]) -> list[str]:
 
 def _timed(output: Output, events: list[tuple[int, str, str]]) -> list[str]:
     events.sort(key=lambda event: event[0])
-    gaps = ["", *(f"+{human(later[0] - sooner[0])}" for sooner, later in zip(events, events[1:], strict=False))]
-    width = max(len(gap) for gap in gaps)
-    texts = max(len(text) for _, text, _ in events)
+    gaps = ["", *(f"+{human(later[0] - sooner[0])}" for sooner, later in pairwise(events))]
+    width, texts = max(len(gap) for gap in gaps), max(len(text) for _, text, _ in events)
     return [
-        f"{output.paint(_instant(output, at), 'dim')}  {gap:>{width}}  {text:{texts}}  {output.paint(printable(more), 'dim')}".rstrip()
+        _moment(output, at, f"{gap:>{width}}  {text:{texts}}", more)
         for (at, text, more), gap in zip(events, gaps, strict=True)
     ]
+
+
+def _moment(output: Output, at: int, text: str, more: str) -> str:
+    when = _instant(output, at)
+    rest = cut(printable(more).replace("\n", " "), max(output.width - len(when) - len(text) - 8, 20))
+    return f"{output.paint(when, 'dim')}  {text}  {output.paint(rest, 'dim')}".rstrip()
 
 
 def _instant(output: Output, at: int) -> str:

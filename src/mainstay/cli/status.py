@@ -63,7 +63,9 @@ def _print_table(output: Output, counts: Sequence[Count]) -> None:
         return
     labels = [label for label in LABELS if label in USUAL or any(count.label == label for count in counts)]
     by_place = {(count.type, count.label): count for count in counts}
-    rows: list[list[Cell]] = [[(type, "bold"), *_numbers(by_place, type, labels), _oldest(output, counts, type)] for type in types]
+    rows: list[list[Cell]] = [
+        [(type, "bold"), *_numbers(by_place, type, labels), _oldest(output, counts, type)] for type in types
+    ]
     totals = [sum(count.jobs for count in counts if count.label == label) for label in labels]
     rows.append([("total", "dim"), *(f"{total:,}" for total in totals), ""])
     output.table(["", *labels, "oldest"], rows, right=range(1, len(labels) + 2))
@@ -80,7 +82,9 @@ def _numbers(by_place: dict[tuple[str, str], Count], type: str, labels: list[str
 
 def _oldest(output: Output, counts: Sequence[Count], type: str) -> Cell:
     """How long the first queued job of the type has been waiting."""
-    since = [count.oldest for count in counts if count.type == type and count.label == "queued" and count.oldest is not None]
+    since = [
+        count.oldest for count in counts if count.type == type and count.label == "queued" and count.oldest is not None
+    ]
     return human(max(output.now - min(since), 0)) if since else ("–", "dim")
 
 

@@ -68,8 +68,13 @@ class Target:
         """The user's application, imported."""
         spec = self.given_app or self.settings().app
         if not spec:
-            raise Hint("this command runs your code and needs to know it", "mainstay worker --app module:app")
+            raise no_application()
         return load(spec)
+
+
+def no_application() -> Hint:
+    """What to say when code is needed and none is named."""
+    return Hint("this command runs your code and needs to know it", "mainstay worker --app module:app")
 
 
 def existing(url: str) -> str:
@@ -107,7 +112,9 @@ def _module(name: str, spec: str) -> object:
         raise
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            raise Hint(f"there is no module {error.name!r} here (--app {spec})", f"cd to its folder, or --app folder.{spec}") from None
+            raise Hint(
+                f"there is no module {error.name!r} here (--app {spec})", f"cd to its folder, or --app folder.{spec}"
+            ) from None
         raise _broken(name, error) from error
     except Exception as error:  # the user's module may raise anything
         raise _broken(name, error) from error

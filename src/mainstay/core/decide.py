@@ -43,7 +43,7 @@ class Transition(NamedTuple):
 def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int = CRASHES) -> Transition:
     """What becomes of a running job after this outcome."""
     if outcome is COMPLETED and not job.cancelling:  # nearly all of them: nothing to keep but the fact
-        return _completed(job, now)
+        return completed(job, now)
     kind = outcome.kind
     if kind == "completed" and not job.cancelling:
         return _ended(job, outcome, now, states.COMPLETED, outcome.reason)
@@ -58,7 +58,8 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
     return _failed(job, outcome, now, random, crashes)
 
 
-def _completed(job: Claimed, now: int) -> Transition:
+def completed(job: Claimed, now: int) -> Transition:
+    """What becomes of a job that returned nothing and enqueued nothing."""
     expires = None if job.keep is None else now + job.keep
     return tuple.__new__(Transition, (
         job.seq, job.id, job.token, states.COMPLETED, job.attempt, job.crashes, None, now, expires, None,

@@ -41,7 +41,7 @@ class Events:
             raise ValueError(f"there is no event {name!r}; there are: {', '.join(NAMES)}")
         listeners = self._listeners[name]
         listeners.append(listener)
-        return lambda: listeners.remove(listener)
+        return lambda: listeners.remove(listener) if listener in listeners else None
 
     def listeners(self, name: str) -> list[Listener]:
         """Who listens, as a list that stays current: hot paths hold it and skip the telling while it is empty."""
@@ -50,4 +50,15 @@ class Events:
     def emit(self, name: str, **fields: Any) -> None:
         """Tell every listener, in the order in which they subscribed."""
         for listener in tuple(self._listeners[name]):
-            listener(**fields)
+            try:
+                listener(**fields)
+            except Exception as error:  # noqa: BLE001  (a listener's bug must not stop the worker it listens to)
+                _report(name, error)
+
+
+def _report(name: str, error: Exception) -> None:
+    import sys
+    import traceback
+
+    sys.stderr.write(f"mainstay: a listener of the event {name!r} failed:\n")
+    traceback.print_exception(error)

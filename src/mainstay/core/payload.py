@@ -35,7 +35,6 @@ _INSTEAD = {
     "timedelta": "value.total_seconds()",
     "Decimal": "str(value)",
     "UUID": "str(value)",
-    "ndarray": "value.tolist()",
     "set": "sorted(value) or list(value)",
     "frozenset": "sorted(value) or list(value)",
     "generator": "list(value)",
@@ -196,6 +195,8 @@ def _instead(value: Any) -> str:
         return "str(value)"
     if hasattr(type(value), "__members__"):  # an Enum
         return "value.value"
+    if hasattr(value, "tolist"):  # of numpy, pandas, torch
+        return "value.tolist()"
     if hasattr(value, "model_dump"):
         return 'value.model_dump(mode="json"), or annotate the parameter with its type and enqueue through the job'
     if hasattr(value, "__dataclass_fields__") or hasattr(value, "__struct_fields__"):

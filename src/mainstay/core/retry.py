@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from .clock import Duration
 
+    Exceptions = type[BaseException] | tuple[type[BaseException], ...]
+
 ATTEMPTS, BASE, CAP, FACTOR = 3, SECOND, HOUR, 2.0
 CRASHES = 3  # a job that has taken this many workers down with it is poison
 
@@ -18,7 +20,7 @@ CRASHES = 3  # a job that has taken this many workers down with it is poison
 class Retry:
     """A retry policy: `attempts` in all, waiting `base`, then `factor` times as long each time, at most `cap`.
 
-    `jitter` spreads the wait over [wait, 1.25 × wait], so that jobs that failed together do not come back together
+    `jitter` spreads the wait over [wait, 1.5 × wait], so that jobs that failed together do not come back together
     and none comes back early. `on` names the only exceptions worth a retry; `never` those that are final at once.
     """
 
@@ -31,8 +33,8 @@ class Retry:
         cap: Duration = "1h",
         factor: float = FACTOR,
         jitter: bool = True,
-        on: tuple[type[BaseException], ...] = (),
-        never: tuple[type[BaseException], ...] = (),
+        on: Exceptions = (),
+        never: Exceptions = (),
     ) -> None:
         if type(attempts) is not int or not 1 <= attempts <= 1_000_000:
             raise ValueError(f"attempts={attempts!r}: a job needs at least 1 attempt, as a whole number")
@@ -59,7 +61,7 @@ class Retry:
         """The waits as they travel on the job; None for the usual ones."""
         if (self.base, self.cap, self.factor, self.jitter) == (BASE, CAP, FACTOR, True):
             return None
-        return f"{self.base} {self.cap} {self.factor:g} {int(self.jitter)}"
+        return f"{self.base} {self.cap} {self.factor!r} {int(self.jitter)}"
 
 
 def wait(packed: str | None, attempt: int, random: Callable[[], float]) -> int:
@@ -67,7 +69,7 @@ def wait(packed: str | None, attempt: int, random: Callable[[], float]) -> int:
     base, cap, factor, jitter = _unpack(packed)
     power = min(attempt - 1, 64)
     plain = min(base * factor**power, cap)
-    return round(plain * (1 + 0.25 * random())) if jitter else round(plain)
+    return round(plain * (1 + 0.5 * random())) if jitter else round(plain)
 
 
 def _unpack(packed: str | None) -> tuple[int, int, float, bool]:

@@ -32,7 +32,7 @@ class Schema:
     )  # fmt: skip
 
     def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
-        self.name: str = name or getattr(function, "__name__", type(function).__name__)
+        self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self._function = function
         self._codec: Codec | None = None
         self._signature: str | None = None

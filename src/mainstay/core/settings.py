@@ -227,14 +227,16 @@ def _whole(low: int, high: int) -> Callable[[Any], int]:
 
 
 def _duration(value: Any) -> Duration:
-    if milliseconds(value) <= 0:
+    if milliseconds(_wait(value)) <= 0:
         raise ValueError("give a duration above zero")
-    given: Duration = value
-    return given
+    return _wait(value)
 
 
 def _wait(value: Any) -> Duration:
-    milliseconds(value)
+    try:
+        milliseconds(value)
+    except ValueError:  # its own words would repeat the value
+        raise ValueError('give a duration: "250ms", "90s", "5m", "2h", "3d"') from None
     given: Duration = value
     return given
 

@@ -16,6 +16,7 @@ MOVES = {
     ("", BLOCKED): "enqueue behind a limit or a parent",
     (QUEUED, RUNNING): "claim",
     (SCHEDULED, QUEUED): "promote: its time has come",
+    (QUEUED, SCHEDULED): "replaced by a newer draft with the same key, which is to wait",
     (BLOCKED, QUEUED): "admit: the limit or the parent lets it go",
     (QUEUED, CANCELLED): "cancel",
     (SCHEDULED, CANCELLED): "cancel",

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 def open_store(url: str, clock: Clock | None = None) -> Store:
     """The store behind a URL; nothing is opened or created before the first verb."""
+    if not url:
+        raise ConfigError(
+            'which store? Give Mainstay("sqlite:///jobs.db"), set MAINSTAY_URL, or put url = "…" into mainstay.toml'
+        )
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
         from .sqlite.store import SqliteStore

@@ -95,6 +95,10 @@ class Store(Protocol):
         """
         ...
 
+    def held(self, worker: str) -> list[Claimed]:
+        """The running jobs that this worker holds: for one whose claim was committed, and the answer lost."""
+        ...
+
     def finish(self, transitions: Sequence[Transition], notes: Sequence[Note] = ()) -> list[str]:
         """Apply each transition whose id is running under its token; per transition a verdict (see above)."""
         ...

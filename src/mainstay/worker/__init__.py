@@ -12,12 +12,13 @@ from ..core.clock import milliseconds
 from ..core.errors import ConfigError, StoreError
 from ..core.ids import encode
 from ..core.job import WorkerInfo
+from ..upkeep import sweep
 from ..upkeep.prune import Prune
 from ..upkeep.sweep import Sweep
 from .claimer import Claimer
 from .crew import Crew
 from .finisher import Finisher
-from .flight import Flights
+from .flight import Flight, Flights
 from .heartbeat import Heartbeat
 from .service import Service
 from .sink import WorkerSink
@@ -57,7 +58,7 @@ class Worker:
         sink = WorkerSink(self.store, self.finisher, self._clock, self.wake)
         self.crew = Crew(
             concurrency, self.flights, self.finisher, sink, self._clock, self._events, self.wake,
-            process_slots or os.cpu_count() or 1,
+            process_slots or os.cpu_count() or 1, self.holds,
         )  # fmt: skip
         self.claimer = Claimer(
             self.store, app.registry, self.wants, self.crew, self.flights, self.finisher, self._clock, self._events,
@@ -73,6 +74,9 @@ class Worker:
     # life ---------------------------------------------------------------------------------------------------------
     def start(self) -> Self:
         """Register, then claim and run until `stop`."""
+        for names in self.wants.values():
+            for name in names:  # a handler whose hints cannot be read is our caller's bug, not a bad payload
+                self.app.registry.expect(name).schema.build()
         self.join(self._clock.now())
         self._bell = self.store.bell(self.id)
         steps = {"claimer": self.claimer.step, "watch": self.watch.step, "heartbeat": self.heartbeat.step,
@@ -95,6 +99,7 @@ class Worker:
         self.wake()
         if not self.flights.wait_idle(limit / 1000):
             self.crew.abandon()
+        self._services["claimer"].stop()
         self._store_the_rest()
         services, self._services = self._services, {}
         for name in ("bell", "sweep", "prune", "watch", "claimer", "heartbeat"):  # the heart beats to the end
@@ -103,17 +108,20 @@ class Worker:
         self._events.emit("worker_stopped", worker=self)
 
     def hurry(self) -> None:
-        """Cut a graceful stop short: hand back what still runs."""
+        """Cut a graceful stop short, or one that is about to begin: hand back what still runs."""
+        self.claimer.open, self.crew.stopping = False, True
         self.crew.abandon()
 
     def _store_the_rest(self) -> None:
-        """Wait for the claimer to write the last outcomes; what a broken store refuses is run again by others."""
+        """Write the last outcomes in the claimer's place; what a broken store refuses is run again by others."""
         import time
 
         limit = time.monotonic() + LAST_WORDS
+        self.crew.abandon()  # a claim under way at the end may have brought more
         while self.finisher.pending and time.monotonic() < limit:
-            self.wake()
-            self.flights.wait_settled(0.01)
+            wait = self.claimer.step(self._clock.now())
+            if self.finisher.pending:
+                self.flights.wait_settled(min(wait, 50) / 1000)
 
     def _leave(self) -> None:
         if self._bell is not None:
@@ -154,6 +162,13 @@ class Worker:
         self.claimer.open = not stopping
         self.wake()
         return self.id
+
+    def holds(self, flight: Flight, now: int) -> bool:
+        """Whether a claimed job is ours to start, by our own count: the lease runs, and no sweep takes it for overdue."""
+        job = flight.job
+        if job.worker != self.id or now >= self.heartbeat.held_until:
+            return False
+        return job.timeout is None or now - flight.claimed_at < job.timeout + sweep.GRACE
 
     def cancel(self, job_id: str, token: int) -> None:
         """Stop a running job that someone cancelled."""

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
     from ..core.clock import Clock
     from ..core.events import Events
+    from ..core.job import Claimed
     from ..registry import Registry
     from ..stores.contract import Claims, Store
     from .finisher import Finisher
     from .flight import Flights
 
-PREFETCH = 500  # at most this many jobs wait in the worker for a slot …
-AHEAD = 10  # … and no more than run in this many milliseconds at the present pace
+PREFETCH = 1_000  # at most this many jobs wait in the worker for a slot …
+AHEAD = 20  # … and no more than run in this many milliseconds at the present pace
 LINGER = 5  # while jobs wait for a slot, outcomes are gathered this long: whole batches, few transactions
 POLL = 1_000
 BACKOFF, LONGEST_BACKOFF = 100, 30_000
@@ -29,6 +30,10 @@ class Crew(Protocol):
 
     def room(self) -> int:
         """How many more jobs could start at once; below zero when some wait for a slot."""
+        ...
+
+    def process_room(self) -> int:
+        """How many more jobs could start in processes of their own."""
         ...
 
     @property
@@ -48,16 +53,20 @@ class Claimer:
         self, store: Store, registry: Registry, wants: Mapping[str, Sequence[str]], crew: Crew, flights: Flights,
         finisher: Finisher, clock: Clock, events: Events, poll: int = POLL,
     ) -> None:  # fmt: skip
-        self._store, self._registry, self._wants, self._crew = store, registry, wants, crew
+        self._store, self._registry, self._crew = store, registry, crew
+        self._wants, self._apart = (_those(wants, registry, process) for process in (False, True))
         self._flights, self._finisher, self._clock, self._events = flights, finisher, clock, events
         self._poll = poll
         self.worker = ""  # the identity under which to claim; the heartbeat sets it
         self.open = False  # whether to claim at all
         self._failures = 0
+        self._unsure = False  # a claim got no answer: it may have been committed all the same
         self._ended, self._at, self._pace = 0, 0, 0.0
 
     def step(self, now: int) -> int:
         """One round; answers after how many milliseconds to come back if nothing wakes us before."""
+        if self._unsure and self.open:
+            return self._find_out(now)
         batch, notes = self._finisher.take()
         room = self._room(now)
         transitions = [transition for _, transition in batch]
@@ -75,24 +84,53 @@ class Claimer:
             return 0
         except StoreError as error:
             self._finisher.put_back(batch, notes)
+            self._unsure = room > 0
             return self._failed(error)
         self._failures = 0
         self._finisher.settle(batch, claims.verdicts)
+        wait = self._hand_over(claims, room, now)
+        return min(wait, self._claim_apart(now)) if self._apart else wait
+
+    def _claim_apart(self, now: int) -> int:
+        """Claim for process slots no more than can start there: a job that waits here could run at another worker."""
+        room = min(self._crew.room(), self._crew.process_room()) if self.open else 0
+        if room <= 0:
+            return self._poll
+        try:
+            claims = self._store.claim(self.worker, self._apart, room, now)
+        except LeaseLost:  # the next round acts on it
+            return 0
+        except StoreError as error:
+            self._unsure = True
+            return self._failed(error)
         return self._hand_over(claims, room, now)
+
+    def _find_out(self, now: int) -> int:
+        """Take over what an unanswered claim has taken: nobody else would, as long as this worker lives."""
+        try:
+            held = self._store.held(self.worker)
+        except StoreError as error:
+            return self._failed(error)
+        self._unsure, self._failures = False, 0
+        self._take_over([job for job in held if not self._flights.knows(job)], now)
+        return 0
 
     def _hand_over(self, claims: Claims, room: int, now: int) -> int:
         if claims.jobs:
-            flights = [Flight(job, self._registry.get(job.type), now) for job in claims.jobs]
-            self._flights.add(flights)
-            if self._events.listeners("claimed"):
-                self._events.emit("claimed", jobs=claims.jobs)
-            self._crew.start(flights)
+            self._take_over(claims.jobs, now)
         if self._crew.backlog:
             return LINGER
         if room > 0 and len(claims.jobs) == room:
             return 0 if self._room(now) > 0 else self._poll
         due = self._poll if claims.next_due is None else claims.next_due - now
         return max(0, min(due, self._poll))
+
+    def _take_over(self, jobs: list[Claimed], now: int) -> None:
+        flights = [Flight(job, self._registry.get(job.type), now) for job in jobs]
+        self._flights.add(flights)
+        if self._events.listeners("claimed"):
+            self._events.emit("claimed", jobs=jobs)
+        self._crew.start(flights)
 
     def _room(self, now: int) -> int:
         if not self.open or self._finisher.full:
@@ -113,6 +151,12 @@ class Claimer:
         self._failures = min(self._failures + 1, 10)
         self._events.emit("store_error", error=error, wait=wait)
         return wait
+
+
+def _those(wants: Mapping[str, Sequence[str]], registry: Registry, process: bool) -> dict[str, list[str]]:
+    """What is wanted of the types that run in processes of their own, or of the others."""
+    chosen = {queue: [n for n in names if registry.expect(n).process is process] for queue, names in wants.items()}
+    return {queue: names for queue, names in chosen.items() if names}
 
 
 def _nothing(verdicts: list[str]) -> Claims:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..core.events import Events
     from .finisher import Finisher
     from .flight import Flight, Flights
+    from .processes import ProcessSlots
     from .sink import WorkerSink
 
 
@@ -23,22 +24,26 @@ class Crew:
 
     def __init__(
         self, slots: int, flights: Flights, finisher: Finisher, sink: WorkerSink, clock: Clock, events: Events,
-        ended: Callable[[], None], processes: int = 1,
+        ended: Callable[[], None], processes: int = 1, holds: Callable[[Flight, int], bool] = lambda flight, now: True,
     ) -> None:  # fmt: skip
         self.slots = slots
         self._flights, self._finisher, self._sink = flights, finisher, sink
-        self._clock, self._events, self._ended = clock, events, ended
+        self._clock, self._events, self._ended, self._holds = clock, events, ended, holds
         self._on_started, self._on_ended = events.listeners("started"), events.listeners("ended")
         self.stopping = False
         self._loop = Loop(slots, self._begin, self._end)
-        self._threads = Threads(slots, self._begin, self._end, self._run_plain)
+        self._threads = Threads(slots, self._begin, self._end)
         self._queues = [self._threads.jobs, self._loop.jobs]
         self._process_slots = processes
-        self._processes: Threads | None = None
+        self._processes: ProcessSlots | None = None
 
     def room(self) -> int:
-        """How many more jobs could start at once."""
-        return self.slots - self._flights.active - self._threads.stuck
+        """How many more jobs could start at once. As many stuck threads as there are slots are made up for, no more."""
+        return self.slots - self._flights.active - max(0, self._threads.stuck - self.slots)
+
+    def process_room(self) -> int:
+        """How many more jobs could start in processes of their own."""
+        return self._processes.room if self._processes is not None else self._process_slots
 
     @property
     def backlog(self) -> int:
@@ -57,45 +62,49 @@ class Crew:
             plain = [flight for flight in flights if not (flight.type.is_async or flight.type.process)]
             self._threads.start(plain)
 
-    def _process_executor(self) -> Threads:
+    def _process_executor(self) -> ProcessSlots:
         """Threads that each keep one child process busy."""
         if self._processes is None:
             from .processes import ProcessSlots
 
-            self._processes = ProcessSlots(self._process_slots, self._begin, self._end)
+            self._processes = ProcessSlots(self._process_slots, self._begin, self._end, self._sink)
+            self._queues.append(self._processes.jobs)
         return self._processes
 
     def _begin(self, flight: Flight) -> Context | None:
         """The context for an attempt that starts now; None when the job is no longer to run here."""
         if flight.ended:
             return None
-        if self.stopping:
+        now = self._clock.now()
+        if self.stopping or not self._holds(flight, now):  # after a pause the lease may be gone, and the job another's
             self._end(flight, HANDED_BACK)
             return None
-        now = self._clock.now()
         if flight.job.timeout is not None:
             flight.deadline = now + flight.job.timeout
         context = Context(flight.job, self._sink)
         flight.context, flight.started = context, True
+        context.stopping = self.stopping  # again: it may have been said before the context could be found
         if flight.cancel is not None:
             self._end(flight, CANCELLED)
+        if flight.ended:  # taken away in this very moment: whoever did so may not have seen that it starts
             return None
         if self._on_started:
             self._events.emit("started", job=flight.job)
         return context
 
-    def _run_plain(self, flight: Flight, context: Context) -> Outcome:
-        from .runner import run
-
-        return run(flight, context)
-
-    def _end(self, flight: Flight, outcome: Outcome) -> None:
+    def _end(self, flight: Flight, outcome: Outcome) -> bool:
+        """Record how an attempt ended; False when somebody did so before, or the job is no longer ours."""
+        if flight.ended:
+            return False
         if outcome.kind == "completed in transaction":
             outcome = self._sink.verify(flight.job, outcome)
         if self._on_ended:
             self._events.emit("ended", job=flight.job, outcome=outcome)
-        if self._finisher.add(flight, outcome) and not any(self._queues):
+        if not self._finisher.add(flight, outcome):
+            return False
+        if not any(self._queues):
             self._ended()  # while jobs wait here the claimer comes by itself, every few milliseconds
+        return True
 
     def cancel(self, flight: Flight, because: str) -> None:
         """Tell a handler to stop; interrupt it where that can be done."""
@@ -103,33 +112,36 @@ class Crew:
         flight.job = flight.job._replace(cancelling=True)
         if flight.context is not None:
             flight.context.cancelled_because = because
-        self._interrupt(flight, CANCELLED._replace(reason=because))
+        if flight.type.process and self._processes is not None:
+            self._processes.cancel(flight, because)
+        elif flight.type.is_async:
+            self._interrupt(flight)
 
     def time_out(self, flight: Flight, outcome: Outcome) -> None:
         """Record the time-out now, free the slot, and stop the handler where that can be done."""
         if flight.context is not None:
             flight.context.cancelled_because = outcome.error
-        self._end(flight, outcome)
-        if not (flight.type.is_async or flight.type.process):
-            self._threads.give_up(flight)
-            self._events.emit("late", job=flight.job)
-        self._interrupt(flight, outcome)
+        if self._end(flight, outcome):
+            self._interrupt(flight)
+            if not (flight.type.is_async or flight.type.process):
+                self._events.emit("late", job=flight.job)
 
     def let_go(self, flight: Flight, because: str) -> None:
         """Stop a handler whose job is no longer ours."""
         if flight.context is not None:
             flight.context.cancelled_because = because
-        self._interrupt(flight, None)
+        self._interrupt(flight)
 
-    def _interrupt(self, flight: Flight, outcome: Outcome | None) -> None:
+    def _interrupt(self, flight: Flight) -> None:
+        """Free the slot of a job that has ended for us: kill its process, cancel its task, or leave its thread alone."""
         if not flight.started:
             return
         if flight.type.is_async:
             self._loop.interrupt(flight)
-        elif flight.type.process and self._processes is not None:
-            if outcome is not None:
-                self._end(flight, outcome)
-            self._processes.interrupt(flight)  # type: ignore[attr-defined]
+        elif not flight.type.process:
+            self._threads.give_up(flight)
+        elif self._processes is not None:
+            self._processes.interrupt(flight)
 
     def withdraw(self) -> None:
         """Hand back what has not begun."""
@@ -146,14 +158,13 @@ class Crew:
             if flight.context is not None:
                 flight.context.stopping = True
             if flight.type.process and self._processes is not None:
-                self._processes.ask_to_stop(flight)  # type: ignore[attr-defined]
+                self._processes.ask_to_stop(flight)
 
     def abandon(self) -> None:
         """Hand back what still runs: the grace is over."""
         for flight in self._flights:
-            if not flight.ended:
-                self._end(flight, HANDED_BACK)
-                self._interrupt(flight, None)
+            if self._end(flight, HANDED_BACK):
+                self._interrupt(flight)
 
     def stop(self) -> None:
         """Let go of every thread, loop and child."""

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from .flight import Flight
 
     Begin = Callable[[Flight], Any]
-    End = Callable[[Flight, Outcome], None]
+    End = Callable[[Flight, Outcome], bool]
     Run = Callable[[Flight, Any], Outcome]
 
-GIVEN_UP = "given up"
+GIVEN_UP, BACK = "given up", "back"
 
 
 class Threads:
@@ -82,14 +82,12 @@ class Threads:
     def _do(self, flight: Flight) -> bool:
         """Run one job; True when this thread was given up meanwhile and has been replaced."""
         context = self._begin(flight)
-        if context is None:
+        if context is not None and self._end(flight, self._run(flight, context)):
             return False
-        self._end(flight, self._run(flight, context))
-        if flight.stop != GIVEN_UP:
-            return False
-        with self._lock:
-            self.stuck -= 1
-        return True
+        with self._lock:  # someone else ended the job: whoever comes here second knows what the first has done
+            given_up, flight.stop = flight.stop == GIVEN_UP, BACK
+            self.stuck -= given_up
+        return bool(given_up)
 
     def _rest(self) -> bool:
         """Go idle, unless jobs came in the meantime."""
@@ -101,8 +99,10 @@ class Threads:
 
     def give_up(self, flight: Flight) -> None:
         """Replace the thread that runs this flight: a thread cannot be killed, only left alone."""
-        flight.stop = GIVEN_UP
         with self._lock:
+            if flight.stop == BACK:
+                return
+            flight.stop = GIVEN_UP
             self.stuck += 1
             self._threads -= 1
         self._call()
@@ -125,6 +125,11 @@ def drained(jobs: deque[Flight]) -> list[Flight]:
             found.append(jobs.popleft())
     except IndexError:
         return found
+
+
+def _cancel(flight: Flight) -> None:
+    if flight.stop is not None:
+        flight.stop.cancel()
 
 
 class Loop:
@@ -162,12 +167,11 @@ class Loop:
             context = self._begin(flight)
             if context is not None:
                 self._running += 1
-                task = self._loop.create_task(self._one(flight, context))
+                task = self._loop.create_task(runner.arun(flight, context, self._ended))
                 if not task.done():
                     flight.stop = task
 
-    async def _one(self, flight: Flight, context: Any) -> None:
-        outcome = await runner.arun(flight, context)
+    def _ended(self, flight: Flight, outcome: Outcome) -> None:
         self._running -= 1
         self._end(flight, outcome)
         if self.jobs and self._loop is not None and self._running == self._slots - 1:
@@ -175,8 +179,8 @@ class Loop:
 
     def interrupt(self, flight: Flight) -> None:
         """Raise CancelledError inside the handler, at its next await."""
-        if self._loop is not None and flight.stop is not None:
-            self._loop.call_soon_threadsafe(flight.stop.cancel)
+        if self._loop is not None:  # asked on the loop's own thread: there a task that has begun is known
+            self._loop.call_soon_threadsafe(_cancel, flight)
 
     @property
     def backlog(self) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from ..core.decide import Transition, decide
+from ..core.decide import Transition, completed, decide
 from ..core.notes import Checkpoint, Note, Progress
-from ..core.outcome import CANCELLED, Outcome
+from ..core.outcome import CANCELLED, COMPLETED, Outcome
 from ..stores.contract import CANCELLING, LOST, STORED
 
 if TYPE_CHECKING:
@@ -34,8 +34,11 @@ class Finisher:
         """Take the outcome of an attempt; False when the job is no longer ours."""
         if not self._flights.end(flight):
             return False
-        transition = decide(flight.job, outcome, self._clock.now(), self._random)
-        self._waiting.append((flight, transition))
+        job, now = flight.job, self._clock.now()
+        if outcome is COMPLETED and not job.cancelling:  # spares the hot path a call
+            self._waiting.append((flight, completed(job, now)))
+        else:
+            self._waiting.append((flight, decide(job, outcome, now, self._random)))
         return True
 
     def note(self, note: Note) -> None:
@@ -70,7 +73,7 @@ class Finisher:
         if self._stored or verdicts.count(STORED) != len(batch):
             self._sort_out(batch, verdicts)
         else:
-            self._flights.settle([flight.job.id for flight, _ in batch])
+            self._flights.settle([flight for flight, _ in batch])
 
     def _sort_out(self, batch: list[tuple[Flight, Transition]], verdicts: list[str]) -> None:
         done = []
@@ -78,7 +81,7 @@ class Finisher:
             if verdict == CANCELLING:
                 self._decide_again(flight)
                 continue
-            done.append(flight.job.id)
+            done.append(flight)
             if verdict == LOST:
                 self._events.emit("lost", transition=transition)
         self._flights.settle(done)

@@ -50,6 +50,11 @@ class Flights:
         """The flight of a job, or None."""
         return self._flights.get(job_id)
 
+    def knows(self, job: Claimed) -> bool:
+        """Whether this very attempt is among them."""
+        found = self._flights.get(job.id)
+        return found is not None and found.job.token == job.token
+
     def end(self, flight: Flight) -> bool:
         """Mark a flight as ended; False when it had ended before or was let go. The first to say so wins."""
         with self._lock:
@@ -72,11 +77,12 @@ class Flights:
         with self._idle:
             return self._idle.wait_for(lambda: self.active == 0, seconds)
 
-    def settle(self, ids: list[str]) -> None:
-        """Let go of jobs whose outcome is stored or refused."""
+    def settle(self, flights: list[Flight]) -> None:
+        """Let go of jobs whose outcome is stored or refused; of these very attempts, not of a later one at the same job."""
         with self._lock:
-            for job_id in ids:
-                self._flights.pop(job_id, None)
+            for flight in flights:
+                if self._flights.get(flight.job.id) is flight:
+                    del self._flights[flight.job.id]
             self._idle.notify_all()
 
     def drop_all(self) -> list[Flight]:

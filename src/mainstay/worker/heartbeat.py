@@ -29,13 +29,12 @@ class Heartbeat:
 
     def step(self, now: int) -> int:
         """One beat; answers when the next is due."""
-        if now >= self.held_until - self._lease // BEATS:
-            return self._lost(now)
-        try:
+        late = now >= self.held_until - self._lease // BEATS
+        try:  # even when late: a supervisor may have kept the lease, and one that has run out is not renewed
             beat = self._store.beat(self.worker, now, self._lease)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=self._lease // BEATS)
-            return self._lease // BEATS
+            return self._lost(now) if late else self._lease // BEATS
         if not beat.alive:
             return self._lost(now)
         self.held_until = now + self._lease

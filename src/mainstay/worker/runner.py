@@ -12,6 +12,8 @@ from ..core.outcome import Outcome
 from ..core.payload import clean, encode_result
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..registry import JobType
     from .flight import Flight
 
@@ -31,15 +33,16 @@ def run(flight: Flight, context: Context) -> Outcome:
         current.reset(held)
 
 
-async def arun(flight: Flight, context: Context) -> Outcome:
-    """Await an async handler and say how it ended."""
+async def arun(flight: Flight, context: Context, end: Callable[[Flight, Outcome], None]) -> None:
+    """Await an async handler and tell `end` how it went. One coroutine, no more: this is the hot path of the loop."""
     flight.context = context
     current.set(context)  # the task's own: nothing to reset
     try:
         arguments = flight.type.schema.decode(flight.job.payload)
-        return success(context, await flight.type.function(**arguments))
+        outcome = success(context, await flight.type.function(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
-        return failure(flight.type, context, error)
+        outcome = failure(flight.type, context, error)
+    end(flight, outcome)
 
 
 def success(context: Context, value: Any) -> Outcome:

@@ -1,35 +1,84 @@
-"""Signals: the first asks for a graceful end, the second for an end now."""
+"""Ending a worker from outside: the first order asks for a graceful end, a second one for an end now."""
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from collections.abc import Callable, Iterator
+    from typing import NoReturn
 
     from . import Worker
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+LINGER = 3.0  # seconds for the interpreter to end by itself
+STOP, NOW, ENDED = "stop", "now", "ended"
 
 
 def until_signalled(worker: Worker) -> int:
     """Start the worker, wait for a signal, stop it; answers the exit code."""
-    asked, again = threading.Event(), threading.Event()
+    orders: SimpleQueue[str] = SimpleQueue()
+    given: list[int] = []
 
-    def heard(number: int, frame: FrameType | None) -> None:
-        (again if asked.is_set() else asked).set()
-        if again.is_set():
+    def heard(number: int) -> None:
+        orders.put(NOW if given else STOP)
+        given.append(number)
+
+    with on_signals(heard):  # before the start: a signal that comes meanwhile counts
+        worker.start()
+        obey(worker, orders)
+    return 0
+
+
+def obey(worker: Worker, orders: SimpleQueue[str]) -> None:
+    """Stop the worker when the first order comes; `NOW` cuts a graceful end short."""
+    first = following(orders)
+
+    def end() -> None:
+        try:
+            worker.stop(0 if first == NOW else None)
+        finally:
+            orders.put(ENDED)
+
+    threading.Thread(target=end, name="mainstay-stop").start()
+    while (order := following(orders)) != ENDED:
+        if order == NOW:
             worker.hurry()
 
-    before = {number: signal.signal(number, heard) for number in SIGNALS}  # first: a signal during start counts
+
+@contextmanager
+def on_signals(heard: Callable[[int], None]) -> Iterator[None]:
+    """Have SIGTERM and SIGINT call this, in the main thread.
+
+    A handler interrupts that thread anywhere, even inside a lock that it holds. So it may do no more than put an order
+    on a `SimpleQueue`, the one that allows for this; an Event or a worker's own locks could block for ever.
+    """
+    before = {number: signal.signal(number, lambda number, _: heard(number)) for number in SIGNALS}
     try:
-        worker.start()
-        while not asked.wait(0.5):  # short waits: a plain wait() would hold signals back on some platforms
-            pass
-        worker.stop()
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    return 0
+
+
+def following(orders: SimpleQueue[str]) -> str:
+    """The next order; waits in short turns, since some platforms hold signals back during a long one."""
+    while True:
+        try:
+            return orders.get(timeout=0.5)
+        except Empty:
+            pass
+
+
+def leave(code: int) -> NoReturn:
+    """End this process, even if a thread that some handler left behind would keep the interpreter from ending."""
+    late = threading.Timer(LINGER, os._exit, (code,))
+    late.daemon = True
+    late.start()
+    sys.exit(code)

@@ -20,7 +20,6 @@ from .story import Story
 
 if TYPE_CHECKING:
     from ...app import Mainstay
-    from ..output import Shape
 
 WORKERS, LOOK = 2, 0.12  # seconds between two looks
 
@@ -68,10 +67,14 @@ def _accept(app: Mainstay, jobs: int, seconds: int) -> Story:
     handles = app.enqueue_many(shop.orders(jobs, seconds))
     spent = round((time.perf_counter() - started) * 1000)
     story = Story(app, [handle.id for handle in handles], victim=handles[0].id)
-    story.tell("queued", f"{plural(len(handles), 'job')} accepted in {spent}ms: they are on the disk, no worker runs yet")
+    story.tell(
+        "queued", f"{plural(len(handles), 'job')} accepted in {spent}ms: they are on the disk, no worker runs yet"
+    )
     again = shop.daily_report.options(key="report-today").enqueue("today")
     if not again.created:
-        story.tell("completed", f"daily_report was asked for again: its key is taken, the answer is the same job {again.id}")
+        story.tell(
+            "completed", f"daily_report was asked for again: its key is taken, the answer is the same job {again.id}"
+        )
     return story
 
 
@@ -91,7 +94,7 @@ def _follow(app: Mainstay, story: Story, workers: list[subprocess.Popen[bytes]],
         if all(worker.poll() is not None for worker in workers):
             raise MainstayError(f"the demo's workers ended: {_last_words(workers[-1])}")
         time.sleep(LOOK)
-    screen.show(story, app.clock.now())
+    screen.show(story, app.clock.now(), last=True)
 
 
 def _kill(app: Mainstay, story: Story, workers: list[subprocess.Popen[bytes]]) -> None:
@@ -136,8 +139,12 @@ def _sum_up(output: Output, story: Story, url: str) -> None:
     if story.recovered_after is not None:
         text = f"a worker was killed; another took over its work within {human(story.recovered_after)}, from the checkpoint"
         parts.append(("running", text))
-    parts += [(job.label, f"{job.type}: {job.error or job.reason}") for job in story.jobs.values() if job.label == "dead"]
-    parts += [("review", f"{job.type} waits for you: {job.reason}") for job in story.jobs.values() if job.label == "review"]
+    parts += [
+        (job.label, f"{job.type}: {job.error or job.reason}") for job in story.jobs.values() if job.label == "dead"
+    ]
+    parts += [
+        ("review", f"{job.type} waits for you: {job.reason}") for job in story.jobs.values() if job.label == "review"
+    ]
     if story.count("scheduled"):
         parts.append(("scheduled", f"{plural(story.count('scheduled'), 'job')} scheduled for later"))
     out.line(f"\n {out.paint('What you saw', 'bold')}")

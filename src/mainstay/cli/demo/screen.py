@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from ...core.clock import human
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .story import Event, Story
 
 LABELS = ("queued", "running", "retrying", "scheduled", "review", "dead", "completed")
-EVENTS, RUNNING = 9, 5
+RUNNING = 5
 
 
 class Screen:
@@ -25,11 +26,12 @@ class Screen:
     def __init__(self, output: Output, title: str) -> None:
         self._output, self._title = output, title
         self._drawn, self._told = 0, 0
+        self._events = max(get_terminal_size().lines - 18, 3)  # more would scroll, and the picture stand there twice
 
-    def show(self, story: Story, now: int) -> None:
+    def show(self, story: Story, now: int, last: bool = False) -> None:
         """The state of things now."""
         if self._output.tty:
-            self._draw(self._picture(story, now))
+            self._draw(self._picture(story, now, last))
         else:
             for event in story.events[self._told :]:
                 self._output.line(self._event(event))
@@ -37,24 +39,23 @@ class Screen:
             sys.stdout.flush()
 
     def _draw(self, lines: list[str]) -> None:
-        """Over the last picture: up, and each line anew."""
+        """Over the last picture: up, each line anew, and away with what is left below."""
         up = f"\033[{self._drawn}A" if self._drawn else ""
-        rest = "\033[K\n" * max(self._drawn - len(lines), 0)
-        sys.stdout.write(up + "".join(f"\033[K{line}\n" for line in lines) + rest)
+        sys.stdout.write(up + "".join(f"\033[K{line}\n" for line in lines) + "\033[J")
         sys.stdout.flush()
-        self._drawn = max(self._drawn, len(lines))
+        self._drawn = len(lines)
 
-    def _picture(self, story: Story, now: int) -> list[str]:
+    def _picture(self, story: Story, now: int, last: bool) -> list[str]:
         out = self._output
         since = human(now - story.began)
         running = [job for job in story.jobs.values() if job.state == "running"]
         running.sort(key=lambda job: (job.total is None, job.started_at or 0))
         lines = [f" {out.paint(self._title, 'bold')}  {out.paint(since, 'dim')}", ""]
-        lines += self._table(story)
-        lines += ["", *[self._running(job, now) for job in running[:RUNNING]]]
-        lines += [""] * (RUNNING - len(running[:RUNNING]) + 1)
-        shown = [self._event(event) for event in story.events[-EVENTS:]]
-        return lines + shown + [""] * (EVENTS - len(shown))
+        lines += [*self._table(story), ""]
+        if not last:  # a fixed number of lines, so that nothing jumps
+            lines += [self._running(job, now) for job in running[:RUNNING]]
+            lines += [""] * (RUNNING - len(running[:RUNNING]) + 1)
+        return lines + [self._event(event) for event in story.events[-self._events :]]
 
     def _table(self, story: Story) -> list[str]:
         types = sorted({job.type for job in story.jobs.values()})

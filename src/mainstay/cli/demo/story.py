@@ -56,12 +56,17 @@ class Story:
             self.tell("retrying", f"{job.type} failed: {job.error}; next attempt in {wait}")
         elif job.label in {"dead", "review"}:
             self.tell(job.label, f"{job.type}: {job.error if job.label == 'dead' else job.reason}")
-        elif job.label == "completed" and job.attempt > 1 and job.id != self._victim:
-            self.tell("completed", f"{job.type} worked at attempt {job.attempt}")
-        elif job.label == "completed" and job.id == self._victim:
+        elif job.label == "completed":
+            self._completed(job)
+
+    def _completed(self, job: Job) -> None:
+        """The ordinary end is worth no line."""
+        if job.id == self._victim:
             self.tell("completed", f"import_catalog is done: {self._app.store.result(job.id)}")
-        elif job.label == "completed" and (job.tags or job.key):
+        elif job.tags or job.key:
             self.tell("completed", f"{job.type} is done" + (", as scheduled" if job.tags else ""))
+        elif job.attempt > 1:
+            self.tell("completed", f"{job.type} worked at attempt {job.attempt}")
 
     def _recovery(self, job: Job) -> None:
         if job.token > self.killed_token and job.started_at is not None:

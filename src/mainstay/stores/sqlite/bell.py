@@ -9,8 +9,9 @@ from __future__ import annotations
 import _socket  # `socket` alone would cost a cold producer a third of its time
 import os
 import threading
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False
 
+from . import faults
 from .presence import folder
 
 if TYPE_CHECKING:
@@ -25,13 +26,15 @@ class FileBell:
     """The bell of one worker on a database file."""
 
     def __init__(self, db: Database, worker: str) -> None:
-        self._db = db
-        os.makedirs(folder(db.path), exist_ok=True)
-        self._folder = os.open(folder(db.path), os.O_RDONLY)
-        self._name = worker + ".sock"
-        self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM)
-        self._socket.bind(_address(db.path, self._name, self._folder))
-        self._version = -1
+        self._db, self._name, self._version = db, worker + ".sock", -1
+        try:
+            os.makedirs(folder(db.path), exist_ok=True)
+            self._folder = os.open(folder(db.path), os.O_RDONLY)
+            self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM)
+            self._unlink()  # of a worker of this name that died
+            self._socket.bind(_address(db.path, self._name, self._folder))
+        except OSError as error:
+            raise faults.beside(error, db.path) from error
 
     def wait(self, timeout: int) -> str:
         """Block until it rings, the file changes and holds queued jobs, or the time is over."""
@@ -59,11 +62,14 @@ class FileBell:
 
     def close(self) -> None:
         self._socket.close()
+        self._unlink()
+        os.close(self._folder)
+
+    def _unlink(self) -> None:
         try:
             os.unlink(self._name, dir_fd=self._folder)
         except OSError:  # swept away already
             pass
-        os.close(self._folder)
 
 
 class MemoryBell:
@@ -95,23 +101,25 @@ def ring(path: str, what: str) -> None:
     """Send one byte to every doorbell beside the database; what cannot be reached is woken by its poll."""
     try:
         names = [name for name in os.listdir(folder(path)) if name.endswith(".sock")]
-    except OSError:
-        return
-    if names:
-        _send(path, names, what[0].encode())
+        if names:
+            _send(path, names, what[0].encode())
+    except OSError:  # no worker, no descriptor left: the job is accepted all the same
+        pass
 
 
 def _send(path: str, names: list[str], byte: bytes) -> None:
     descriptor = os.open(folder(path), os.O_RDONLY)
-    sender = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM)
-    sender.setblocking(False)
-    for name in names:
-        try:
-            sender.sendto(byte, _address(path, name, descriptor))
-        except OSError:  # its owner is gone, or has rings enough waiting
-            pass
-    sender.close()
-    os.close(descriptor)
+    try:
+        sender = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM)
+        sender.setblocking(False)
+        for name in names:
+            try:
+                sender.sendto(byte, _address(path, name, descriptor))
+            except OSError:  # its owner is gone, or has rings enough waiting
+                pass
+        sender.close()
+    finally:
+        os.close(descriptor)
 
 
 def _address(path: str, name: str, descriptor: int) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .connect import Database
 
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
+UNRECORDED = {("completed", COMPLETED), ("handed back", QUEUED)}  # the job itself tells of these attempts
 _PLACE = itemgetter(15, 16, 0)  # rank, ord, seq
 _STATEMENTS = {Log: "note_log", Progress: "note_progress", Checkpoint: "note_checkpoint"}
 
@@ -55,6 +56,12 @@ def _take(
         rows.sort(key=_PLACE)  # RETURNING promises no order
         jobs += map(Claimed._make, rows)
     return jobs
+
+
+def held(db: Database, worker: str) -> list[Claimed]:
+    """What a worker holds."""
+    with db.reading() as connection:
+        return [Claimed._make(row) for row in connection.execute(load("held"), {"worker": worker})]
 
 
 def finish(db: Database, transitions: Sequence[Transition], notes: Sequence[Note]) -> list[str]:
@@ -119,7 +126,7 @@ def _bound(transition: Transition) -> tuple[Any, ...]:
 
 def _effects(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> None:
     """What an applied transition leaves behind: its attempt, its result, its children."""
-    attempts = [_attempt(t) for t in transitions if t.outcome not in ("completed", "handed back")]
+    attempts = [_attempt(t) for t in transitions if (t.outcome, t.state) not in UNRECORDED]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
     children = [child for t in transitions for child in t.children]
     if attempts:
@@ -127,7 +134,7 @@ def _effects(connection: sqlite3.Connection, transitions: Sequence[Transition]) 
     if results:
         connection.executemany(load("finish_result"), results)
     if children:
-        enqueue(connection, children, transitions[0].at)
+        enqueue(connection, children, transitions[0].at, alone=True)
 
 
 def _attempt(transition: Transition) -> tuple[Any, ...]:

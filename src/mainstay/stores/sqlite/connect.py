@@ -58,8 +58,10 @@ class Database:
         return Reading(self)
 
     def ready(self) -> None:
-        """Have the file and its schema in place; takes the write lock only where they are not."""
+        """Have the file and its schema in place. Waits for no lock once they are: the caller may hold SQLite's own."""
         self._same_process()
+        if self._writer is not None:
+            return
         with self._lock:
             try:
                 self.writer()

@@ -18,8 +18,11 @@ Answer = tuple[str, bool]
 _NOTHING = (None,) * 6
 
 
-def enqueue(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int) -> list[Answer]:
-    """Insert the drafts inside the transaction that is open; per draft its id and whether it is new."""
+def enqueue(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int, alone: bool = False) -> list[Answer]:
+    """Insert the drafts inside the transaction that is open; per draft its id and whether it is new.
+
+    `alone`: nobody waits for the answer (children of a job that is through), so a taken key raises nothing.
+    """
     for draft in drafts:
         if not draft.id:
             draft.id = IDS.new(now)
@@ -29,7 +32,7 @@ def enqueue(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int) -
             _follow_declaration(connection, draft)
     if len(drafts) > 1 and all(draft.lock is None and not draft.tags for draft in drafts):
         return _bulk(connection, drafts, now)
-    return [_one(connection, draft, now) for draft in drafts]
+    return [_one(connection, draft, now, alone) for draft in drafts]
 
 
 def _follow_declaration(connection: sqlite3.Connection, draft: Draft) -> None:
@@ -44,10 +47,10 @@ def _follow_declaration(connection: sqlite3.Connection, draft: Draft) -> None:
             setattr(draft, name, value)
 
 
-def _one(connection: sqlite3.Connection, draft: Draft, now: int) -> Answer:
+def _one(connection: sqlite3.Connection, draft: Draft, now: int, alone: bool = False) -> Answer:
     cursor = connection.execute(load("enqueue"), _row(None, draft, now))
     if cursor.rowcount == 0:
-        return _conflict(connection, draft, now)
+        return _conflict(connection, draft, now, alone)
     seq = cursor.lastrowid
     connection.execute(load("enqueue_body"), _body(seq, draft))
     if draft.tags:
@@ -58,6 +61,8 @@ def _one(connection: sqlite3.Connection, draft: Draft, now: int) -> Answer:
 def _bulk(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int) -> list[Answer]:
     """Many drafts without keys: the first insert takes the write lock and the number from which the others count on."""
     first = connection.execute(load("enqueue"), _row(None, drafts[0], now))
+    if first.rowcount == 0:  # there already; and then `lastrowid` tells of some other row
+        return [_one(connection, draft, now) for draft in drafts]
     seq = first.lastrowid or 0
     plain = all(map(_is_plain, drafts))
     jobs, bodies = ("enqueue_plain", "enqueue_plain_body") if plain else ("enqueue", "enqueue_body")
@@ -126,14 +131,14 @@ def _tags(draft: Draft) -> str | None:
     return json.dumps(draft.tags)
 
 
-def _conflict(connection: sqlite3.Connection, draft: Draft, now: int) -> Answer:
+def _conflict(connection: sqlite3.Connection, draft: Draft, now: int, alone: bool) -> Answer:
     """The id or the lock is taken: answer the job that has it, replace it, or refuse, as the draft says."""
     seq, existing, state = connection.execute(load("enqueue_existing"), {"id": draft.id, "lock": draft.lock}).fetchone()
     if existing == draft.id:
         return existing, True  # the same draft sent twice: its answer was lost
     if draft.on_conflict == "replace" and _replace(connection, draft, seq, now):
         return existing, False
-    if draft.on_conflict == "existing":
+    if draft.on_conflict == "existing" or alone:
         return existing, False
     raise DuplicateKey(f"job {existing} ({state}) already has the key {draft.key!r} of type {draft.type}", existing)
 
@@ -144,7 +149,10 @@ def _replace(connection: sqlite3.Connection, draft: Draft, seq: int, now: int) -
              "timeout", "keep", "backoff", "created_at")  # fmt: skip
     if connection.execute(load("enqueue_replace"), dict(zip(names, row, strict=True))).rowcount == 0:
         return False
-    connection.execute(load("enqueue_replace_body"), {"seq": seq, "payload": draft.payload})
+    bound = {"seq": seq, "payload": draft.payload, "tenant": draft.tenant, "ref": draft.ref, "tags": _tags(draft)}
+    connection.execute(load("untag"), {"seqs": f"[{seq}]"})
+    connection.execute(load("enqueue_replace_body"), bound)
+    connection.executemany(load("enqueue_tag"), [(tag, seq) for tag in draft.tags])
     return True
 
 
@@ -160,11 +168,17 @@ def joined(tx: object, path: str) -> sqlite3.Connection:
         )
     if not _same_file(tx, path):
         raise TransactionUnsupported(f"tx= is connected to another database than the store ({path}); open that file")
-    if not tx.in_transaction and tx.isolation_level is None:
+    if not tx.in_transaction and _commits_each_statement(tx):
         raise TransactionUnsupported(
-            "tx= has no transaction open: run connection.execute('BEGIN IMMEDIATE') first, or connect without isolation_level=None"
+            "tx= has no transaction open: run connection.execute('BEGIN IMMEDIATE') first, or connect without "
+            "isolation_level=None and autocommit=True"
         )
     return tx
+
+
+def _commits_each_statement(tx: sqlite3.Connection) -> bool:
+    autocommit: Any = getattr(tx, "autocommit", -1)  # from Python 3.12 on; -1: isolation_level decides, as before
+    return autocommit is True or (autocommit == -1 and tx.isolation_level is None)
 
 
 def _same_file(tx: sqlite3.Connection, path: str) -> bool:

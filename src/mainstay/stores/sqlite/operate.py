@@ -7,6 +7,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from ...core import keys
+from ...core.states import SCHEDULED
 from .sql import load
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from .connect import Database
 
-BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag")
+BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress")
 
 
 def cancel(db: Database, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
@@ -44,15 +45,18 @@ def _retry(connection: sqlite3.Connection, job_id: str, now: int, actor: str) ->
     if row is None:
         return "missing"
     type, state, lock, until, key = row
-    if lock is None and key is not None and until is None:
-        lock, until = keys.lock(type, key, "alive", None, now)
+    if lock is None and key is not None and until in (None, 0) and state != SCHEDULED:
+        lock, _ = keys.lock(type, key, "alive", None, now)
     try:
         changed = connection.execute(
             load("retry"), {"id": job_id, "now": now, "lock": lock, "lock_until": until}
         ).rowcount
     except sqlite3.IntegrityError:
         return "duplicate"
-    return _act(connection, now, actor, "retry", job_id, "queued", {"from": state}) if changed else state
+    if not changed:
+        return str(state)
+    connection.execute(load("retry_result"), {"id": job_id})
+    return _act(connection, now, actor, "retry", job_id, "queued", {"from": state})
 
 
 def judge(db: Database, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
@@ -82,6 +86,7 @@ def _delete(connection: sqlite3.Connection, job_id: str, now: int, actor: str) -
 def remove(connection: sqlite3.Connection, seqs: Sequence[int]) -> None:
     """Delete jobs and their belongings by number."""
     chosen = json.dumps(list(seqs))
+    connection.execute(load("untag"), {"seqs": chosen})
     for table in BELONGINGS:
         statement = f"DELETE FROM mainstay_{table} WHERE job IN (SELECT value FROM json_each(?))"  # noqa: S608  (our names)
         connection.execute(statement, (chosen,))

@@ -7,7 +7,7 @@ opening and closing those outside SQLite would drop SQLite's own locks.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False
 
 try:
     import fcntl
@@ -15,6 +15,9 @@ try:
     LOCKS = True
 except ImportError:  # not on Windows: there a worker's death is seen when its lease runs out
     LOCKS = False
+
+from ...core.errors import ConfigError
+from . import faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,17 +34,30 @@ def hold(path: str, worker: str) -> None:
     """Hold this worker's lock until `release` or the end of the process."""
     if not LOCKS or path == ":memory:":
         return
-    os.makedirs(folder(path), exist_ok=True)
     file = _file(path, worker)
-    _held[file] = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(_held[file], fcntl.LOCK_EX)
+    if file not in _held:  # a second lock of our own would wait for the first for ever
+        _held[file] = _locked(path, file, worker)
+
+
+def _locked(path: str, file: str, worker: str) -> int:
+    try:
+        os.makedirs(folder(path), exist_ok=True)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise faults.beside(error, path) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise ConfigError(f"a worker called {worker} is running already: leave identity= out, or choose another") from error
+    return descriptor
 
 
 def release(path: str, worker: str) -> None:
-    """Let the lock go and remove its file."""
+    """Let the lock go and remove its file; a dead worker's too, when a supervisor signs off for it."""
+    bury(path, worker)
     descriptor = _held.pop(_file(path, worker), None)
     if descriptor is not None:
-        bury(path, worker)
         os.close(descriptor)
 
 

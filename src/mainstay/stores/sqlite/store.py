@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...core.decide import Transition
     from ...core.draft import Draft
     from ...core.filter import Page, Term
-    from ...core.job import Action, Attempt, Count, Job, LogLine, TypeInfo, WorkerInfo
+    from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, TypeInfo, WorkerInfo
     from ...core.notes import Note
     from ..contract import Beat, Bell, Claims, Orphan
     from .bell import MemoryBell
@@ -56,6 +56,11 @@ class SqliteStore:
         from .claim import claim
 
         return claim(self.db, worker, wants, limit, now, finishing, notes)
+
+    def held(self, worker: str) -> list[Claimed]:
+        from .claim import held
+
+        return held(self.db, worker)
 
     def finish(self, transitions: Sequence[Transition], notes: Sequence[Note] = ()) -> list[str]:
         from .claim import finish

@@ -109,11 +109,9 @@ class Checker:
                 self._breach("I2", f"was answered as new to a draft called {sent}")
             return
         self.lives.setdefault(sent, Life(sent)).absorbed = True
-        if self._ordered and life.moved and self._keys.get(self._key(life)) != record.job:
+        key = _key(life)
+        if self._ordered and life.moved and key and self._keys.get(key) != record.job:
             self._breach("I12", f"keeps its key although it is {life.state or 'gone'}: a new draft was turned away")
-
-    def _key(self, life: Life) -> str:
-        return str((life.asked or {}).get("key") or "")
 
     # moves: I12, I16 ----------------------------------------------------------------------------------------------
     def _move(self, record: Record, life: Life) -> None:
@@ -125,8 +123,8 @@ class Checker:
             self._count(record)
 
     def _hold_key(self, record: Record, life: Life) -> None:
-        key, asked = self._key(life), life.asked
-        if not key or asked is None or asked.get("mode") == "period":
+        key = _key(life)
+        if not key:
             return
         before, after = record.args["before"], record.args["after"]
         holder = self._keys.get(key)
@@ -134,7 +132,7 @@ class Checker:
             if holder not in (None, life.id):
                 self._breach("I12", f"became active beside {holder}, which has the same key {key}")
             self._keys[key] = life.id
-        elif holder == life.id and (after in ENDED or not after or (after == RUNNING and asked.get("mode") == "start")):
+        elif holder == life.id and (after in ENDED or not after or (after == RUNNING and _mode(life) == "start")):
             del self._keys[key]
 
     def _count(self, record: Record) -> None:
@@ -231,15 +229,24 @@ class Checker:
         completed = left is not None and left.args["after"] == COMPLETED
         if life.exists and not completed:
             self._breach("I3", f"exists, but the attempt of {parent.id} that asked for it did not complete")
-        if completed and not life.exists and not life.absorbed:
+        if completed and not life.exists and not asked.get("key"):
             self._breach("I2", f"is missing, although its parent {parent.id} completed")
 
     def _check_batch(self, jobs: list[str]) -> None:
-        lives = [self.lives[job] for job in jobs if not self.lives[job].absorbed]
+        lives = [life for life in map(self.lives.__getitem__, jobs) if not _key(life)]  # a key may absorb a draft
         missing = [life for life in lives if not life.exists]
         if missing and len(missing) < len(lives):
             self._life = missing[0]
             self._breach("I2", f"is missing from a batch of {len(lives)}, of which others exist")
+
+
+def _key(life: Life) -> str:
+    """What must be unique while the job is alive or until it starts; a key for a period holds whatever becomes of the job."""
+    return "" if _mode(life) == "period" else str((life.asked or {}).get("key") or "")
+
+
+def _mode(life: Life) -> str:
+    return str((life.asked or {}).get("mode") or "alive")
 
 
 def check(records: Iterable[Record], *, live: bool = False, ordered: bool = True) -> list[Violation]:

@@ -74,9 +74,17 @@ class History:
         return record
 
     def of(self, job: str) -> list[Record]:
-        """The records about one job, and about the leases of the workers that held it."""
+        """The records about one job, and what its holders' leases were whenever something happened to it."""
         holders = {r.args.get("worker") for r in self.records if r.job == job and r.op == "move"} - {None}
-        return [r for r in self.records if r.job == job or (r.op == "lease" and r.process in holders)]
+        found: list[Record] = []
+        leases: dict[str, Record] = {}
+        for record in self.records:
+            if record.op == "lease" and record.process in holders:
+                leases[record.process] = record  # only the newest before the next record about the job is telling
+            elif record.job == job:
+                found += [*leases.values(), record]
+                leases = {}
+        return found
 
     def hash(self) -> str:
         """The same text for the same history, on every machine and under every hash seed."""

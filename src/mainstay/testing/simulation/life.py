@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, legal
+from ...core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED, legal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +35,8 @@ class Life:
     """Everything known about one job."""
 
     __slots__ = (
-        "absorbed", "acked", "asked", "attempts", "born", "cancelled", "final", "id", "moved", "refused", "removed",
-        "run_at", "state", "token",
+        "absorbed", "acked", "asked", "attempts", "born", "cancelled", "due", "final", "id", "moved", "refused", "removed",
+        "state", "token",
     )  # fmt: skip
 
     def __init__(self, job: str) -> None:
@@ -46,7 +46,7 @@ class Life:
         self.moved = self.born = self.removed = False
         self.cancelled = False  # a cancel was accepted and not undone by a retry
         self.state, self.token = "", 0
-        self.run_at: int | None = None
+        self.due = 0  # not before
         self.final: Record | None = None
         self.attempts: dict[int, Attempt] = {}
 
@@ -71,6 +71,10 @@ class Life:
             self._taken(record, breach)
         elif before == RUNNING:
             self._left(record, breach)
+        if SCHEDULED in (before, after) or not before:
+            self.due = record.args.get("run_at") or 0
+        elif after == QUEUED:  # handed back or retried: at once
+            self.due = 0
         if after == QUEUED and (before in ENDED or before == REVIEW):
             self.cancelled = False  # a new life
         self.moved, self.born, self.removed = True, self.born or not before, not after
@@ -86,7 +90,7 @@ class Life:
             breach("I7", "was taken while another held it")
         elif before in ENDED and after == RUNNING:
             breach("I6", f"was taken after it had ended as {before}")
-        elif not legal(before, after):
+        elif before != after and not legal(before, after):  # the same state: only its priority or time was changed
             breach("I8", f"moved from {before or 'nothing'} to {after}, which the table does not allow")
         if after == COMPLETED and self.cancelled:
             breach("I14", "completed after a cancel had been accepted")
@@ -99,8 +103,8 @@ class Life:
             attempt.taken = record
         if args["attempt"] > args.get("max_attempts", args["attempt"]):
             breach("I9", f"began attempt {args['attempt']} of {args['max_attempts']}")
-        if (args.get("run_at") or 0) > record.at:
-            breach("I16", f"was taken {args['run_at'] - record.at} ms before its time")
+        if self.due > record.at:
+            breach("I16", f"was taken {self.due - record.at} ms before its time")
 
     def _left(self, record: Record, breach: Breach) -> None:
         if record.token != self.token:

@@ -1,2 +1,2 @@
--- … and its payload.
-UPDATE mainstay_body SET payload = :payload WHERE job = :seq
+-- … and takes over what it is about.
+UPDATE mainstay_body SET payload = :payload, tenant = :tenant, ref = :ref, tags = :tags WHERE job = :seq

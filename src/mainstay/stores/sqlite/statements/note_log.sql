@@ -1,4 +1,5 @@
--- A log line, from the attempt that holds the job.
-INSERT OR IGNORE INTO mainstay_log (job, token, n, at, level, stage, message, fields)
+-- A log line, from the attempt that holds the job; a line sent twice is kept once, and is still current.
+INSERT INTO mainstay_log (job, token, n, at, level, stage, message, fields)
 SELECT :seq, :token, :n, :at, :level, :stage, :message, :fields
 WHERE EXISTS (SELECT 1 FROM mainstay_job WHERE seq = :seq AND state = 'running' AND token = :token)
+ON CONFLICT (job, token, n) DO UPDATE SET n = n

@@ -1,0 +1,26 @@
+"""One of several worker processes, as `mainstay worker --processes` starts them: with the same log as a single one."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from ..core.settings import Settings
+from ..worker.shutdown import leave
+from ..worker.supervised import main
+from .log import WorkerLog
+from .target import load
+
+if TYPE_CHECKING:
+    from ..app import Mainstay
+
+
+def logging_app(spec: str) -> Mainstay:
+    """The application, with its events written down."""
+    app, settings = load(spec), Settings.load()
+    WorkerLog(app, settings.log_level, settings.log_format)
+    return app
+
+
+if __name__ == "__main__":
+    leave(main(sys.argv[1:], logging_app))

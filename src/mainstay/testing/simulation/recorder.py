@@ -1,0 +1,79 @@
+"""Turns what happens in a simulated world into history: the engine's account after every commit, and what was answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...core.states import ENDED, REVIEW
+from ...stores.contract import LOST, STORED
+from . import ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...core.decide import Transition
+    from .history import History
+    from .scheduler import Process, Scheduler
+
+AT_REST = ENDED | {REVIEW, ""}
+
+
+class Recorder:
+    """The observer of every process's store."""
+
+    def __init__(self, history: History, scheduler: Scheduler, connection: Any) -> None:
+        self.history, self._scheduler, self._connection = history, scheduler, connection
+        self.unrest: dict[str, str] = {}  # jobs that are not at rest, and their state
+        self._seen = self._commits = 0
+
+    def committed(self, process: Process, verb: str, args: tuple[Any, ...], answer: Any) -> None:
+        """Record what a call has done. Outcomes first: they are the cause of the moves."""
+        if verb == "claim" and len(args) > 4:
+            self._finished(process, args[4], answer.verdicts)
+        elif verb == "finish":
+            self._finished(process, args[0], answer)
+        self._drain()
+
+    def _finished(self, process: Process, transitions: Sequence[Transition], verdicts: Sequence[str]) -> None:
+        for transition, verdict in zip(transitions, verdicts, strict=True):
+            if verdict not in (STORED, LOST):
+                continue
+            self.add(
+                process, "finish", "ok" if verdict == STORED else "refused", transition.id, transition.token,
+                state=transition.state, outcome=transition.outcome, by=_by(transition),
+            )  # fmt: skip
+
+    def _drain(self) -> None:
+        lines = ledger.read(self._connection, self._seen)
+        if not lines:
+            return
+        self._seen = lines[-1].n
+        self._commits += 1
+        for line in lines:
+            record = ledger.record(line, self._commits)
+            self.history.add(self._scheduler.now, record.process, record.op, "ok", record.job, record.token, **record.args)
+            if record.op == "move":
+                self._follow(line)
+
+    def _follow(self, line: ledger.Seen) -> None:
+        if line.after in AT_REST:
+            self.unrest.pop(line.job, None)
+        else:
+            self.unrest[line.job] = line.after
+
+    def add(self, process: Process, op: str, phase: str = "ok", job: str = "", token: int = 0, **args: Any) -> None:
+        """Record what a process did or was told."""
+        self.history.add(self._scheduler.now, process.name, op, phase, job, token, **args)
+
+    def close(self) -> None:
+        """Record how everything stands at the end."""
+        self._drain()
+        now = self._scheduler.now
+        for job, token, state in ledger.finals(self._connection):
+            self.history.add(now, "engine", "final", "ok", job, token, state=state)
+        for table in ledger.strays(self._connection):
+            self.history.add(now, "engine", "stray", table=table)
+
+
+def _by(transition: Transition) -> str:
+    return "sweep" if transition.outcome == "crashed" else "worker"

@@ -1,0 +1,146 @@
+"""Virtual time: what is due next, in an order that the seed decides, in one thread.
+
+A call that takes long, a process that is paused and a stop that waits are nested: while one process waits inside its own
+call, `pump` runs whatever else is due. So the real, blocking code of the worker needs no other form to be simulated.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+START = 1_000_000  # the first virtual millisecond
+DEEPEST = 4  # calls that may wait inside one another
+
+
+class Crash(BaseException):
+    """The process dies here: nothing of it runs any more, not even its cleanup. Not an `Exception`: nobody may catch it."""
+
+
+class Process:
+    """A simulated process: can be killed and paused, and has a clock of its own."""
+
+    def __init__(self, scheduler: Scheduler, name: str, offset: int = 0, drift: float = 0.0) -> None:
+        self.name, self._scheduler = name, scheduler
+        self.alive = True
+        self.paused_until = 0
+        self.steps_under_way = 0  # of its services: more than none while one of their calls takes long
+        self._offset, self._drift = offset, drift
+
+    def now(self) -> int:
+        """What this process takes for the time."""
+        engine = self._scheduler.now
+        return engine + self._offset + int((engine - START) * self._drift)
+
+    def check(self) -> None:
+        """Go no further in a process that was killed meanwhile."""
+        if not self.alive:
+            raise Crash(self.name)
+
+
+class Scheduler:
+    """The events to come, and the engine's time."""
+
+    def __init__(self, random: Random) -> None:
+        self.now = START
+        self.steps = 0
+        self.depth = 0
+        self.current = Process(self, "nobody")
+        self._random = random.random
+        self._heap: list[tuple[int, float, Process, Callable[[], None]]] = []
+
+    def after(self, wait: int, process: Process, action: Callable[[], None]) -> None:
+        """Run an action of a process some time from now; what falls on the same instant runs in any order."""
+        luck = self._random()
+        heappush(self._heap, (self.now + wait + int(luck * 4), luck, process, action))
+
+    def pump(self, until: int, enough: Callable[[], bool] | None = None) -> bool:
+        """Run what is due up to an instant, or until it is enough; answers whether it was."""
+        self.depth += 1
+        inner = self.current
+        try:
+            while self._heap and self._heap[0][0] <= until:
+                self._one()
+                if enough is not None and enough():
+                    return True
+        finally:
+            self.depth -= 1
+            self.current = inner
+        self.now = max(self.now, until)
+        return enough is not None and enough()
+
+    def _one(self) -> None:
+        when, luck, process, action = heappop(self._heap)
+        self.now = max(self.now, when)
+        if not process.alive:
+            return
+        if process.paused_until > self.now:
+            heappush(self._heap, (process.paused_until, luck, process, action))
+            return
+        self.steps += 1
+        self.current = process
+        try:
+            action()
+        except Crash:
+            process.alive = False
+
+    @property
+    def deep(self) -> bool:
+        """Whether enough calls wait inside one another."""
+        return self.depth > DEEPEST
+
+
+class Service:
+    """Stands in for `worker.service.Service`: the same promises, steps called by the scheduler."""
+
+    def __init__(
+        self, scheduler: Scheduler, broken: Callable[[BaseException], None], name: str, step: Callable[[int], int],
+        *_: object,
+    ) -> None:  # fmt: skip
+        self._scheduler, self._broken, self._name, self._step = scheduler, broken, name, step
+        self._process = scheduler.current
+        self._turn = 0  # only the newest appointment counts
+        self._running = self._woken = self._stopping = False
+
+    def start(self) -> None:
+        """Begin, unless stopped already."""
+        if self._name != "bell":  # it would wait for a ring; here the ring calls it
+            self._plan(0)
+
+    def wake(self) -> None:
+        """Have the next step now."""
+        if self._running:
+            self._woken = True
+        elif not self._stopping:
+            self._plan(0)
+
+    def stop(self) -> None:
+        """No more steps."""
+        self._stopping = True
+
+    def _plan(self, wait: int) -> None:
+        self._turn += 1
+        turn = self._turn
+        self._scheduler.after(wait, self._process, lambda: self._run(turn))
+
+    def _run(self, turn: int) -> None:
+        if turn != self._turn or self._stopping or self._running:
+            return
+        self._running, self._woken = True, False
+        self._process.steps_under_way += 1
+        wait = self._try()
+        self._process.steps_under_way -= 1
+        self._running = False
+        if not self._stopping and self._name != "bell":
+            self._plan(0 if self._woken else wait)
+
+    def _try(self) -> int:
+        try:
+            return self._step(self._process.now())
+        except Exception as error:  # noqa: BLE001 - a step must never raise: this is a finding
+            self._broken(error)
+            return 1_000

@@ -1,0 +1,255 @@
+"""One simulated world: a store, workers, producers, an operator and their faults, all drawn from one seed."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ... import worker as worker_module
+from ...app import Mainstay
+from ...core.errors import StoreError
+from ...core.ids import Ids
+from ...stores.sqlite import enqueue as enqueue_module
+from ...stores.sqlite.store import SqliteStore
+from ...upkeep import sweep as sweep_module
+from ...worker import crew as crew_module
+from . import ledger
+from .checker import Violation, check
+from .slots import SimulatedFlights, Slots
+from .faulty import CALM, FaultyStore, Nemesis, swarm
+from .history import History
+from .people import Operator, Producer
+from .recorder import Recorder
+from .scheduler import Process, Scheduler, Service
+from .workload import Stage, registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...core.outcome import Outcome
+    from ...worker import Worker
+    from ...worker.flight import Flight
+
+TROUBLE = 15_000  # virtual milliseconds with faults
+PEACE = 300_000  # … and then at most this long until everything must be at rest
+
+
+class Result(NamedTuple):
+    """What a seed came to."""
+
+    seed: int
+    history: History
+    violations: list[Violation]
+    steps: int
+    virtual: int  # milliseconds
+
+
+class Bell:
+    """Rings at every worker, sooner or later or not at all."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def ring(self, what: str) -> None:
+        """Somebody has enqueued or cancelled something."""
+        for host in self._world.hosts:
+            if self._world.random.random() < 0.9:
+                host.hear(what)
+
+
+class Host:
+    """A place for one worker: starts it, stops it gracefully now and then, and starts another when it died."""
+
+    def __init__(self, world: World, number: int) -> None:
+        self._world, self._number, self._lives = world, number, 0
+        self.process: Process = world.process(f"worker-{number}.0")
+        self.worker: Worker | None = None
+        self._rings: list[str] = []
+
+    def start(self) -> None:
+        """Start a worker in a process of its own, and look after it."""
+        self._lives += 1
+        self.process = self._world.process(f"worker-{self._number}.{self._lives}")
+        self.worker = None
+        self._world.scheduler.after(1, self.process, self._run)
+        self._world.scheduler.after(1_000, self._world.supervisor, self._look)
+
+    def _run(self) -> None:
+        world, process = self._world, self.process
+        app = Mainstay(store=world.store_of(process), clock=process)
+        app._registry = registry()  # noqa: SLF001 - every process has imported the same program
+        app.events.on("claimed", lambda jobs: [world.recorder.add(process, "claim", "ok", j.id, j.token) for j in jobs])
+        app.events.on("started", lambda job: world.recorder.add(process, "start", "ok", job.id, job.token))
+        slots = world.random.choice((1, 2, 4))
+        queues = world.random.choice((None, None, ("default",))) if self._number else None
+        worker = app.worker(concurrency=slots, queues=queues, lease=world.lease / 1000, random=world.random.random)
+        try:
+            worker.start()
+        except StoreError:  # it exits, and whoever started it starts it again
+            process.alive = False
+        else:
+            self.worker = worker
+
+    def _look(self) -> None:
+        """Replace a worker that died; now and then stop one that lives."""
+        world, chance = self._world, self._world.random.random()
+        if not self.process.alive or self.worker is None:
+            if not self.process.alive or self.process.steps_under_way == 0:
+                self.process.alive = False
+                world.scheduler.after(world.random.randrange(10, 3_000), world.supervisor, self.start)
+                return
+        elif chance < world.restarts and not world.scheduler.deep and not world.stage.calm:
+            world.scheduler.after(1, self.process, self._stop)
+        elif chance > 1 - world.nemesis.faults.pause:
+            self.process.paused_until = world.scheduler.now + world.nemesis.pause()
+        world.scheduler.after(1_000, world.supervisor, self._look)
+
+    def _stop(self) -> None:
+        """Stop as on SIGTERM. The real stop waits for a step under way; here that one lies below us on the stack."""
+        if self.worker is None or self.process.steps_under_way:
+            return
+        worker, self.worker = self.worker, None
+        worker.stop(self._world.random.choice((0.1, 2, 8)))
+        self.process.alive = False
+
+    def hear(self, what: str) -> None:
+        """A ring arrives after a moment."""
+        if self.worker is not None:
+            self._world.scheduler.after(0, self.process, partial(self._listen, what))
+
+    def _listen(self, what: str) -> None:
+        if self.worker is not None:
+            self._rings.append(what)
+            self.worker._listen(self.process.now())  # noqa: SLF001 - as its bell's thread does
+
+    def wait(self, timeout: int) -> str:
+        """As a worker's bell: what rang."""
+        return self._rings.pop() if self._rings else ""
+
+    def close(self) -> None:
+        """As a worker's bell."""
+
+
+class World:
+    """Everything that one seed decides."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random = Random(seed)
+        self.seed, self.scheduler, self.history = seed, Scheduler(random), History()
+        self.bugs: list[Violation] = []
+        self.lease = random.choice((1_500, 3_000, 5_000))
+        self.skewed = random.random() < 0.3
+        self.restarts = random.choice((0.0, 0.05, 0.2))
+        self.supervisor = Process(self.scheduler, "supervisor")
+        self.nemesis = Nemesis(random, swarm(random), self.lease)
+        self._names = 0
+        self._open()
+        self.hosts = [Host(self, number) for number in range(random.choice((1, 2, 2, 3)))]
+
+    def _open(self) -> None:
+        self.store = SqliteStore("sqlite:///:memory:")
+        connection = self.store.db.writer()
+        ledger.install(connection, "0")
+        self.store._bells.add(Bell(self))  # type: ignore[arg-type]  # noqa: SLF001 - the one bell of this world
+        self.ids = Ids(self.random.randbytes)
+        self.recorder = Recorder(self.history, self.scheduler, connection)
+        self.stage = Stage(self.random, self.recorder, self.ids)
+
+    def process(self, name: str) -> Process:
+        """A new process, with a clock of its own where clocks differ."""
+        if not self.skewed:
+            return Process(self.scheduler, name)
+        offset, drift = self.random.randrange(-20_000, 20_000), self.random.uniform(-0.01, 0.01)
+        return Process(self.scheduler, name, offset, drift)
+
+    def store_of(self, process: Process) -> Any:
+        """A process's way to the store."""
+        store = FaultyStore(self.store, process, self.scheduler, self.nemesis, self.recorder, own_clock=self.skewed)
+        host = next((host for host in self.hosts if host.process is process), None)
+        store.bell = lambda worker: host
+        store.sweep = self.random.choice((500, 1_000, 2_000))
+        return store
+
+    def identity(self) -> str:
+        """A worker's identity, from the seed."""
+        self._names += 1
+        return f"w{self._names}"
+
+    # run ----------------------------------------------------------------------------------------------------------
+    def run(self) -> Result:
+        """Trouble, then peace; answers what came of it."""
+        with self._laws():
+            self._populate()
+            self.scheduler.pump(self.scheduler.now + TROUBLE)
+            self._calm_down()
+            for _ in range(PEACE // 1_000):
+                self.scheduler.pump(self.scheduler.now + 1_000)
+                if not self.recorder.unrest:
+                    break
+            self.recorder.close()
+        self.store.close()
+        violations = self.bugs + check(self.history, live=True)
+        return Result(self.seed, self.history, violations, self.scheduler.steps, self.scheduler.now)
+
+    def _populate(self) -> None:
+        for host in self.hosts:
+            host.start()
+        for number in range(self.random.choice((1, 2))):
+            process = self.process(f"producer-{number}")
+            Producer(
+                self.scheduler, process, self.store_of(process), self.recorder, self.random, self.ids,
+                self.random.randrange(5, 25),
+            ).start()  # fmt: skip
+        process = self.process("operator")
+        count = self.random.choice((0, 4, 12))
+        Operator(self.scheduler, process, self.store_of(process), self.recorder, self.random, count).start()
+        if self.random.random() < 0.2:
+            self.scheduler.after(self.random.randrange(10_000), self.supervisor, self._outage)
+
+    def _outage(self) -> None:
+        self.nemesis.down_until = self.scheduler.now + self.random.randrange(500, self.lease * 3)
+
+    def _calm_down(self) -> None:
+        self.nemesis.faults, self.nemesis.down_until = CALM, 0
+        self.stage.calm = True
+        for host in self.hosts:
+            host.process.paused_until = min(host.process.paused_until, self.scheduler.now)
+
+    def _ended(self, flight: Flight, outcome: Outcome) -> None:
+        process = self.scheduler.current
+        self.recorder.add(process, "end", "ok", flight.job.id, flight.job.token, outcome=outcome.kind)
+
+    def _broken(self, error: BaseException) -> None:
+        import traceback
+
+        story = "".join(traceback.format_exception(error))
+        self.bugs.append(Violation("bug", "", len(self.history), f"a step raised:\n{story}"))
+
+    @contextmanager
+    def _laws(self) -> Iterator[None]:
+        """Put virtual time and the seed where the real worker would use threads, the clock and the system's randomness."""
+        play = lambda flight, context: self.stage.play(self.scheduler.current, flight, context)  # noqa: E731
+        laws: list[tuple[Any, str, Any]] = [
+            (worker_module, "Service", partial(Service, self.scheduler, self._broken)),
+            (crew_module, "Threads", partial(Slots, self.scheduler, play, self._ended)),
+            (crew_module, "Loop", partial(Slots, self.scheduler, play, self._ended)),
+            (worker_module, "Flights", partial(SimulatedFlights, self.scheduler, 10_000)),
+            (worker_module, "new_identity", self.identity),
+            (enqueue_module, "IDS", self.ids),
+            (sweep_module, "GRACE", self.random.choice((1_000, 5_000, 60_000))),
+        ]
+        before = [(module, name, getattr(module, name)) for module, name, _ in laws]
+        for module, name, value in laws:
+            setattr(module, name, value)
+        try:
+            yield
+        finally:
+            for module, name, value in before:
+                setattr(module, name, value)
+
+
+def simulate(seed: int) -> Result:
+    """Run one seed. The same seed gives the same history, everywhere."""
+    return World(seed).run()

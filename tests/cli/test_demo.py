@@ -1,0 +1,39 @@
+"""`demo`: the whole story, told by a real store and real processes."""
+
+import re
+import shlex
+
+import pytest
+
+from mainstay import Mainstay
+
+
+@pytest.mark.slow
+def test_the_demo_tells_its_story_and_leaves_a_file_to_look_at(shell, tmp_path):
+    result = shell("demo", "--file", "demo.db", "--seconds", "4", "--jobs", "14")
+    assert (result.code, result.err) == (0, "")
+    for part in (
+        "14 jobs accepted", "its key is taken", "charge_card failed: TimeoutError", "charge_card worked at attempt 2",
+        "broken-upload.jpg is not an image", "is killed with SIGKILL while it runs import_catalog", "goes on from its checkpoint",
+        "send_receipt is done, as scheduled", "What you saw", "Try next",
+    ):  # fmt: skip
+        assert part in result.out, result.out
+    url = re.search(r"export MAINSTAY_URL=(\S+)", result.out)[1]
+    assert url == f"sqlite:///{tmp_path}/demo.db"
+    app = Mainstay(url)
+    (victim,) = app.list("type:import_catalog")
+    assert (victim.state, victim.attempt, victim.crashes) == ("completed", 2, 1)
+    assert app.list("state:running") == []
+    app.close()
+    for line in result.out.partition("Try next")[2].splitlines():
+        if line.strip().startswith("mainstay"):
+            assert shell(*shlex.split(line, comments=True)[1:], env={"MAINSTAY_URL": url}).code == 0, line
+
+
+@pytest.mark.slow
+def test_on_a_terminal_it_is_drawn_over_itself(terminal):
+    result = terminal("demo", "--seconds", "4", "--jobs", "8", env={"COLUMNS": "100", "LINES": "24"})
+    assert result.code == 0
+    pictures = result.out.partition("What you saw")[0].split("\x1b[J")
+    assert len(pictures) > 10
+    assert max(picture.count("\n") for picture in pictures) <= 24

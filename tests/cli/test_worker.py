@@ -1,0 +1,149 @@
+"""`worker`: a real process that runs jobs, says so, and ends well."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from mainstay import JobFailed, Mainstay
+from mainstay.cli import exits
+from tests.waiting import eventually
+
+SOURCE = """
+from mainstay import Mainstay, ctx
+
+app = Mainstay()
+
+@app.job
+def greet(name: str) -> str:
+    ctx.log("greeting", name=name)
+    return f"hello {name}"
+
+@app.job(retry=1)
+def fail() -> None:
+    raise ValueError("no")
+"""
+
+
+@pytest.fixture
+def shop(tmp_path):
+    (tmp_path / "greetings.py").write_text(SOURCE, encoding="utf-8")
+
+
+@pytest.fixture
+def start(app, shop):
+    """A worker process; at the end it must go by itself when asked."""
+    started = []
+
+    def start(*words):
+        command = [sys.executable, "-m", "mainstay", "worker", "--app", "greetings:app", *words]
+        started.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait(30)
+        process.stderr.close()
+
+
+def test_it_runs_jobs_and_stops_when_asked(start, app):
+    process = start()
+    handle, failing = app.enqueue("greet", {"name": "ada"}), app.enqueue("fail")
+    assert handle.result(30) == "hello ada"
+    with pytest.raises(JobFailed):
+        failing.result(30)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    said = process.stderr.read()
+    for part in (
+        "is ready: 50 slots, serving fail, greet",
+        f"✓ greet {handle.id} completed",
+        "✕ fail",
+        "ValueError: no",
+        "stopped",
+    ):
+        assert part in said, said
+    assert app.store.workers() == []
+
+
+def test_it_logs_json_for_machines(start, app):
+    process = start("--log-format", "json", "--concurrency", "3", "--types", "greet")
+    app.enqueue("greet", {"name": "ada"}).result(30)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+    lines = [json.loads(line) for line in process.stderr.read().splitlines()]
+    assert [line["event"] for line in lines] == ["worker_started", "ended", "worker_stopping", "worker_stopped"]
+    assert (lines[0]["slots"], lines[0]["types"]) == (3, ["greet"])
+    assert lines[1]["outcome"] == "completed"
+
+
+def test_a_url_on_the_command_line_reaches_the_application(start, tmp_path, app, monkeypatch):
+    monkeypatch.delenv("MAINSTAY_URL")
+    process = start("--url", app.store.url)
+    assert app.enqueue("greet", {"name": "bob"}).result(30) == "hello bob"
+    process.terminate()
+    assert process.wait(30) == 0
+
+
+def test_several_processes_are_kept_running(start, app):
+    process = start("--processes", "2", "--concurrency", "2")
+    assert app.enqueue("greet", {"name": "eve"}).result(30) == "hello eve"
+    first, second = eventually(lambda: len(app.store.workers()) == 2 and app.store.workers(), "two workers")
+    assert len({first.pid, second.pid, process.pid}) == 3
+    process.terminate()
+    assert process.wait(30) == 0
+    said = process.stderr.read()
+    assert said.count("is ready: 2 slots") == said.count("stopped") == 2
+    assert "✓ greet" in said
+
+
+def test_a_mistake_in_the_code_is_told_once(shell, app, tmp_path):
+    (tmp_path / "broken.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
+    result = shell("worker", "--app", "broken:app", "--processes", "3")
+    assert result.code == exits.FAILED
+    assert result.err.count("No module named 'nothing_of_that_name'") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "needs to know it"),
+        (["--processes", "2"], "needs to know it"),
+        (["--app", "nowhere:app"], "there is no module 'nowhere' here"),
+        (["--app", "greetings:application"], "has no 'application'"),
+        (["--app", "greetings:app", "--types", "gret"], "no job is called 'gret'; did you mean 'greet'?"),
+        (["--app", "greetings:app", "--queues", "mail"], "this worker would serve no job"),
+        (["--app", "greetings:app", "--concurrency", "many"], "concurrency = 'many'"),
+        (["--app", "greetings:app", "--grace", "soon"], "--grace 'soon' is not a duration"),
+        (["--app", "greetings:app", "--log-level", "loud"], "log_level = 'loud'"),
+    ],
+)
+def test_mistakes_are_explained(shell, app, shop, words, says):
+    result = shell("worker", *words)
+    assert result.code == exits.USAGE
+    assert says in result.err
+    assert "Traceback" not in result.err
+
+
+def test_an_application_for_another_store_is_refused(shell, tmp_path):
+    (tmp_path / "fixed.py").write_text(
+        "from mainstay import Mainstay\napp = Mainstay('sqlite:///own.db')\n", encoding="utf-8"
+    )
+    result = shell("worker", "--app", "fixed:app", "--url", "sqlite:///other.db")
+    assert result.code == exits.USAGE
+    assert "was built for sqlite:///own.db" in result.err
+    assert not list(tmp_path.glob("*.db"))
+
+
+def test_looking_with_an_application_uses_its_store(shell, tmp_path):
+    (tmp_path / "own.py").write_text(
+        "from mainstay import Mainstay\napp = Mainstay('sqlite:///own.db')\n", encoding="utf-8"
+    )
+    app = Mainstay("sqlite:///own.db")
+    job = app.enqueue("mail").id
+    app.close()
+    assert shell("ls", "-q", "--app", "own:app").out == f"{job}\n"

@@ -1,0 +1,283 @@
+"""The public API as users write it. Never run: mypy and basedpyright read it (`python3 dev.py check`).
+
+Right uses have no mark. Every wrong use carries two: `type: ignore[…]` for mypy and `pyright: ignore[…]` for pyright.
+Both checkers report a mark that suppresses nothing, so each mark is also a test that the mistake is seen, by both.
+"""
+
+import sqlite3
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypedDict, assert_type
+
+from mainstay import (
+    Cancel,
+    Conflict,
+    Draft,
+    DuplicateKey,
+    Handle,
+    InvalidPayload,
+    Job,
+    JobFailed,
+    Mainstay,
+    MainstayError,
+    ManualClock,
+    NotFound,
+    Permanent,
+    ResultTimeout,
+    Retry,
+    Review,
+    Snooze,
+    StoreError,
+    ctx,
+)
+
+app = Mainstay("sqlite:///jobs.db")
+Mainstay()
+Mainstay("sqlite:///:memory:", clock=ManualClock())
+Mainstay(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@dataclass
+class Picture:
+    path: str
+    width: int = 800
+
+
+class Address(TypedDict):
+    street: str
+    town: str
+
+
+# Define: with and without options, plain and async -----------------------------------------------------------------------
+
+
+@app.job
+def resize(path: str, width: int = 800) -> str:
+    return f"{path} {width}"
+
+
+@app.job(queue="images", priority=5, retry=Retry(5, base="2s", cap="1h", never=(ValueError,)), timeout="5m", keep="7d")
+def thumbnail(picture: Picture, *, square: bool = False) -> Picture:
+    return picture
+
+
+@app.job
+async def extract(doc_id: int, tenant: str) -> dict[str, int]:
+    return {"pages": doc_id + len(tenant)}
+
+
+@app.job(name="mail.send", retry=3, timeout=timedelta(minutes=1), keep=None, tags=["mail"], stages=["render", "send"])
+async def send(to: list[str], address: Address | None = None) -> None:
+    ctx.log("sent", to=len(to))
+
+
+@app.job(process=True, timeout=None)
+def crunch(rows: int) -> None: ...
+
+
+@app.job(quue="mail")  # type: ignore[call-overload, untyped-decorator]  # pyright: ignore[reportCallIssue, reportUntypedFunctionDecorator]
+def misspelt_option() -> None: ...
+
+
+@app.job(priority="high")  # type: ignore[call-overload, untyped-decorator]  # pyright: ignore[reportArgumentType]
+def wrong_option() -> None: ...
+
+
+# Call: a plain call stays a plain call ------------------------------------------------------------------------------------
+
+assert_type(resize("a.png"), str)
+assert_type(resize("a.png", width=300), str)
+assert_type(thumbnail(Picture("a.png"), square=True), Picture)
+coroutine = assert_type(extract(7, tenant="acme"), Coroutine[Any, Any, dict[str, int]])
+
+resize(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+resize("a.png", widht=300)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def call_directly() -> None:
+    assert_type(await extract(7, tenant="acme"), dict[str, int])
+    len(extract(7, "acme"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+# Enqueue ------------------------------------------------------------------------------------------------------------------
+
+assert_type(resize.enqueue("a.png"), Handle[str])
+assert_type(resize.enqueue(path="a.png", width=300), Handle[str])
+assert_type(thumbnail.enqueue(Picture("a.png"), square=True), Handle[Picture])
+assert_type(extract.enqueue(7, tenant="acme"), Handle[dict[str, int]])
+assert_type(send.enqueue(["a@b.c"], {"street": "Main St", "town": "Ely"}), Handle[None])
+
+resize.enqueue()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+resize.enqueue(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+resize.enqueue("a.png", "300")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+resize.enqueue("a.png", widht=300)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+resize.enqueue("a.png", 300, 200)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+resize.enqueue("a.png", delay="5m")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+thumbnail.enqueue("a.png")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+thumbnail.enqueue(Picture("a.png"), True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+send.enqueue(["a@b.c"], {"street": "Main St"})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+resize.delay("a.png")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+async def enqueue_awaited() -> None:
+    assert_type(await resize.aenqueue("a.png"), Handle[str])
+    assert_type(await extract.aenqueue(7, tenant="acme"), Handle[dict[str, int]])
+    await resize.aenqueue(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    await resize.enqueue("a.png")  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
+    resize.aenqueue("a.png")  # type: ignore[unused-coroutine]  # pyright: ignore[reportUnusedCoroutine]
+    resize.aenqueue("a.png").id  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+# Options keep the argument types -------------------------------------------------------------------------------------------
+
+soon = resize.options(delay="5m", priority=5, key="a.png", tags=["eu"], tenant="acme", ref="photo/7")
+assert_type(soon.enqueue("a.png", width=300), Handle[str])
+assert_type(soon.prepare("a.png"), Draft)
+assert_type(extract.options(delay=90).enqueue(7, tenant="acme"), Handle[dict[str, int]])
+resize.options(delay=timedelta(minutes=5), retry=Retry.fixed(3, every="10s"), timeout=None, keep=None)
+resize.options(at=datetime.now(UTC), unique="start", period="1h", on_conflict="replace", queue="images")
+resize.options(at="2030-01-31T09:30:00+00:00", tx=sqlite3.connect("jobs.db"))
+
+resize.options(dealy="5m")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+resize.options("5m")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+resize.options(priority="high")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+resize.options(delay=datetime.now(UTC))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+resize.options(unique="never")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+resize.options(on_conflict="ignore")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+soon.enqueue(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+soon.enqueue("a.png", widht=300)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+soon.prepare(width=300)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def options_awaited() -> None:
+    assert_type(await soon.aenqueue("a.png"), Handle[str])
+    await soon.aenqueue("a.png", width="300")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+# Prepare, bulk, by name -----------------------------------------------------------------------------------------------------
+
+assert_type(resize.prepare("a.png"), Draft)
+assert_type(app.enqueue_many(resize.prepare(str(n)) for n in range(10)), list[Handle[Any]])
+assert_type(app.enqueue_many([resize.prepare("a.png"), extract.prepare(7, "acme")]), list[Handle[Any]])
+assert_type(app.enqueue(resize.prepare("a.png")), Handle[Any])
+assert_type(app.enqueue("resize", {"path": "a.png"}, delay="5m", key="a.png"), Handle[Any])
+
+resize.prepare(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+resize.prepare("a.png", widht=300)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+app.enqueue_many([resize.enqueue("a.png")])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+app.enqueue_many(resize.prepare("a.png"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+app.enqueue(resize)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+app.enqueue("resize", "a.png")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+app.enqueue("resize", {"path": "a.png"}, dealy="5m")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+app.enqueue("resize", {"path": "a.png"}, priority="high")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+async def bulk_awaited() -> None:
+    assert_type(await app.aenqueue("resize", {"path": "a.png"}), Handle[Any])
+    assert_type(await app.aenqueue_many([resize.prepare("a.png")]), list[Handle[Any]])
+    await app.enqueue("resize", {"path": "a.png"})  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
+
+
+# Handles: the result has the handler's type, also of an async handler --------------------------------------------------------
+
+handle = resize.enqueue("a.png")
+assert_type(handle.id, str)
+assert_type(handle.created, bool)
+assert_type(handle.state, str)
+assert_type(handle.job(), Job)
+assert_type(handle.result(), str)
+assert_type(handle.result(timeout="30s"), str)
+assert_type(handle.cancel(), str)
+assert_type(extract.enqueue(7, "acme").result(timeout=30), dict[str, int])
+
+total: int = handle.result() + 1  # type: ignore[operator]  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+extract.enqueue(7, "acme").result().upper()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+handle.result(timeout=[30])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+handle.resutl()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+async def results_awaited() -> None:
+    assert_type(await handle.aresult(), str)
+    assert_type(await (await extract.aenqueue(7, "acme")).aresult(timeout="5s"), dict[str, int])
+    await handle.result()  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
+    handle.aresult().upper()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+def errors() -> str:
+    try:
+        return handle.result(timeout=1)
+    except ResultTimeout:
+        return "later"
+    except JobFailed as failed:
+        return failed.state + failed.job_id
+    except DuplicateKey as taken:
+        return taken.existing
+    except (Conflict, InvalidPayload, NotFound, StoreError, MainstayError) as error:
+        return str(error)
+
+
+# Inside a handler -------------------------------------------------------------------------------------------------------------
+
+
+@app.job
+def inside(con: str) -> dict[str, Any] | None:
+    assert_type(ctx.id, str)
+    assert_type(ctx.attempt, int)
+    assert_type(ctx.cancelled, bool)
+    assert_type(ctx.checkpoint, dict[str, Any])
+    ctx.log("read", level="warning", page=3)
+    ctx.progress(3, 10)
+    with ctx.stage("read"):
+        ctx.save(page=4)
+    ctx.check()
+    ctx.enqueue(resize.prepare("a.png"), extract.prepare(7, "acme"))
+    ctx.complete_in(sqlite3.connect(con), {"pages": 4})
+    ctx.log("read", level="loud")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    ctx.progress("half")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    ctx.save({"page": 4})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    ctx.enqueue(resize.enqueue("a.png"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    ctx.logg("read")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    return None
+
+
+def signals(which: int) -> None:
+    if which == 1:
+        raise Snooze("30s", "the printer is busy")
+    if which == 2:
+        raise Review("3 fields uncertain", output={"total": 7})
+    if which == 3:
+        raise Cancel("nobody wants it")
+    if which == 4:
+        raise Snooze  # type: ignore[call-arg]  # pyright: ignore[reportGeneralTypeIssues]
+    raise Permanent("no such customer")
+
+
+Retry(5, base="2s", on=(TimeoutError, ConnectionError))
+Retry(on=ValueError)
+Retry("5")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+Retry(times=5)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+Retry(never=("ValueError",))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+# Look, operate, run -------------------------------------------------------------------------------------------------------------
+
+assert_type(app.get("01J"), Job)
+assert_type(app.list("state:dead"), list[Job])
+assert_type(app.handle("01J"), Handle[Any])
+assert_type(app.cancel("01J"), str)
+app.retry("01J", actor="ada")
+app.approve("01J", note="checked")
+app.reject("01J", "wrong customer")
+app.delete("01J")
+app.get("01J").attempt.upper()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+app.cancel(handle)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+with app.worker(concurrency=8, queues=["mail"], grace="5s") as worker:
+    assert_type(worker.id, str)
+app.worker(concurency=8)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def work() -> None:
+    async with app.worker(concurrency=8):
+        await extract.aenqueue(7, "acme")
