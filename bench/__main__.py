@@ -29,9 +29,9 @@ def main(arguments: list[str]) -> int:
     given = parsed(arguments)
     scale = (QUICK if given.quick else FULL)._replace(**({"rounds": given.rounds} if given.rounds else {}))
     chosen, fields = chosen_measures(given.only), chosen_contenders(given.only)
-    print(headline(scale), flush=True)
+    print(headline(scale), f"{load()} before", sep="\n", flush=True)
     results = measure(chosen, [one for one in fields if not one.missing()], scale)
-    print(*report(results, fields, scale.backlog), sep="\n")
+    print(f"{load()} after, this run included\n", *report(results, fields, scale), sep="\n")
     if given.json:
         Path(given.json).write_text(json.dumps(machine(results, scale), indent=1), encoding="utf-8")
     return 1 if results.failures() else 0
@@ -73,7 +73,12 @@ def headline(scale: Scale) -> str:
     system = (
         f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.system()} {platform.machine()}"
     )
-    return f"{system}, {os.cpu_count()} cores; {scale.rounds} round(s), medians (low–high), ratios within a round\n"
+    return f"{system}, {os.cpu_count()} cores; {scale.rounds} round(s), medians (low–high), ratios within a round"
+
+
+def load() -> str:
+    """How busy the machine is: absolute figures from a busy one say little, ratios something."""
+    return f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load average unknown"
 
 
 def measure(chosen: Sequence[Measure], fields: Sequence[Contender], scale: Scale) -> Results:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from .contenders import Contender
     from .figures import Results, Spread
+    from .scale import Scale
 
 
 class Column(NamedTuple):
@@ -42,14 +43,15 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
 }  # fmt: skip
 
 
-def report(results: Results, contenders: Sequence[Contender], backlog: int) -> Iterator[str]:
+def report(results: Results, contenders: Sequence[Contender], scale: Scale) -> Iterator[str]:
     """Every line of it."""
     yield from settings(contenders)
     for measure, (title, columns) in TABLES.items():
         names = seen(results, measure)
         if names:
-            yield from ["", title.format(backlog=backlog), *table(results, measure, names, columns)]
-    yield from targets(results)
+            yield from ["", title.format(backlog=scale.backlog), *table(results, measure, names, columns)]
+    yield from ["", "Targets" if scale.judges else "Targets, with too few jobs to judge by"]
+    yield from targets(results, scale.judges)
     yield from failures(results)
 
 
@@ -102,25 +104,21 @@ def number(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def targets(results: Results) -> Iterator[str]:
+def targets(results: Results, judges: bool) -> Iterator[str]:
     """Each target with what was measured; those that were not measured are left out."""
-    yield from ["", "Targets"]
     for target in TARGETS:
-        value, met = target.measured(results), target.met(results)
+        value = target.measured(results)
         if value is not None:
-            verdict = "met" if met else "NOT MET"
-            yield f"  {verdict:8} {target.text}: {shown(value)}{target.unit}, {target.sign} {target.bound:g}{target.unit}"
-    yield from unwanted(results)
-
-
-def unwanted(results: Results) -> Iterator[str]:
-    """What `import mainstay` must not import."""
+            bound = f"{target.sign} {target.bound:g}{target.unit}"
+            yield f"  {verdict(target.met(results), judges)} {target.text}: {shown(value)}{target.unit}, wanted {bound}"
     for row in results.rows:
-        if "unwanted" in row:
-            verdict = "NOT MET" if row["unwanted"] else "met"
+        if "unwanted" in row and row["round"] == 1:
             found = ", ".join(row["unwanted"]) or "none"
-            yield f"  {verdict:8} import mainstay: third-party and heavy modules imported: {found}"
-            return
+            yield f"  {verdict(not row['unwanted'], True)} `import mainstay`: third-party or heavy modules: {found}"
+
+
+def verdict(met: bool | None, judges: bool) -> str:
+    return f"{('met' if met else 'NOT MET') if judges else '':8}"
 
 
 def failures(results: Results) -> Iterator[str]:

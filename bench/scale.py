@@ -17,6 +17,11 @@ class Scale(NamedTuple):
     idle: float  # seconds over which an idle worker's processor time is taken
     starts: int  # cold starts of each program
 
+    @property
+    def judges(self) -> bool:
+        """Whether a drain lasts long enough to be held against a target."""
+        return self.drain >= 10_000
+
     def share(self, jobs: int, pace: float) -> int:
         """A contender's share of some jobs, in hundreds."""
         return max(100, int(jobs * pace) // 100 * 100)

@@ -67,4 +67,5 @@ def measures() -> list[Measure]:
         each("finished", backlog.finished),
         each("pickup", pickup.pickup),
         Measure("cold", cold.cold),
+        each("imports", cold.imports),
     ]

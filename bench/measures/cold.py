@@ -32,6 +32,8 @@ class Program:
 
     def start(self) -> None:
         """Run it in a fresh interpreter; no timeout, because waiting with one rounds up."""
+        if self.path and not self.path.exists():
+            produce(self.contender, self.path, "wake")  # a hook finds its tables there
         before = time.perf_counter_ns()
         ended = subprocess.run([sys.executable, "-c", self.source], cwd=ROOT, capture_output=True, check=False)
         self.took.append((time.perf_counter_ns() - before) / 1e6)
@@ -55,8 +57,6 @@ def cold(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterato
             failures.update(_started(program))
     for program in programs:
         yield program.contender, failures.get(program) or program.figures()
-    if any(contender.package == "mainstay" for contender in contenders):
-        yield _named("modules"), {"ok": True, "unwanted": unwanted()}
 
 
 def _bare(contenders: Sequence[Contender]) -> Iterator[Program]:
@@ -67,10 +67,9 @@ def _bare(contenders: Sequence[Contender]) -> Iterator[Program]:
 
 
 def _hooks(contenders: Sequence[Contender], place: Place) -> Iterator[Program]:
-    """One for each contender; its file and tables are there."""
+    """One for each contender."""
     for contender in contenders:
         path = place.database(contender)
-        produce(contender, path, "wake")
         yield Program(contender, contender.cold(path), path)
 
 
@@ -85,9 +84,12 @@ def _started(program: Program) -> dict[Program, Figures]:
     return {} if failed is None else {program: failed}
 
 
-def unwanted() -> list[str]:
+def imports(contender: Contender, *_: object) -> Figures | None:
     """What `import mainstay` brings in that a hook should not pay for: third-party modules and heavy ones."""
+    if contender.name != "mainstay":
+        return None
     program = "import sys; b = set(sys.modules); import mainstay; print(*(set(sys.modules) - b))"
     names = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     tops = {name.partition(".")[0] for name in names.split()} - set(OURS)
-    return sorted(top for top in tops if top in UNWANTED or top not in sys.stdlib_module_names)
+    found = sorted(top for top in tops if top in UNWANTED or top not in sys.stdlib_module_names)
+    return {"ok": True, "unwanted": found}

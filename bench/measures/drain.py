@@ -26,6 +26,8 @@ def beside_itself(run: Run) -> Run:
     """Also drain a fresh queue with one process, right before: what the figure is compared with must be close in time."""
 
     def both(contender: Contender, scale: Scale, place: Place) -> Figures:
+        if not scale.judges:
+            return run(contender, scale, place)
         control = _fresh(contender, place.database(contender, "-control"), scale, 1)
         figures = run(contender, scale, place)
         return figures | {"itself": figures["rate"] / control["rate"], "ok": figures["ok"] and control["ok"]}

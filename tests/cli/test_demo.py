@@ -13,7 +13,7 @@ def test_the_demo_tells_its_story_and_leaves_a_file_to_look_at(shell, tmp_path):
     result = shell("demo", "--file", "demo.db", "--seconds", "4", "--jobs", "14")
     assert (result.code, result.err) == (0, "")
     for part in (
-        "14 jobs accepted", "its key is taken", "charge_card failed: TimeoutError", "charge_card worked at attempt 2",
+        "14 jobs accepted", "its key is taken", "charge_card failed: TimeoutError", "charge_card worked at attempt",
         "broken-upload.jpg is not an image", "is killed with SIGKILL while it runs import_catalog", "goes on from its checkpoint",
         "send_receipt is done, as scheduled", "What you saw", "Try next",
     ):  # fmt: skip

@@ -75,10 +75,10 @@ def test_it_logs_json_for_machines(start, app):
     app.enqueue("greet", {"name": "ada"}).result(30)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0
-    lines = [json.loads(line) for line in process.stderr.read().splitlines()]
-    assert [line["event"] for line in lines] == ["worker_started", "ended", "worker_stopping", "worker_stopped"]
-    assert (lines[0]["slots"], lines[0]["types"]) == (3, ["greet"])
-    assert lines[1]["outcome"] == "completed"
+    lines = {line["event"]: line for line in map(json.loads, process.stderr.read().splitlines())}
+    assert lines.keys() == {"worker_started", "ended", "worker_stopping", "worker_stopped"}
+    assert (lines["worker_started"]["slots"], lines["worker_started"]["types"]) == (3, ["greet"])
+    assert lines["ended"]["outcome"] == "completed"
 
 
 def test_a_url_on_the_command_line_reaches_the_application(start, tmp_path, app, monkeypatch):

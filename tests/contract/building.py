@@ -5,6 +5,7 @@ from mainstay.core.clock import SECOND
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import WorkerInfo
+from mainstay.core.notes import Checkpoint, Log, Progress
 from mainstay.core.outcome import COMPLETED, Outcome
 from tests.contract import invariants
 
@@ -35,6 +36,21 @@ def worker(id, now, lease=LEASE, **given):
 def transition(job, outcome, now):
     """What becomes of a claimed job after this outcome."""
     return decide(job, outcome, now, lambda: 0.0)
+
+
+def log(job, n=1, message="hello", **given):
+    """A line of a job's log."""
+    return Log(job.seq, job.token, n, 7, "info", None, message, None)._replace(**given)
+
+
+def progress(job, done=1.0, total=2.0, stage=None):
+    """How far a job is."""
+    return Progress(job.seq, job.token, 7, done, total, stage)
+
+
+def checkpoint(job, body='{"page":1}'):
+    """What the next attempt starts from."""
+    return Checkpoint(job.seq, job.token, 7, body)
 
 
 class Desk:

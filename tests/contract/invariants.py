@@ -101,9 +101,6 @@ ROWS = {
         WHERE finished_at IS NOT NULL AND lock IS NOT NULL AND NOT coalesce(lock_until > 0, 0)""",
     "a lock until the start is gone once the job runs": """
         SELECT id, lock FROM mainstay_job WHERE state = 'running' AND lock_until = 0 AND lock IS NOT NULL""",
-    "the lock of a living job holds": """
-        SELECT j.id, b.key FROM mainstay_job j JOIN mainstay_body b ON b.job = j.seq
-        WHERE b.key IS NOT NULL AND j.lock IS NULL AND j.lock_until IS NULL AND j.finished_at IS NULL""",
     "a queued job has its place": "SELECT id FROM mainstay_job WHERE state = 'queued' AND ord IS NULL",
     "tags are found as they are shown": """
         SELECT job, tag FROM mainstay_tag

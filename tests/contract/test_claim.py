@@ -86,6 +86,18 @@ def test_an_attempt_that_is_given_back_does_not_count_but_its_token_stays_used(d
     assert (again.attempt, again.token) == (1, 2)
 
 
+def test_a_worker_can_ask_what_it_holds(desk):
+    """For a claim that was committed while its answer was lost."""
+    desk.join("other")
+    jobs = [desk.run(payload='{"n":1}'), desk.run()]
+    desk.run(worker="other")
+    desk.end(desk.run())
+    assert desk.store.held(WORKER) == jobs
+    desk.store.cancel([jobs[1].id], desk.now, "me")
+    assert [job.cancelling for job in desk.store.held(WORKER)] == [False, True]
+    assert desk.store.held("nobody") == []
+
+
 # the lease --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("worker", ["nobody", "gone", "expired"])
 def test_a_worker_without_a_lease_gets_nothing_and_writes_nothing(desk, worker):

@@ -2,21 +2,8 @@
 
 import pytest
 
-from mainstay.core.notes import Checkpoint, Log, Progress
 from mainstay.core.outcome import COMPLETED, HANDED_BACK
-from tests.contract.building import FAILED, transition
-
-
-def log(job, n=1, message="hello", **given):
-    return Log(job.seq, job.token, n, 7, "info", None, message, None)._replace(**given)
-
-
-def progress(job, done=1.0, total=2.0, stage=None):
-    return Progress(job.seq, job.token, 7, done, total, stage)
-
-
-def checkpoint(job, body='{"page":1}'):
-    return Checkpoint(job.seq, job.token, 7, body)
+from tests.contract.building import FAILED, checkpoint, log, progress, transition
 
 
 def test_a_log_line_is_kept_whole(desk):

@@ -4,8 +4,11 @@ import pytest
 
 from mainstay.core import states
 from mainstay.core.clock import DAY, SECOND
+from mainstay.core.errors import DuplicateKey
 from mainstay.core.outcome import COMPLETED, CRASHED
-from tests.contract.building import CANCELLED, FAILED, FINAL, REVIEW, draft, transition
+from tests.contract.building import (
+    CANCELLED, FAILED, FINAL, REVIEW, checkpoint, draft, log, progress, transition,
+)  # fmt: skip
 
 # What each verb answers, and the state that follows, by the state it meets; None: the job is gone.
 CANCEL = {
@@ -22,7 +25,6 @@ APPROVE = {state: (state, state) for state in states.STATES} | {"review": ("appr
 REJECT = {state: (state, state) for state in states.STATES} | {"review": ("rejected", "dead")}
 DELETE = {state: ("deleted", None) for state in states.STATES} | {"running": ("running", "running")}
 TABLES = {"cancel": CANCEL, "retry": RETRY, "approve": APPROVE, "reject": REJECT, "delete": DELETE}
-UNCHANGED = {("retry", "queued")}  # answers what was wanted, but did nothing
 
 
 def operate(desk, verb, job_id):
@@ -73,13 +75,16 @@ def moved(desk, before, after):
         return desk.bring(after)
     outcomes = {"completed": COMPLETED, "queued": CRASHED, "scheduled": FAILED, "review": REVIEW, "cancelled": CANCELLED,
                 "dead": FINAL}  # fmt: skip
-    job_id = desk.bring(before) if before != "running" else ""
+    job_id = desk.bring(before, key="k", lock="work:k") if before != "running" else ""
     if before == "running":
         job = desk.run()
         desk.end(job, outcomes[after])
         return job.id
     if (before, after) == ("queued", "running"):
         desk.take_this(job_id)
+    elif (before, after) == ("queued", "scheduled"):
+        newer = draft(key="k", lock="work:k", run_at=desk.now + SECOND, on_conflict="replace")
+        desk.store.enqueue([newer], desk.now)
     elif (before, after) == ("scheduled", "queued"):
         desk.store.promote(desk.now + SECOND, 9)
     elif before == "review" and after in ("completed", "dead"):
@@ -166,8 +171,6 @@ def test_a_review_without_a_note_names_the_judge(desk):
 
 
 def test_a_deleted_job_leaves_nothing_but_the_audit(desk):
-    from tests.contract.test_notes import checkpoint, log, progress
-
     job = desk.run(tags=("a", "b"), tenant="t", key="k", lock="work:k")
     desk.store.finish([transition(job, REVIEW, desk.now)], [log(job), progress(job), checkpoint(job)])
     assert desk.store.delete([job.id], desk.now, "ada") == {job.id: "deleted"}
@@ -202,8 +205,6 @@ def test_the_audit_tells_who_did_what_newest_first(desk):
 
 
 def test_replacing_a_draft_of_a_blocked_job_is_refused_loudly(desk):
-    from mainstay.core.errors import DuplicateKey
-
     desk.bring("blocked", key="k", lock="work:k")
     with pytest.raises(DuplicateKey):
         desk.store.enqueue([draft(key="k", lock="work:k", on_conflict="replace")], desk.now)

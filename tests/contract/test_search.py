@@ -73,7 +73,15 @@ def test_a_page_that_is_exactly_full_is_the_last(shop):
 
 def test_what_was_asked(shop):
     plain = shop.add("mail.send", queue="slow", priority=3)
-    rich = shop.add("mail.receive", key="k 1", lock="mail.receive:k 1", tenant="acme", ref="profile/9", tags=("eu", "new"), parent=plain)
+    rich = shop.add(
+        "mail.receive",
+        key="k 1",
+        lock="mail.receive:k 1",
+        tenant="acme",
+        ref="profile/9",
+        tags=("eu", "new"),
+        parent=plain,
+    )
     assert shop.find("type:mail.send") == [plain]
     assert shop.find("type:mail.*") == [rich, plain]
     assert shop.find("type:mail.receive,mail.send") == [rich, plain]

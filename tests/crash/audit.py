@@ -62,7 +62,7 @@ class Audit:
         for item, count in Counter(s.item for s in self.jobs).items():
             if count > 1:
                 yield f"I12: {count} jobs for {item}"
-        asked = {line["job"] for line in self.lines if line["op"] == "cancelled"}
+        asked = {line["job"] for line in self.lines if line["op"] == "cancel"}
         for s in self.jobs:
             wrong = astray(s, s.job.id in asked)
             if wrong:

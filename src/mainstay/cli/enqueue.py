@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -84,6 +85,7 @@ def _answer(output: Output, handle: Handle[Any], key: str | None) -> None:
 
 def _wait(output: Output, handle: Handle[Any], timeout: str | None) -> None:
     limit = None if timeout is None else produce.duration("--timeout", timeout)
+    sys.stdout.flush()  # whoever reads the id need not wait too
     try:
         result = handle.result(limit)
     except ResultTimeout:

@@ -59,7 +59,7 @@ class WorkerLog:
 
     # events -----------------------------------------------------------------------------------------------------------
     def _started(self, worker: Any) -> None:
-        types = [type for served in worker.wants.values() for type in served]
+        types = list(worker.types)
         text = f"worker {worker.id} is ready: {worker.slots} slots, serving {', '.join(types)}"
         self.write("info", "worker_started", text, worker=worker.id, slots=worker.slots, types=types)
 

@@ -17,15 +17,15 @@ NAMES = (
     "stored",  # transitions: these outcomes were recorded
     "lost",  # transition: it was refused, the lease was gone
     "swept",  # orphans: jobs of dead workers were freed
-    "beat",  # worker: its lease was renewed
-    "lease_lost",  # worker: the lease is gone, the worker rejoins
+    "beat",  # worker (its id): the lease was renewed
+    "lease_lost",  # worker (its id): the lease is gone, the worker rejoins
     "cancelling",  # job: a running job was asked to stop
-    "store_error",  # error, wait: the store failed, the worker waits
+    "store_error",  # error, wait (in ms): the store failed, the worker waits
     "late",  # job: a handler was given up after its timeout and is still running
-    "worker_started",  # worker
-    "worker_stopping",  # worker
-    "worker_stopped",  # worker
-    "pruned",  # count
+    "worker_started",  # worker (the object): it has joined and is about to claim
+    "worker_stopping",  # worker (the object): it claims nothing more
+    "worker_stopped",  # worker (the object): it has left
+    "pruned",  # count: so many ended jobs were removed by retention
 )
 
 

@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class Term(NamedTuple):
-    """One condition: `field` `op` any of `values`; `path` is the dotted way into the payload for field `args`."""
+    """One condition: `field` `op` any of `values`; `path` is the dotted way into the payload for field `args`.
+
+    For the instants `created` and `finished` an "=" carries pairs: from (included), until (excluded).
+    """
 
     field: str
     op: str  # "=" equals · "<" "<=" ">" ">=" compares · "~" contains, any case

@@ -47,8 +47,8 @@ def sources(after: str) -> frozenset[str]:
 
 
 def diagram() -> str:
-    """The table as a Mermaid state diagram, for the docs."""
+    """The table as a Mermaid state diagram, for the docs. A label there ends at its second colon."""
     lines = ["stateDiagram-v2"]
-    lines += [f"    {before or '[*]'} --> {after}: {why}" for (before, after), why in MOVES.items()]
+    lines += [f"    {before or '[*]'} --> {after}: {why.replace(':', ' –')}" for (before, after), why in MOVES.items()]
     lines += [f"    {state} --> [*]" for state in STATES if state in ENDED]
     return "\n".join(lines)

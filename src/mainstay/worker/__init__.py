@@ -51,6 +51,7 @@ class Worker:
         self.app, self.store, self._clock, self._events = app, app.store, app.clock, app.events
         self.slots, self.grace = concurrency, milliseconds(grace)
         self.wants = _wants(app, queues, types)
+        self.types = tuple(dict.fromkeys(name for names in self.wants.values() for name in names))
         self.id = identity or new_identity()
         self.lease = milliseconds(lease) if lease is not None else getattr(app.store, "lease", 20_000)
         self.flights = Flights()
@@ -69,6 +70,7 @@ class Worker:
         self.chores = (Sweep(self.store, random, self._events, getattr(app.store, "sweep", 5_000)),
                        Prune(self.store, self._events))  # fmt: skip
         self._bell: Bell | None = None
+        self._rings_for = ""  # the identity whose bell that is
         self._services: dict[str, Service] = {}
 
     # life ---------------------------------------------------------------------------------------------------------
@@ -78,14 +80,14 @@ class Worker:
             for name in names:  # a handler whose hints cannot be read is our caller's bug, not a bad payload
                 self.app.registry.expect(name).schema.build()
         self.join(self._clock.now())
-        self._bell = self.store.bell(self.id)
+        self._own_bell()
         steps = {"claimer": self.claimer.step, "watch": self.watch.step, "heartbeat": self.heartbeat.step,
                  "bell": self._listen, "sweep": self.chores[0].step, "prune": self.chores[1].step}  # fmt: skip
         for name, step in steps.items():
             self._services[name] = Service(name, step, self._clock, self._bug)
+        self._events.emit("worker_started", worker=self)  # before the first job can start
         for service in self._services.values():
             service.start()
-        self._events.emit("worker_started", worker=self)
         return self
 
     def stop(self, grace: Duration | None = None) -> None:
@@ -141,9 +143,7 @@ class Worker:
     # parts --------------------------------------------------------------------------------------------------------
     def join(self, now: int) -> None:
         """Register under the present identity and open for claims."""
-        self.store.declare(
-            [self.app.registry.expect(name).info(now) for names in self.wants.values() for name in names]
-        )
+        self.store.declare([self.app.registry.expect(name).info(now) for name in self.types])
         self.store.join(self._info(now))
         self.heartbeat.worker = self.claimer.worker = self.id
         self.heartbeat.held_until = now + self.lease
@@ -185,7 +185,7 @@ class Worker:
 
     def _listen(self, now: int) -> int:
         try:
-            rang = self._bell.wait(LISTEN) if self._bell is not None else ""
+            rang = self._own_bell().wait(LISTEN)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=1_000)
             return 1_000
@@ -195,10 +195,19 @@ class Worker:
             self.wake()
         return 0
 
+    def _own_bell(self) -> Bell:
+        """The bell of the present identity: that of a lost one was swept away with it."""
+        if self._rings_for != self.id and self._bell is not None:
+            bell, self._bell = self._bell, None
+            bell.close()
+        if self._bell is None:
+            name = self.id
+            self._bell, self._rings_for = self.store.bell(name), name
+        return self._bell
+
     def _info(self, now: int) -> WorkerInfo:
-        types = tuple(name for names in self.wants.values() for name in names)
         return WorkerInfo(
-            self.id, socket.gethostname(), os.getpid(), self.slots, tuple(self.wants), types, now, now,
+            self.id, socket.gethostname(), os.getpid(), self.slots, tuple(self.wants), self.types, now, now,
             now + self.lease, 0, False,
         )  # fmt: skip
 
@@ -237,16 +246,13 @@ def new_identity() -> str:
 
 
 def _wants(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | None) -> Mapping[str, Sequence[str]]:
-    """Queue by queue the types to claim."""
+    """Queue by queue the types to claim: all of them in each, because a call may send a job to another queue."""
     names = app.registry.names() if types is None else list(types)
-    wanted: dict[str, list[str]] = {} if queues is None else {queue: [] for queue in queues}
-    for name in names:
-        queue = app.registry.expect(name).queue
-        if queues is None or queue in wanted:
-            wanted.setdefault(queue, []).append(name)
-    if not any(wanted.values()):
+    own = list(dict.fromkeys(app.registry.expect(name).queue for name in names))
+    served = own if queues is None else list(dict.fromkeys(queues))
+    if not set(own) & set(served):
         raise ConfigError(
             "this worker would serve no job: " + ("no @app.job is defined (is the module imported?)" if not names
-            else f"none of its types belongs to the queues {', '.join(wanted)}")
+            else f"none of its types belongs to the queues {', '.join(served)}")
         )  # fmt: skip
-    return {queue: served for queue, served in wanted.items() if served}
+    return dict.fromkeys(served, names)

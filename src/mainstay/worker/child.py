@@ -77,7 +77,8 @@ class Child:
             if os.getpid() != self._pid:  # a handler forked, and this is the copy: the answer is the original's to give
                 os._exit(0)
             self._busy = False
-            self._out.write(answer)
+            if not self._out.write(answer):  # the worker is gone, or the handler has closed every file there was
+                return
 
     def _listen(self) -> None:
         with open(self._control, "rb", closefd=False) as lines:

@@ -59,6 +59,7 @@ class Claimer:
         self._poll = poll
         self.worker = ""  # the identity under which to claim; the heartbeat sets it
         self.open = False  # whether to claim at all
+        self._lost = ""  # the identity whose lease is gone; until the heartbeat has brought a new one, nothing is claimed
         self._failures = 0
         self._unsure = False  # a claim got no answer: it may have been committed all the same
         self._ended, self._at, self._pace = 0, 0, 0.0
@@ -66,21 +67,22 @@ class Claimer:
     def step(self, now: int) -> int:
         """One round; answers after how many milliseconds to come back if nothing wakes us before."""
         if self._unsure and self.open:
-            return self._find_out(now)
+            return self._find_out(self.worker, now)
         batch, notes = self._finisher.take()
         room = self._room(now)
         transitions = [transition for _, transition in batch]
+        worker = self.worker
         try:
             if room > 0:
-                claims = self._store.claim(self.worker, self._wants, room, now, transitions, notes)
+                claims = self._store.claim(worker, self._wants, room, now, transitions, notes)
             elif transitions or notes:
                 claims = _nothing(self._store.finish(transitions, notes))
             else:
                 return LINGER if self._crew.backlog else self._poll
         except LeaseLost:
             self._finisher.put_back(batch, notes)
-            self.open = False
-            self._events.emit("lease_lost", worker=self.worker)
+            self._lost = worker
+            self._events.emit("lease_lost", worker=worker)
             return 0
         except StoreError as error:
             self._finisher.put_back(batch, notes)
@@ -105,14 +107,15 @@ class Claimer:
             return self._failed(error)
         return self._hand_over(claims, room, now)
 
-    def _find_out(self, now: int) -> int:
+    def _find_out(self, worker: str, now: int) -> int:
         """Take over what an unanswered claim has taken: nobody else would, as long as this worker lives."""
         try:
-            held = self._store.held(self.worker)
+            held = self._store.held(worker)
         except StoreError as error:
             return self._failed(error)
         self._unsure, self._failures = False, 0
-        self._take_over([job for job in held if not self._flights.knows(job)], now)
+        if worker == self.worker:
+            self._take_over([job for job in held if not self._flights.knows(job)], now)
         return 0
 
     def _hand_over(self, claims: Claims, room: int, now: int) -> int:
@@ -133,7 +136,7 @@ class Claimer:
         self._crew.start(flights)
 
     def _room(self, now: int) -> int:
-        if not self.open or self._finisher.full:
+        if not self.open or self._finisher.full or self._lost == self.worker:
             return 0
         return self._crew.room() + self._ahead(now)
 

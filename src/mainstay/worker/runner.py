@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..registry import JobType
     from .flight import Flight
 
+_OURS = ("builtins", "__main__", "mainstay")  # modules whose names say nothing in front of an exception's
 ERROR, TRACEBACK = 2_000, 60_000  # characters kept
 
 
@@ -92,7 +93,7 @@ def described(error: BaseException) -> str:
 def _name(error: BaseException) -> str:
     kind = type(error)
     return (
-        kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+        kind.__qualname__ if kind.__module__.partition(".")[0] in _OURS else f"{kind.__module__}.{kind.__qualname__}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -135,7 +136,8 @@ def _sum_up(output: Output, story: Story, url: str) -> None:
     out = output
     parts = [("completed", f"{plural(story.count('completed'), 'job')} completed")]
     if story.failures:
-        parts.append(("retrying", f"{plural(story.failures, 'attempt')} failed and were made again, by themselves"))
+        again = "was made again, by itself" if story.failures == 1 else "were made again, by themselves"
+        parts.append(("retrying", f"{plural(story.failures, 'attempt')} failed and {again}"))
     if story.recovered_after is not None:
         text = f"a worker was killed; another took over its work within {human(story.recovered_after)}, from the checkpoint"
         parts.append(("running", text))
@@ -158,7 +160,7 @@ def _sum_up(output: Output, story: Story, url: str) -> None:
 def _next(story: Story, url: str) -> list[str]:
     of = {job.label: job.id for job in story.jobs.values()}
     victim = story.victim
-    commands = [f"export MAINSTAY_URL={url}", "mainstay status", "mainstay ls state:dead,review"]
+    commands = [*_reachable(), f"export MAINSTAY_URL={url}", "mainstay status", "mainstay ls state:dead,review"]
     if victim is not None:
         commands.append(f"mainstay show {victim.id}   # the job that survived its worker")
     if "review" in of:
@@ -166,3 +168,10 @@ def _next(story: Story, url: str) -> list[str]:
     if "dead" in of:
         commands.append(f"mainstay retry {of['dead']}")
     return commands
+
+
+def _reachable() -> list[str]:
+    """What makes `mainstay` a command of this shell, where it is not one yet: it lies beside the interpreter."""
+    if shutil.which("mainstay"):
+        return []
+    return [f'export PATH="{os.path.dirname(sys.executable)}:$PATH"']

@@ -154,35 +154,3 @@ def _replace(connection: sqlite3.Connection, draft: Draft, seq: int, now: int) -
     connection.execute(load("enqueue_replace_body"), bound)
     connection.executemany(load("enqueue_tag"), [(tag, seq) for tag in draft.tags])
     return True
-
-
-def joined(tx: object, path: str) -> sqlite3.Connection:
-    """The caller's connection, once it is clear that it has our file open and a transaction to join."""
-    import sqlite3
-
-    from ...core.errors import TransactionUnsupported
-
-    if not isinstance(tx, sqlite3.Connection):
-        raise TransactionUnsupported(
-            f"tx={type(tx).__name__}: the store is {path}; pass a sqlite3.Connection to that file"
-        )
-    if not _same_file(tx, path):
-        raise TransactionUnsupported(f"tx= is connected to another database than the store ({path}); open that file")
-    if not tx.in_transaction and _commits_each_statement(tx):
-        raise TransactionUnsupported(
-            "tx= has no transaction open: run connection.execute('BEGIN IMMEDIATE') first, or connect without "
-            "isolation_level=None and autocommit=True"
-        )
-    return tx
-
-
-def _commits_each_statement(tx: sqlite3.Connection) -> bool:
-    autocommit: Any = getattr(tx, "autocommit", -1)  # from Python 3.12 on; -1: isolation_level decides, as before
-    return autocommit is True or (autocommit == -1 and tx.isolation_level is None)
-
-
-def _same_file(tx: sqlite3.Connection, path: str) -> bool:
-    import os
-
-    file = next((row[2] for row in tx.execute("PRAGMA database_list") if row[1] == "main"), "")
-    return bool(file) and os.path.exists(path) and os.path.samefile(file, path)

@@ -22,6 +22,7 @@ from . import faults
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+SETTLED = 60  # seconds after which a lock that nobody holds is not one that somebody is about to take
 _held: dict[str, int] = {}
 
 
@@ -75,6 +76,24 @@ def bury(path: str, worker: str) -> None:
             os.unlink(file)
         except OSError:
             pass
+
+
+def tidy(path: str, registered: Iterable[str], now: int) -> None:
+    """Remove what workers left behind that no row names any more: they died unregistered, or after their lease."""
+    try:
+        names = os.listdir(folder(path))
+    except OSError:
+        return
+    for worker in {name.partition(".")[0] for name in names}.difference(registered):
+        if _free(_file(path, worker)) and _age(_file(path, worker), now) > SETTLED:
+            bury(path, worker)
+
+
+def _age(file: str, now: int) -> float:
+    try:
+        return now / 1000 - os.stat(file).st_mtime
+    except OSError:  # another sweep was faster
+        return 0.0
 
 
 def _free(file: str) -> bool:

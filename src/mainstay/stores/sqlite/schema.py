@@ -40,17 +40,24 @@ def version(connection: sqlite3.Connection) -> int:
 
 
 def apply(connection: sqlite3.Connection) -> None:
-    """Run the migrations that are missing, all or none."""
+    """Run the migrations that are missing, all or none: in the transaction that is open, or else in one of their own."""
+    if connection.in_transaction:
+        _migrate(connection)
+        return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for number in range(version(connection) + 1, VERSION + 1):  # another process may have been first
-            for statement in statements(number):
-                connection.execute(statement)
+        _migrate(connection)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    for number in range(version(connection) + 1, VERSION + 1):  # another process may have been first
+        for statement in statements(number):
+            connection.execute(statement)
 
 
 def statements(number: int) -> list[str]:

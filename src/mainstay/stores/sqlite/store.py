@@ -44,10 +44,11 @@ class SqliteStore:
         return answers
 
     def enqueue_in(self, tx: object, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
-        from .enqueue import enqueue, joined
+        from .enqueue import enqueue
+        from .outbox import Joined
 
-        self.db.ready()  # not by a write of our own: the caller may hold the write lock
-        return enqueue(joined(tx, self.db.path), drafts, now)
+        with Joined(tx, self.db) as connection:
+            return enqueue(connection, drafts, now)
 
     def claim(
         self, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
@@ -69,9 +70,10 @@ class SqliteStore:
 
     def finish_in(self, tx: object, transition: Transition) -> None:
         from .claim import finish_in
-        from .enqueue import joined
+        from .outbox import Joined
 
-        finish_in(joined(tx, self.db.path), transition)
+        with Joined(tx, self.db) as connection:
+            finish_in(connection, transition)
 
     def note(self, notes: Sequence[Note]) -> list[bool]:
         from .claim import note
@@ -137,9 +139,11 @@ class SqliteStore:
         return promote(self.db, now, limit)
 
     def prune(self, now: int, limit: int) -> int:
-        from .chores import prune
+        from . import chores, presence
 
-        return prune(self.db, now, limit)
+        if presence.LOCKS and not self.db.memory:
+            presence.tidy(self.db.path, [worker.id for worker in self.workers()], now)
+        return chores.prune(self.db, now, limit)
 
     # configuration ------------------------------------------------------------------------------------------------
     def declare(self, types: Sequence[TypeInfo]) -> None:

@@ -51,6 +51,8 @@ class Checker:
         self.lives: dict[str, Life] = {}
         self._keys: dict[str, str] = {}  # what must be unique → the job that has it
         self._leases: dict[str, int] = {}  # worker → until when; 0: gone
+        self._renewed: dict[str, int] = {}  # worker → the step of its last renewal
+        self._faults: dict[str, int] = {}  # process → the step of its last fault
         self._queued: dict[tuple[str, str], dict[int, int]] = {}  # (queue, type) → priority → how many
         self._batch: tuple[int, list[Record]] = (-1, [])  # the claims of one commit
         self._batches: dict[str, list[str]] = {}  # drafts sent in one call
@@ -58,7 +60,7 @@ class Checker:
         self._life: Life
         self._rules = {
             "enqueue": self._enqueue, "move": self._move, "claim": self._claim, "start": self._start, "end": self._end,
-            "finish": self._finish, "lease": self._lease, "cancel": self._cancel, "retry": self._retry,
+            "finish": self._finish, "fault": self._fault, "lease": self._lease, "cancel": self._cancel, "retry": self._retry,
             "note": self._note, "final": self._final, "stray": self._stray,
         }  # fmt: skip
 
@@ -100,6 +102,8 @@ class Checker:
             life.refused = True
         elif record.phase == "ok":
             self._accepted(record, life)
+        elif record.phase == "absorbed":
+            self._absorbed(record, life)
 
     def _accepted(self, record: Record, life: Life) -> None:
         sent = record.args.get("sent", record.job)
@@ -109,14 +113,18 @@ class Checker:
                 self._breach("I2", f"was answered as new to a draft called {sent}")
             return
         self.lives.setdefault(sent, Life(sent)).absorbed = True
+
+    def _absorbed(self, record: Record, life: Life) -> None:
         key = _key(life)
-        if self._ordered and life.moved and key and self._keys.get(key) != record.job:
+        if life.moved and key and self._keys.get(key) != record.job:
             self._breach("I12", f"keeps its key although it is {life.state or 'gone'}: a new draft was turned away")
 
     # moves: I12, I16 ----------------------------------------------------------------------------------------------
     def _move(self, record: Record, life: Life) -> None:
         if not life.moved and record.args["before"]:
             life.born, life.state = True, record.args["before"]  # a history that begins in the middle
+        if life.removed and not record.args["before"]:
+            life.begin_again()
         life.move(record, self._breach)
         self._hold_key(record, life)
         if "priority" in record.args:
@@ -175,20 +183,28 @@ class Checker:
         if record.phase != "ok":
             return
         life.finish(record, self._breach, self._ordered)
-        taken = life.attempt(record.token).taken
-        if record.args.get("outcome") == "crashed" and taken is not None:
-            self._check_robbed(record, taken.args.get("worker"))
+        attempt = life.attempt(record.token)
+        if record.args.get("outcome") == "crashed" and attempt.taken is not None:
+            self._check_robbed(record, attempt.taken.args.get("worker") or "", attempt.holders)
 
-    def _check_robbed(self, record: Record, worker: str | None) -> None:
-        until = self._leases.get(worker or "", 0)
+    def _check_robbed(self, record: Record, worker: str, holders: list[str]) -> None:
+        until = self._leases.get(worker, 0)
         if until > record.at:
             self._breach("I7", f"was taken from {worker}, whose lease runs for another {until - record.at} ms")
+        disturbed = [holder for holder in holders if self._faults.get(holder, -1) > self._renewed.get(worker, -1)]
+        if self._ordered and holders and self._renewed and not disturbed:
+            self._breach("I7", f"was taken from {holders[0]}, which was alive and could renew its lease")
+
+    def _fault(self, record: Record, life: Life) -> None:
+        self._faults[record.process] = record.step
 
     def _lease(self, record: Record, life: Life) -> None:
         until = record.args["until"]
         if until and self._leases.get(record.process) == 0:
             self._breach("I7", f"(worker {record.process} renewed a lease that had ended)")
         self._leases[record.process] = until
+        if until:
+            self._renewed[record.process] = record.step
 
     # operators and notes: I14, I18 ---------------------------------------------------------------------------------
     def _cancel(self, record: Record, life: Life) -> None:

@@ -87,6 +87,10 @@ class Observer(Protocol):
         """A call has reached the store; whether its answer reaches the caller is another matter."""
         ...
 
+    def struck(self, process: Process, kind: str) -> None:
+        """A process suffers a fault."""
+        ...
+
 
 class FaultyStore:
     """One process's way to the store. Everything that is not a verb passes through."""
@@ -137,6 +141,7 @@ class FaultyStore:
         return args if place is None else (*args[:place], now, *args[place + 1 :])
 
     def _strike(self, fault: str) -> None:
+        self._observer.struck(self._process, fault)
         if fault == "crash":
             self._process.alive = False
             raise Crash(self._process.name)

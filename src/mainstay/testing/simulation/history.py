@@ -6,6 +6,8 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     enqueue invoke   a draft is about to be sent. job: the draft's id. args: key, mode ("alive", "start", "period"), batch
                      (a name that the drafts of one call share), parent and parent_token (children of a running job)
     enqueue ok       the answer. job: the id answered. args: sent (the draft's id), created
+    enqueue absorbed the engine answers with a job that has the draft's key, in the order of commits (simulator only).
+                     job: that job. args: sent
     enqueue fail     it surely did not happen. job: the draft's id
     enqueue unknown  nobody can know. job: the draft's id
     move    ok       the engine committed a change of state. job, token, args: before ("" did not exist), after ("" is
@@ -15,6 +17,7 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     end     ok       a handler is through. job, token, args: outcome (a kind of `core.outcome.Outcome`)
     finish  ok       an outcome was recorded. job, token, args: state, outcome, by ("worker" or "sweep")
     finish  refused  an outcome was refused, its lease was lost. job, token
+    fault   ok       process: whom it struck. args: kind (crash, pause, delay, …; "exit" when the process ended by itself)
     lease   ok       process: the worker's identity. args: until (0: left or buried)
     cancel, retry, judge, delete ok    job, args: answer (the store's), approve (of judge)
     note    ok       the engine stored a log line, progress or a checkpoint. job, token, args: running, current (the
@@ -36,9 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 OPS = frozenset(
-    "enqueue move claim start end finish lease cancel retry judge delete note final stray".split()
+    "enqueue move claim start end finish fault lease cancel retry judge delete note final stray".split()
 )  # fmt: skip
-PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused"})
+PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused", "absorbed"})
 _NOTHING: dict[str, Any] = {}
 
 

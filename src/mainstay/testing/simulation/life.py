@@ -62,6 +62,11 @@ class Life:
         """Whether the job was ever seen in the store."""
         return self.born or self.removed or self.final is not None
 
+    def begin_again(self) -> None:
+        """It was deleted, and a producer without an answer sent its draft once more: a new job of the same name."""
+        self.removed = self.cancelled = False
+        self.token, self.attempts = 0, {}
+
     # as it happens ------------------------------------------------------------------------------------------------
     def move(self, record: Record, breach: Breach) -> None:
         """The engine changed the state."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...core.decide import Transition
+    from ...core.draft import Draft
     from .history import History
     from .scheduler import Process, Scheduler
 
@@ -33,6 +34,16 @@ class Recorder:
         elif verb == "finish":
             self._finished(process, args[0], answer)
         self._drain()
+        if verb == "enqueue":
+            self._absorbed(process, args[0], answer)
+        elif verb in ("cancel", "retry", "delete"):
+            for job, word in answer.items():
+                self.add(process, verb, "ok", job, answer=word)
+
+    def _absorbed(self, process: Process, drafts: Sequence[Draft], answers: Sequence[tuple[str, bool]]) -> None:
+        for draft, (job, created) in zip(drafts, answers, strict=True):
+            if not created:
+                self.add(process, "enqueue", "absorbed", job, sent=draft.id)
 
     def _finished(self, process: Process, transitions: Sequence[Transition], verdicts: Sequence[str]) -> None:
         for transition, verdict in zip(transitions, verdicts, strict=True):
@@ -64,6 +75,10 @@ class Recorder:
     def add(self, process: Process, op: str, phase: str = "ok", job: str = "", token: int = 0, **args: Any) -> None:
         """Record what a process did or was told."""
         self.history.add(self._scheduler.now, process.name, op, phase, job, token, **args)
+
+    def struck(self, process: Process, kind: str) -> None:
+        """Record a fault: whoever suffers one may lose its lease."""
+        self.add(process, "fault", kind=kind)
 
     def close(self) -> None:
         """Record how everything stands at the end."""

@@ -102,6 +102,7 @@ class Stage:
             raise Permanent
         if ending == "crash" and not self.calm:
             process.alive = False
+            self._recorder.struck(process, "crash")
             raise Crash(process.name)
         if ending == "children":
             context.enqueue(*(self._child(process, context) for _ in range(self._random.randrange(1, 3))))

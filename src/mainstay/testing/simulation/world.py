@@ -95,15 +95,14 @@ class Host:
     def _look(self) -> None:
         """Replace a worker that died; now and then stop one that lives."""
         world, chance = self._world, self._world.random.random()
-        if not self.process.alive or self.worker is None:
-            if not self.process.alive or self.process.steps_under_way == 0:
-                self.process.alive = False
-                world.scheduler.after(world.random.randrange(10, 3_000), world.supervisor, self.start)
-                return
-        elif chance < world.restarts and not world.scheduler.deep and not world.stage.calm:
+        if not self.process.alive:
+            world.scheduler.after(world.random.randrange(10, 3_000), world.supervisor, self.start)
+            return
+        if chance < world.restarts and not world.scheduler.deep and not world.stage.calm:
             world.scheduler.after(1, self.process, self._stop)
         elif chance > 1 - world.nemesis.faults.pause:
             self.process.paused_until = world.scheduler.now + world.nemesis.pause()
+            world.recorder.struck(self.process, "pause")
         world.scheduler.after(1_000, world.supervisor, self._look)
 
     def _stop(self) -> None:
@@ -112,6 +111,7 @@ class Host:
             return
         worker, self.worker = self.worker, None
         worker.stop(self._world.random.choice((0.1, 2, 8)))
+        self._world.recorder.struck(self.process, "exit")
         self.process.alive = False
 
     def hear(self, what: str) -> None:

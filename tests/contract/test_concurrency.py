@@ -1,0 +1,84 @@
+"""Many at once, in threads and in processes: each job is taken once, each key held once, and nobody is told "busy"."""
+
+import os
+
+import pytest
+
+from mainstay.core.ids import LENGTH
+from tests.contract import crowd
+from tests.contract.building import draft
+from tests.contract.invariants import every
+from tests.waiting import eventually
+
+MANY = 8
+
+
+def fill(store, clock, jobs=2_000):
+    return {job for job, _ in store.enqueue([draft() for _ in range(jobs)], clock.now())}
+
+
+def assert_each_once(store, clock, answers, ids):
+    seen = [job for answer in answers for job in answer]
+    assert len(seen) == len(set(seen))
+    assert set(seen) == ids
+    assert {job.state for job in every(store, clock.now())} == {"completed"}
+    assert {job.token for job in every(store, clock.now())} == {1}
+
+
+def test_b15_eight_threads_take_each_job_exactly_once(store, clock):
+    ids = fill(store, clock)
+    assert_each_once(store, clock, crowd.threads(MANY, crowd.drain, store, clock.now()), ids)
+
+
+@pytest.mark.slow
+def test_b15_eight_processes_take_each_job_exactly_once(store, clock, shared, tmp_path):
+    ids = fill(store, clock)
+    assert_each_once(store, clock, crowd.processes(MANY, crowd.drain, tmp_path, shared, clock.now()), ids)
+
+
+def one_job_a_round(rounds):
+    for answers in rounds:
+        assert len({job for job, _ in answers}) == 1
+        assert sum(created for _, created in answers) == 1
+
+
+def test_b18_eight_threads_with_the_same_key_make_one_job(store, clock):
+    answers = crowd.threads(MANY, crowd.insist, store, clock.now(), 40)
+    one_job_a_round(zip(*answers, strict=True))
+
+
+@pytest.mark.slow
+def test_b18_eight_processes_with_the_same_key_make_one_job(clock, shared, tmp_path):
+    answers = crowd.processes(MANY, crowd.insist, tmp_path, shared, clock.now(), 100)
+    one_job_a_round(zip(*answers, strict=True))
+
+
+@pytest.mark.slow
+def test_b60_a_storm_of_eight_processes_tells_nobody_that_the_store_is_busy(shared, tmp_path):
+    answers = crowd.processes(MANY, crowd.storm, tmp_path, shared, 3)
+    assert [answer["errors"] for answer in answers] == [[]] * MANY
+    assert all(len(answer["waits"]) > 3 for answer in answers)  # and nobody was left out
+
+
+@pytest.mark.slow
+def test_b60_eight_processes_may_be_the_first_at_the_same_moment(engine, url, clock, tmp_path):
+    """A file that is not there yet: who makes it, who waits, and nobody is told that it is locked."""
+    if engine != "sqlite":
+        pytest.skip(f"{engine}: there is no file to be made by several processes")
+    ids = crowd.processes(MANY, crowd.open_at_once, tmp_path, url, clock.now())
+    assert len(set(ids)) == MANY
+    assert {len(job) for job in ids} == {LENGTH}
+
+
+def test_readers_that_come_and_go_leave_no_connections_behind(engine, store, clock):
+    """A web server's threads live for one request each; their connections must go with them."""
+    if engine != "sqlite":
+        pytest.skip(f"{engine}: it has one connection for all threads")
+    store.enqueue([draft()], clock.now())
+    for _ in range(5):
+        crowd.threads(MANY, lambda name, barrier: store.find("", 1))
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for _ in range(10):
+        crowd.threads(MANY, lambda name, barrier: store.find("", 1))
+    if before:
+        eventually(lambda: len(os.listdir("/proc/self/fd")) <= before + 3 * MANY, "the threads' connections are closed")

@@ -1,0 +1,165 @@
+"""Forks: a child opens its own connections, keeps no lock of its parent's, and harms nothing when it ends."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from tests.contract.building import draft
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+# Forking is done in a fresh interpreter: the test runner's own threads have no business in it.
+BEFORE = """
+import os, sys
+from mainstay.core.clock import ManualClock
+from mainstay.stores import open_store
+from tests.contract.building import draft, worker, transition
+from tests.contract.invariants import check
+
+url, now = sys.argv[1], int(sys.argv[2])
+store = open_store(url, ManualClock(now))
+
+def forked(work):
+    '''Run `work` in a child that ends as Python programs end, with all their objects; answers its exit code.'''
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+            os._exit(1)
+        sys.exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+"""
+
+
+@pytest.fixture
+def program(shared, clock):
+    """Run a program on the store in an interpreter of its own; fails with what it said."""
+
+    def run(body):
+        code = BEFORE + textwrap.dedent(body)
+        command = [sys.executable, "-W", "ignore::ResourceWarning", "-c", code, shared, str(clock.now())]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    return run
+
+
+def test_b67_a_child_opens_its_own_connections(store, program):
+    """The same store object before and after the fork, in both; every job of everyone is there."""
+    ids = program("""
+        mine = store.enqueue([draft()], now)[0][0]
+        store.find("", 1)
+        before = id(store.db._writer)
+        def child():
+            print(store.enqueue([draft()], now)[0][0], flush=True)
+            assert store.get(mine) is not None
+            assert id(store.db._writer) != before
+        assert forked(child) == 0
+        print(mine, store.enqueue([draft()], now)[0][0])
+        check(store, now)
+    """)
+    assert sorted(job.id for job in store.get_many(ids)) == sorted(ids)
+    assert len(ids) == 3
+
+
+def test_b67_a_child_that_ends_takes_no_lock_of_its_parent_with_it(program):
+    """The parent is in the middle of a write while children come and go: nobody else may write meanwhile."""
+    program("""
+        import sqlite3
+        store.enqueue([draft()], now)
+        with store.db.writing() as connection:
+            connection.execute("INSERT INTO mainstay_action (at, actor, action, detail) VALUES (1, 'a', 'a', '{}')")
+            for _ in range(3):
+                assert forked(lambda: store.find("", 1)) == 0
+            def intruder():
+                other = sqlite3.connect(store.db.path, timeout=0)
+                try:
+                    other.execute("BEGIN IMMEDIATE")
+                except sqlite3.OperationalError as error:
+                    assert "locked" in str(error)
+                else:
+                    raise AssertionError("the parent's write lock is gone")
+            assert forked(intruder) == 0
+        assert len(store.actions(None, 9)) == 1
+        check(store, now)
+    """)
+
+
+def test_b67_grandchildren_are_children_too(program):
+    program("""
+        store.enqueue([draft()], now)
+        def child():
+            store.enqueue([draft()], now)
+            def grandchild():
+                store.enqueue([draft()], now)
+                assert len(store.find("", 9)) == 3
+            assert forked(grandchild) == 0
+            store.enqueue([draft()], now)
+        assert forked(child) == 0
+        store.enqueue([draft()], now)
+        assert len(store.find("", 9)) == 5
+        check(store, now)
+    """)
+
+
+def test_b67_a_fork_in_the_middle_of_another_threads_write(program):
+    """The lock was held by a thread that the child does not have: the child must not wait for it."""
+    program("""
+        import threading
+        store.enqueue([draft()], now)
+        inside, go = threading.Event(), threading.Event()
+        def write():
+            with store.db.writing():
+                inside.set()
+                go.wait(30)
+        writer = threading.Thread(target=write)
+        writer.start()
+        inside.wait(30)
+        assert forked(lambda: store.find("", 1)) == 0
+        go.set()
+        writer.join()
+        assert forked(lambda: store.enqueue([draft()], now)) == 0
+        assert len(store.find("", 9)) == 2
+    """)
+
+
+def test_a_worker_is_not_kept_alive_by_its_children(store, program, clock):
+    """A child that outlives the worker must not hold the life sign: the worker's death is seen at once."""
+    program("""
+        store.join(worker("parent", now, 10**9))
+        store.enqueue([draft()], now)
+        (job,) = store.claim("parent", {"default": ["work"]}, 1, now).jobs
+        pid = os.fork()
+        if pid == 0:
+            os.close(0); os.close(1); os.close(2)  # nobody waits for us
+            import signal, select
+            signal.alarm(30)
+            select.select([], [], [], 30)
+        os._exit(0)  # as if killed: nothing is released
+    """)
+    assert len(store.orphans(clock.now(), 60_000, 9)) == 1
+
+
+def test_ids_of_parent_and_child_differ(program):
+    ids = program("""
+        for _ in range(5): draft()
+        store.enqueue([draft()], now)
+        def child():
+            print(*[job for job, _ in store.enqueue([draft() for _ in range(50)], now)], flush=True)
+        assert forked(child) == 0
+        print(*[job for job, _ in store.enqueue([draft() for _ in range(50)], now)])
+    """)
+    assert len(set(ids)) == 100
+
+
+def test_the_parent_goes_on_after_a_child_was_forked(desk, shared):
+    """Here, in the test's own process: whatever the children of the tests above did, this store is as it was."""
+    job = desk.send(draft())
+    assert desk.take_this(job)

@@ -1,0 +1,223 @@
+"""Workers that live and die: a lease is renewed in time or never, and what a dead worker held is found, always."""
+
+import pytest
+
+from mainstay.core.clock import HOUR, MINUTE, SECOND
+from mainstay.core.errors import LeaseLost
+from mainstay.core.events import Events
+from mainstay.core.outcome import CRASHED
+from mainstay.upkeep.sweep import Sweep
+from mainstay.worker import new_identity
+from tests.contract.building import LEASE, WORKER, draft, transition, worker
+
+GRACE = MINUTE
+
+
+def orphans(desk, limit=99):
+    return desk.store.orphans(desk.now, GRACE, limit)
+
+
+def sweep(desk):
+    Sweep(desk.store, lambda: 0.0, Events(), 1).step(desk.now)
+
+
+# joining and leaving ----------------------------------------------------------------------------------------------
+def test_a_worker_is_seen_as_it_joined(desk):
+    info = worker("w2", desk.now)._replace(host="h", pid=7, slots=3, queues=("a", "b"), types=("x", "y"))
+    desk.store.join(info)
+    assert desk.store.workers()[-1] == info
+
+
+def test_workers_are_shown_oldest_first_with_what_they_run(desk):
+    desk.clock.advance("1s")
+    desk.join("second")
+    desk.run()
+    desk.run(worker="second")
+    desk.run(worker="second")
+    assert [(info.id, info.running) for info in desk.store.workers()] == [(WORKER, 1), ("second", 2)]
+
+
+def test_a_worker_may_join_again_under_its_name(desk):
+    desk.clock.advance("3s")
+    desk.join(lease=99)
+    (info,) = desk.store.workers()
+    assert (info.started_at, info.expires_at) == (desk.now, desk.now + 99)
+
+
+def test_who_left_is_not_seen_any_more_and_may_leave_twice(desk):
+    desk.store.leave(WORKER)
+    desk.store.leave(WORKER)
+    desk.store.leave("nobody")
+    assert desk.store.workers() == []
+
+
+# the lease --------------------------------------------------------------------------------------------------------
+def test_a_beat_renews_the_lease(desk):
+    desk.clock.move_to(desk.now + LEASE - 1)
+    assert desk.store.beat(WORKER, desk.now, LEASE).alive
+    (info,) = desk.store.workers()
+    assert (info.beat_at, info.expires_at) == (desk.now, desk.now + LEASE)
+
+
+@pytest.mark.parametrize("late", [0, 1, HOUR])
+def test_a_lease_that_ran_out_can_never_be_renewed(desk, late):
+    desk.clock.move_to(desk.now + LEASE + late)
+    for _ in range(2):
+        assert not desk.store.beat(WORKER, desk.now, LEASE).alive
+    with pytest.raises(LeaseLost):
+        desk.take()
+
+
+def test_who_is_not_registered_cannot_beat(desk):
+    desk.store.leave(WORKER)
+    assert not desk.store.beat(WORKER, desk.now, LEASE).alive
+    assert desk.store.workers() == []
+
+
+def test_a_beat_tells_only_of_the_workers_own_jobs(desk):
+    desk.join("other")
+    mine, others = desk.run(), desk.run(worker="other")
+    desk.store.cancel([mine.id, others.id], desk.now, "me")
+    assert desk.store.beat(WORKER, desk.now, LEASE).cancelling == [(mine.id, mine.token)]
+    assert desk.store.beat("other", desk.now, LEASE).cancelling == [(others.id, others.token)]
+
+
+def test_b12_a_job_that_outlasts_many_leases_is_left_alone_while_its_worker_beats(desk):
+    job = desk.run(timeout=None)
+    for _ in range(20):
+        desk.clock.move_to(desk.now + LEASE - 1)
+        assert desk.store.beat(WORKER, desk.now, LEASE).alive
+        assert orphans(desk) == []
+    assert desk.state(job.id) == "running"
+
+
+# orphans ----------------------------------------------------------------------------------------------------------
+def test_b13_who_boots_among_healthy_workers_recovers_nothing(desk):
+    desk.run()
+    desk.join("new")
+    assert orphans(desk) == []
+
+
+def test_jobs_of_a_worker_that_left_are_orphans_at_once(desk):
+    job = desk.run()
+    desk.store.leave(WORKER)
+    (orphan,) = orphans(desk)
+    assert (orphan.job.id, orphan.job.token, orphan.worker, orphan.gone) == (job.id, job.token, WORKER, True)
+    assert (orphan.job.attempt, orphan.job.max_attempts, orphan.job.keep, orphan.job.backoff) == (
+        job.attempt, job.max_attempts, job.keep, job.backoff,
+    )  # fmt: skip
+
+
+def test_b36_jobs_of_a_worker_whose_lease_ran_out_are_orphans(desk):
+    job = desk.run(timeout=None)
+    desk.clock.move_to(desk.now + LEASE - 1)
+    assert orphans(desk) == []
+    desk.clock.advance("1ms")
+    assert [orphan.job.id for orphan in orphans(desk)] == [job.id]
+
+
+def test_who_was_buried_cannot_come_back_to_his_lease(desk):
+    desk.run()
+    desk.outlive()
+    orphans(desk)
+    assert desk.store.workers() == []
+    assert not desk.store.beat(WORKER, desk.now - LEASE, LEASE).alive  # not even by a clock that runs behind
+
+
+def test_dead_workers_are_buried_though_they_held_nothing(desk):
+    desk.outlive()
+    assert orphans(desk) == []
+    assert desk.store.workers() == []
+
+
+def test_b29_a_worker_whose_entry_is_gone_is_missed_all_the_same(desk):
+    """Its entry was removed before its jobs were found, and the jobs found before they were freed: nothing is forgotten."""
+    job = desk.run()
+    desk.outlive()
+    assert [orphan.job.id for orphan in orphans(desk)] == [job.id]  # and the sweep dies here
+    assert [orphan.job.id for orphan in orphans(desk)] == [job.id]
+    sweep(desk)
+    assert desk.state(job.id) == "queued"
+
+
+def test_b30_a_restarted_worker_does_not_hide_the_orphans_of_the_one_before(desk):
+    """Same host, same process number, another identity: what the old one held is nobody's."""
+    old, new = new_identity(), new_identity()
+    assert old != new
+    desk.join(old)
+    job = desk.run(worker=old)
+    desk.store.leave(old)
+    desk.join(new)
+    assert [orphan.job.id for orphan in orphans(desk)] == [job.id]
+
+
+def test_b31_whoever_sweeps_next_finds_what_a_dead_sweep_left(desk, another):
+    job = desk.run()
+    desk.store.leave(WORKER)
+    orphans(desk)
+    (orphan,) = another.orphans(desk.now, GRACE, 9)
+    assert orphan.job.id == job.id
+
+
+def test_b33_ten_thousand_long_jobs_do_not_hide_an_orphan(desk):
+    desk.join("dying")
+    desk.store.enqueue([draft(timeout=None, priority=1) for _ in range(10_000)], desk.now)
+    while desk.take(5_000):
+        pass
+    job = desk.run(worker="dying")
+    desk.store.leave("dying")
+    assert [orphan.job.id for orphan in orphans(desk, limit=1)] == [job.id]
+
+
+def test_no_more_orphans_than_asked_and_the_rest_next_time(desk):
+    desk.join("dying")
+    ids = {desk.run(worker="dying").id for _ in range(7)}
+    desk.store.leave("dying")
+    seen = set()
+    while found := orphans(desk, limit=3):
+        assert len(found) <= 3
+        seen |= {orphan.job.id for orphan in found}
+        desk.store.finish([decided(orphan, desk.now) for orphan in found])
+    assert seen == ids
+
+
+def decided(orphan, now):
+    return transition(orphan.job, CRASHED, now)
+
+
+# overdue ----------------------------------------------------------------------------------------------------------
+def test_a_job_far_past_its_timeout_is_taken_from_a_living_worker(desk):
+    job = desk.run(timeout=SECOND)
+    desk.join(lease=HOUR)
+    desk.clock.move_to(desk.now + SECOND + GRACE)
+    assert orphans(desk) == []
+    desk.clock.advance("1ms")
+    (orphan,) = orphans(desk)
+    assert (orphan.job.id, orphan.gone) == (job.id, False)
+    sweep(desk)
+    assert [attempt.outcome for attempt in desk.store.attempts(job.id)] == ["timed out"]
+    assert desk.state(job.id) == "scheduled"
+
+
+def test_a_job_without_a_timeout_is_never_overdue(desk):
+    desk.run(timeout=None)
+    desk.join(lease=10**12)
+    desk.clock.advance("3650d")
+    assert orphans(desk) == []
+
+
+def test_b35_no_living_job_is_swept_however_often_one_sweeps(desk):
+    jobs = [desk.run() for _ in range(20)]
+    for _ in range(50):
+        sweep(desk)
+        desk.clock.advance("10ms")
+    assert {desk.state(job.id) for job in jobs} == {"running"}
+
+
+def test_b29_the_sweep_frees_what_was_held_and_it_runs_again(desk):
+    job = desk.run()
+    desk.outlive()
+    sweep(desk)
+    desk.join("next")
+    again = desk.take_this(job.id, "next")
+    assert (again.token, again.attempt, again.crashes) == (2, 2, 1)

@@ -1,0 +1,137 @@
+"""What can be seen: one job, many, by the start of an id; attempts, counts, throughput, types, and facts of the store."""
+
+import pytest
+
+from mainstay.core.clock import SECOND
+from mainstay.core.job import TypeInfo
+from mainstay.core.outcome import COMPLETED
+from tests.contract.building import FAILED, FINAL, REVIEW, WORKER, draft
+
+
+def test_a_job_that_is_not_there_is_none(store):
+    assert store.get("01NONE") is None
+    assert store.get("") is None
+
+
+def test_many_come_in_the_order_asked_and_the_missing_are_left_out(desk):
+    first, second = desk.add(), desk.add()
+    assert [job.id for job in desk.store.get_many([second, "01NONE", first, second])] == [second, first, second]
+    assert desk.store.get_many([]) == []
+
+
+def test_ids_are_found_by_how_they_start_newest_first(desk):
+    ids = [desk.send(draft(id=each)) for each in ("01ABC", "01ABD", "01B", "ZZZZ")]
+    assert desk.store.find("01AB", 9) == ["01ABD", "01ABC"]
+    assert desk.store.find("01ABC", 9) == ["01ABC"]
+    assert desk.store.find("", 9) == ids[::-1]
+    assert desk.store.find("Z", 9) == ["ZZZZ"]
+    assert desk.store.find("01AB", 1) == ["01ABD"]
+    assert desk.store.find("02", 9) == desk.store.find("01ABCX", 9) == []
+
+
+# attempts ---------------------------------------------------------------------------------------------------------
+def test_a_job_that_never_ran_has_no_attempts(desk):
+    assert desk.store.attempts(desk.add()) == []
+    assert desk.store.attempts("01NONE") == []
+
+
+def test_the_running_attempt_is_among_them(desk):
+    job = desk.run()
+    desk.end(job, FAILED)
+    desk.clock.advance("1s")
+    desk.take_this(job.id)
+    first, second = desk.store.attempts(job.id)
+    assert (first.outcome, first.ended_at) == ("failed", desk.now - SECOND)
+    assert (second.number, second.token, second.worker, second.started_at) == (2, 2, WORKER, desk.now)
+    assert (second.outcome, second.ended_at, second.error) == ("running", None, None)
+
+
+def test_the_one_that_completed_is_among_them(desk):
+    job = desk.run()
+    desk.clock.advance("3s")
+    desk.end(job, COMPLETED)
+    (attempt,) = desk.store.attempts(job.id)
+    assert (attempt.number, attempt.token, attempt.outcome) == (1, 1, "completed")
+    assert (attempt.started_at, attempt.ended_at) == (desk.now - 3 * SECOND, desk.now)
+
+
+def test_the_last_error_shows_on_the_job(desk):
+    job = desk.run()
+    assert desk.job(job.id).error is None
+    desk.end(job, FAILED)
+    desk.clock.advance("1s")
+    desk.end(desk.take_this(job.id), FINAL)
+    assert desk.job(job.id).error == "ValueError: never"
+
+
+# counts -----------------------------------------------------------------------------------------------------------
+def test_counts_by_type_and_label_with_the_age_of_the_oldest(desk):
+    start = desk.now
+    desk.bring("running")
+    desk.bring("review")
+    desk.bring("dead")
+    desk.bring("completed")
+    job = desk.run()
+    desk.end(job, FAILED)
+    desk.add(run_at=start + 60 * SECOND)
+    desk.add("mail")
+    desk.clock.advance("1ms")
+    desk.add("mail")
+    found = {(count.type, count.label): (count.jobs, count.oldest, count.capped) for count in desk.store.counts(100)}
+    assert found == {
+        ("work", "running"): (1, start, False), ("work", "review"): (1, start, False),
+        ("work", "dead"): (1, start, False), ("work", "retrying"): (1, start + SECOND, False),
+        ("work", "scheduled"): (1, start + 60 * SECOND, False), ("mail", "queued"): (2, start, False),
+    }  # fmt: skip
+
+
+def test_counts_look_at_no_more_than_the_cap_and_say_so(desk):
+    desk.store.enqueue([draft() for _ in range(30)], desk.now)
+    (count,) = desk.store.counts(10)
+    assert (count.jobs, count.capped) == (10, True)
+    (count,) = desk.store.counts(31)
+    assert (count.jobs, count.capped) == (30, False)
+
+
+def test_an_empty_store_has_nothing_to_count(store):
+    assert store.counts(10) == []
+    assert store.throughput(0, 10) == {}
+
+
+def test_throughput_by_state_since_an_instant(desk):
+    desk.bring("completed")
+    desk.clock.advance("1s")
+    since = desk.now
+    for state in ("completed", "completed", "dead", "cancelled"):
+        desk.bring(state)
+    desk.bring("review")
+    assert desk.store.throughput(since, 99) == {"completed": 2, "dead": 1, "cancelled": 1}
+    assert desk.store.throughput(since + 1, 99) == {}
+    assert sum(desk.store.throughput(0, 3).values()) == 3
+
+
+# types and facts --------------------------------------------------------------------------------------------------
+def test_types_are_known_as_last_declared(desk):
+    policy = {"queue": "q", "priority": 1, "max_attempts": 2, "backoff": None, "timeout": 3, "keep": None}
+    mail, work = TypeInfo("mail", "q", "mail(to: str)", policy, 1), TypeInfo("work", "default", "work()", {}, 1)
+    assert desk.store.types() == []
+    desk.store.declare([work, mail])
+    assert desk.store.types() == [mail, work]
+    desk.store.declare([newer := mail._replace(signature="mail(to: str, cc: str)", seen_at=2)])
+    assert desk.store.types() == [newer, work]
+    desk.store.declare([])
+
+
+def test_the_store_tells_its_engine_and_how_durable_it_is(store):
+    facts = store.facts()
+    assert {"engine", "schema", "durability"} <= facts.keys()
+    assert all(isinstance(value, str) for value in facts.values())
+
+
+def test_a_proposed_result_shows_while_the_job_is_in_review(desk):
+    assert desk.store.result(desk.bring("review")) == REVIEW.result
+
+
+@pytest.mark.parametrize("verb", ["types", "workers"])
+def test_a_fresh_store_can_be_looked_at(store, verb):
+    assert getattr(store, verb)() == []

@@ -1,0 +1,155 @@
+"""Wake-up: a bell rings when there may be something to do, whoever brought it; a lost ring costs a poll, never a job."""
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import closing
+
+import pytest
+
+from mainstay.core.outcome import COMPLETED
+from tests.contract.building import WORKER, draft, transition
+from tests.waiting import eventually
+
+LONG = 10_000  # ms: a bell that does not ring would let the test wait so long, and then it fails
+
+
+@pytest.fixture
+def bell(desk):
+    bell = desk.store.bell(WORKER)
+    yield bell
+    bell.close()
+
+
+def heard(bell):
+    """What the bell says, and after how many seconds."""
+    start = time.monotonic()
+    return bell.wait(LONG), time.monotonic() - start
+
+
+def assert_rings(bell, what="jobs"):
+    rang, seconds = heard(bell)
+    assert rang == what
+    assert seconds < 5
+
+
+def test_nothing_rings_when_nothing_happens(bell):
+    assert bell.wait(60) == ""
+    assert bell.wait(0) == ""
+
+
+def test_an_enqueue_rings(desk, bell):
+    desk.add()
+    assert_rings(bell)
+
+
+def test_a_ring_while_nobody_waits_is_not_lost(desk, bell):
+    desk.store.ring()
+    assert_rings(bell)
+    assert bell.wait(60) == ""
+
+
+def test_who_waits_is_woken(desk, bell):
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(bell.wait(LONG)))
+    waiting.start()
+    desk.add()
+    waiting.join(5)
+    assert answers == ["jobs"]
+
+
+def test_a_cancel_of_a_running_job_rings_as_such(desk, bell):
+    job = desk.run()
+    bell.wait(60)
+    desk.store.cancel([job.id], desk.now, "me")
+    eventually(lambda: bell.wait(100) == "cancel", "the bell tells of a cancel")
+
+
+def test_a_retry_rings(desk, bell):
+    job = desk.bring("dead")
+    while bell.wait(60):
+        pass
+    desk.store.retry([job], desk.now, "me")
+    assert_rings(bell)
+
+
+def test_every_worker_is_rung(desk):
+    bells = [desk.store.bell(f"w{n}") for n in range(5)]
+    desk.add()
+    for bell in bells:
+        assert_rings(bell)
+        bell.close()
+
+
+def test_many_rings_do_not_block_who_rings(desk, bell):
+    for _ in range(2_000):
+        desk.store.ring()
+    assert_rings(bell)
+
+
+def test_a_ring_reaches_across_store_objects(bell, another, clock):
+    another.enqueue([draft()], clock.now())
+    assert_rings(bell)
+    another.ring("cancel")
+    eventually(lambda: bell.wait(100) == "cancel", "the bell tells of a cancel")
+
+
+def test_b48_a_bell_that_cannot_be_reached_finds_out_by_itself(desk, bell, another, clock):
+    """Where a ring fails (a full socket, a file system without sockets), the poll behind it sees the change."""
+    if not hasattr(bell, "_socket"):
+        pytest.skip("memory: there is nothing between the ring and the bell")
+    bell._socket.close()
+    bell._socket = Deaf()
+    another.enqueue([draft()], clock.now())
+    assert_rings(bell)
+
+
+class Deaf:
+    """A socket that nobody reaches."""
+
+    def settimeout(self, seconds):
+        self._seconds = seconds
+
+    def recv(self, size):
+        threading.Event().wait(self._seconds)
+        raise TimeoutError
+
+    def close(self):
+        pass
+
+
+def test_a_commit_that_rings_nothing_is_noticed_all_the_same(engine, desk, bell, tmp_path):
+    """Plain SQL by who knows whom, and every job that was enqueued in the caller's own transaction."""
+    if engine != "sqlite":
+        pytest.skip(f"{engine}: these are commits of a sqlite3 connection to the store's file")
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as own:
+        desk.store.enqueue_in(own, [draft()], desk.now)
+        while bell.wait(60):  # whatever the set-up rang
+            pass
+        own.commit()
+        assert_rings(bell)
+
+
+def test_a_commit_without_work_wakes_nobody(desk, bell):
+    job = desk.run()
+    while bell.wait(60):
+        pass
+    desk.store.finish([transition(job, COMPLETED, desk.now)])
+    assert bell.wait(100) == ""
+
+
+def test_a_closed_bell_leaves_nothing_behind_and_harms_no_producer(engine, desk, tmp_path):
+    desk.store.bell("gone").close()
+    desk.add()
+    if engine == "sqlite":
+        assert "gone.sock" not in os.listdir(tmp_path / "jobs.db-mainstay")
+
+
+def test_a_bell_of_a_name_that_died_can_be_hung_again(desk, shared, tmp_path):
+    """A worker that was killed leaves its socket; one of the same name must not stumble over it."""
+    desk.store.bell("reborn")  # never closed
+    bell = desk.store.bell("reborn")
+    desk.add()
+    assert_rings(bell)
+    bell.close()

@@ -1,0 +1,156 @@
+"""A program with handlers, a database and a journal of its own for every test, and the processes that run it."""
+
+import importlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import eventually
+
+SOURCE = Path(__file__).with_name("jobs.py")
+WORKER = "import json, sys, jobs; sys.exit(jobs.app.worker(**json.loads(sys.argv[1])).run())"
+SUPERVISOR = """
+import json, sys
+from mainstay.worker.supervisor import Supervisor
+app, processes, options, extra = json.loads(sys.argv[1])
+sys.exit(Supervisor(app, processes, options, extra=extra).run())
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with `jobs.py`, its database and its journal."""
+    shutil.copy(SOURCE, tmp_path / "jobs.py")
+    return tmp_path
+
+
+@pytest.fixture
+def jobs(folder):
+    """The program's module in this process."""
+    with installed(folder) as module:
+        yield module
+
+
+@contextmanager
+def installed(folder, name="jobs"):
+    """A module of that folder, imported; in the end nobody waits at a gate any longer."""
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        module = importlib.import_module(name)
+        yield module
+        for gate in ("gate", "late", "enough"):
+            (folder / gate).touch()
+        module.app.close()
+    finally:
+        sys.path.remove(str(folder))
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def journal(folder):
+    return Journal(folder / "journal")
+
+
+class Journal:
+    """What the handlers told."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def lines(self, start=""):
+        text = self._path.read_text(encoding="utf-8") if self._path.exists() else ""
+        return [line for line in text.splitlines() if line.startswith(start)]
+
+    def wait(self, start, count=1, seconds=20):
+        """The lines that start so, once there are that many."""
+
+        def enough():
+            found = self.lines(start)
+            return found if len(found) >= count else None
+
+        return eventually(enough, f"{count} times {start!r} in the journal, which has {self.lines()[-10:]}", seconds)
+
+    def pid(self, start):
+        """The process id at the end of the first line that starts so."""
+        return int(self.wait(start)[0].split()[-1])
+
+
+@pytest.fixture
+def start(folder):
+    """Starts `python -c program arguments…` in the folder; what is left at the end is killed."""
+    running = []
+
+    def begin(program, *arguments, **more):
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, *arguments], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, **more,
+        )  # fmt: skip
+        running.append(process)
+        return process
+
+    yield begin
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def start_worker(start):
+    """Starts a worker process of the program, as `mainstay worker` does."""
+    return lambda **options: start(WORKER, json.dumps(options))
+
+
+@pytest.fixture
+def start_supervisor(start):
+    """Starts a supervisor of the program, as `mainstay worker --processes` does."""
+
+    def begin(processes=1, app="jobs:app", extra=5, **options):
+        return start(SUPERVISOR, json.dumps([app, processes, options, extra]))
+
+    return begin
+
+
+def ended(process, seconds=20):
+    """The exit code and stderr of a process that ends."""
+    _, complaint = process.communicate(timeout=seconds)
+    return process.returncode, complaint
+
+
+def gone(pid):
+    """Whether a process is no more, or only waits to be reaped."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+
+
+def settled(app, handle, *states, seconds=20):
+    """The job once it is in one of these states."""
+
+    def there():
+        job = handle.job()
+        return job if job.state in states else None
+
+    return eventually(there, f"{handle!r} to be {' or '.join(states)}", seconds)
+
+
+def attempt(app, handle):
+    """The only attempt of a job that has ended badly."""
+    settled(app, handle, "dead", "cancelled")
+    (only,) = app.attempts(handle.id)
+    return only
+
+
+def terminate(process):
+    process.send_signal(signal.SIGTERM)

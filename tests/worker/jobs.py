@@ -1,0 +1,273 @@
+"""The program under test: `conftest` copies it beside a database of its own, where workers and their processes find it.
+
+Handlers tell what they do in a journal and wait at gates, both of them files beside the database.
+"""
+
+import asyncio
+import ctypes
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from mainstay import Mainstay, Retry, Review, ctx
+
+HERE = Path(__file__).parent
+ONCE = Retry(1)
+AT_ONCE = Retry(3, base="1ms", jitter=False)
+PATIENCE = 60.0
+
+app = Mainstay(f"sqlite:///{HERE / 'jobs.db'}")
+
+
+def mark(*words):
+    """One line in the journal, whole even if several processes write."""
+    line = " ".join(map(str, words)) + "\n"
+    descriptor = os.open(HERE / "journal", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(descriptor, line.encode())
+    os.close(descriptor)
+
+
+def wait_at(gate):
+    """Block until the test opens the gate. Nothing here asks whether the job is still wanted."""
+    pause = threading.Event()
+    for _ in range(int(PATIENCE / 0.01)):
+        if (HERE / gate).exists():
+            return
+        pause.wait(0.01)
+    raise TimeoutError(f"nobody opened {gate}")
+
+
+# plain, async, process: the same three kinds of the same thing
+
+
+@app.job(retry=ONCE)
+def plain(gate: str = "") -> str:
+    mark("started plain", gate)
+    if gate:
+        wait_at(gate)
+    mark("ended plain", gate)
+    return "plain"
+
+
+@app.job(retry=ONCE)
+async def asynchronous(gate: str = "") -> str:
+    mark("started asynchronous", gate)
+    try:
+        if gate:
+            await asyncio.to_thread(wait_at, gate)
+    except asyncio.CancelledError:
+        mark("interrupted asynchronous")
+        raise
+    mark("ended asynchronous", gate)
+    return "asynchronous"
+
+
+@app.job(retry=ONCE, process=True)
+def separate(gate: str = "") -> str:
+    mark("started separate", gate, os.getpid())
+    if gate:
+        wait_at(gate)
+    mark("ended separate", gate)
+    return "separate"
+
+
+# what can go wrong in a process
+
+
+@app.job(retry=ONCE, process=True)
+def die(how: str) -> None:
+    mark("dying", os.getpid())
+    if how == "exit 0":
+        os._exit(0)
+    if how == "exit 3":
+        os._exit(3)
+    if how == "SIGKILL":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "SIGSEGV":
+        ctypes.string_at(0)
+    if how == "no pipe":
+        os.closerange(3, 256)
+
+
+class Strange(BaseException):
+    """Not an Exception."""
+
+
+@app.job(retry=ONCE, process=True)
+def give_up(how: str) -> None:
+    raise {"SystemExit": SystemExit(0), "Strange": Strange("very"), "KeyboardInterrupt": KeyboardInterrupt()}[how]
+
+
+@app.job(retry=ONCE, process=True)
+def big(size: int) -> str:
+    return "x" * size
+
+
+@app.job(retry=ONCE, process=True)
+def talk() -> str:
+    print('{"outcome": "printed"}')
+    sys.__stdout__.write("written\n")
+    os.write(1, b'{"note": "raw"}\n')
+    subprocess.run(["echo", "echoed"], check=True)
+    return f"read {sys.stdin.read()!r}"
+
+
+@app.job(retry=ONCE, process=True)
+def forks() -> str:
+    copy = os.fork()
+    if copy == 0:
+        ctx.log("said by the copy")
+        return "the copy's answer"  # as a careless handler would
+    os.waitpid(copy, 0)
+    return "the original's answer"
+
+
+@app.job(retry=ONCE, process=True)
+def forks_in_c() -> None:
+    """The copy runs none of Python's hooks, so it holds the pipes open when the original is gone."""
+    c = ctypes.CDLL(None)
+    copy = c.fork()
+    if copy == 0:
+        c.pause()
+    mark("copied", copy)
+    os._exit(5)
+
+
+@app.job(retry=ONCE, process=True)
+def starts_another(gate: str) -> None:
+    program = subprocess.Popen(["sleep", "60"])
+    mark("program", program.pid)
+    wait_at(gate)
+
+
+@app.job(retry=ONCE, process=True)
+def stops_another() -> int:
+    program = subprocess.Popen(["sleep", "60"])
+    program.terminate()
+    return program.wait()
+
+
+@app.job(retry=ONCE, process=True)
+def surroundings() -> dict:
+    links = [str(link.readlink()) for link in list(Path("/proc/self/fd").iterdir()) if link.is_symlink()]
+    kept = {name: value for name, value in os.environ.items() if "PYTHONPATH" in name}
+    return {"files": links, "environment": kept, "pid": os.getpid(), "path": sys.path}
+
+
+# what a process slot shares with the other kinds
+
+
+@app.job(retry=ONCE, process=True)
+def family(names: list[str]) -> int:
+    ctx.log("raising", level="warning", count=len(names))
+    ctx.progress(1, 2)
+    ctx.enqueue(*(child.options(tags=["born"], priority=3).prepare(name) for name in names))
+    return len(names)
+
+
+@app.job
+def child(name: str) -> str:
+    return name
+
+
+@app.job(retry=AT_ONCE, process=True)
+def resumes() -> list[int]:
+    seen = ctx.checkpoint.get("n", 0)
+    if seen < 2:
+        ctx.save(n=seen + 1)
+        raise ValueError("not yet")
+    return [ctx.attempt, seen]
+
+
+@app.job(retry=ONCE, process=True)
+def asks() -> None:
+    raise Review("unsure", output={"guess": 7})
+
+
+@app.job(retry=ONCE, process=True)
+def with_my_data(commit: bool) -> None:
+    connection = sqlite3.connect(HERE / "jobs.db", timeout=10)
+    connection.execute("CREATE TABLE IF NOT EXISTS mine (n)")
+    connection.commit()
+    connection.execute("INSERT INTO mine VALUES (1)")
+    ctx.complete_in(connection, {"rows": 1})
+    if commit:
+        connection.commit()
+    connection.close()
+
+
+@app.job(retry=ONCE, process=True)
+def polite() -> None:
+    """Stops at a safe point, and says so."""
+    mark("started polite", os.getpid())
+    try:
+        pages(0)
+    finally:
+        mark("tidied up")
+
+
+@app.job(retry=AT_ONCE)
+def reads() -> int:
+    return pages(ctx.checkpoint.get("page", 0))
+
+
+@app.job(retry=AT_ONCE, process=True)
+def reads_separately() -> int:
+    return pages(ctx.checkpoint.get("page", 0))
+
+
+def pages(start: int) -> int:
+    """Goes on until the gate `enough` is open; every page is a safe point."""
+    page, pause = start, threading.Event()
+    mark("from page", start)
+    while not (HERE / "enough").exists():
+        page += 1
+        ctx.save(page=page)
+        mark("page", page)
+        pause.wait(0.01)
+    return page
+
+
+# timeouts, shutdown, GIL
+
+
+@app.job(retry=ONCE)
+def fails(gate: str) -> None:
+    mark("started fails")
+    wait_at(gate)
+    raise ValueError("on its own")
+
+
+@app.job
+def counts(n: int) -> None:
+    mark("did", n)
+
+
+@app.job(retry=AT_ONCE)
+def holds_the_gil(seconds: float) -> int:
+    """Blocks every thread of its process: PyDLL calls C without letting go of the interpreter's lock."""
+    mark("started", ctx.job.token, os.getpid())
+    ctypes.PyDLL(None).usleep(ctypes.c_uint(int(seconds * 1e6) if ctx.job.token == 1 else 0))
+    mark("ended", ctx.job.token, os.getpid())
+    return ctx.job.token
+
+
+@app.job(retry=ONCE, process=True)
+def freezes() -> None:
+    mark("started freezes", os.getpid())
+    ctypes.PyDLL(None).pause()
+
+
+@app.job
+def kills_its_worker() -> None:
+    mark("killing", os.getpid())
+    os._exit(9)
+
+
+@app.job
+def whoami() -> int:
+    return os.getpid()
