@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
-PATIENCE = 60.0  # seconds until a run that does not come to an end is given up
+PATIENCE = 60.0  # seconds until a run that does not come to an end is given up …
+ENOUGH = 20.0  # … or, where a long queue slows a contender down, until what has run by then has to do
 LOOK = 0.005
 
 
@@ -42,9 +43,9 @@ def last_words(text: str) -> str:
     return text.strip().rpartition("\n")[2] or "nothing"
 
 
-def until(done: Callable[[], bool], alive: Callable[[], bool] = lambda: True) -> bool:
+def until(done: Callable[[], bool], alive: Callable[[], bool] = lambda: True, patience: float = PATIENCE) -> bool:
     """Look every few milliseconds until it is so; False when it takes too long or cannot happen any more."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while not done():
         if time.monotonic() > end or not alive():
             return done()
@@ -82,6 +83,12 @@ class Workers:
     def run(self, jobs: int) -> None:
         """Wait until the first so many jobs have started."""
         self._must(until(lambda: self.marks.reached(jobs), self.alive), f"{jobs} jobs to start")
+
+    def run_some(self, jobs: int) -> int:
+        """As `run`, for a limited time; answers how many of them have started."""
+        until(lambda: self.marks.reached(jobs), self.alive, ENOUGH)
+        self._must(self.alive() and self.marks.distinct() > 1, "the first jobs of a long queue")
+        return min(jobs, self.marks.distinct())
 
     def completed(self, jobs: int) -> None:
         """Wait until the store says so many are completed; what it says in the end is counted by the caller."""

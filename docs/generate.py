@@ -132,9 +132,11 @@ from mainstay import Mainstay
 
 app = Mainstay("sqlite:///:memory:")
 
+
 @app.job
 def add(a: int, b: int) -> int:
     return a + b
+
 
 ended = []
 leave = app.events.on("ended", lambda job, outcome: ended.append((job.type, outcome.kind)))

@@ -59,7 +59,9 @@ class MainstayThreads(Contender):
     """Plain functions on thread slots."""
 
     name = "mainstay"
-    about = "defaults; plain function on thread slots; `mainstay worker`"
+    about = (
+        "defaults; plain function on thread slots; `mainstay worker --log-level warning` (no contender logs its jobs)"
+    )
     package = "mainstay"
     type = "noop"
 
@@ -77,7 +79,7 @@ class MainstayThreads(Contender):
     def workers(self, path: Path, processes: int) -> list[list[str]]:
         """One command, whatever the number: the supervisor starts the processes."""
         command = [sys.executable, "-m", "mainstay", "worker", "--app", "bench.contenders.mainstay_jobs:app"]
-        return [[*command, "--processes", str(processes)]]
+        return [[*command, "--processes", str(processes), "--log-level", "warning"]]
 
     def cold(self, path: Path) -> str:
         return COLD.format(path=path, type=self.type, payload=payload(0))
@@ -87,7 +89,7 @@ class MainstayAsync(MainstayThreads):
     """Coroutines on the event loop."""
 
     name = "mainstay async"
-    about = "defaults; coroutine on the worker's event loop; `mainstay worker`"
+    about = "as mainstay; coroutine on the worker's event loop"
     type = "anoop"
 
 

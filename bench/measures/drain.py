@@ -53,10 +53,12 @@ def drain(contender: Contender, path: Path, jobs: int, queued: int, processes: i
     with Workers(contender, path, processes, queued) as workers:
         workers.run(1)
         cpu = workers.cpu()
-        workers.run(jobs)
         if jobs == queued:
+            workers.run(jobs)
             workers.completed(before + jobs)
-        used = {"cpu": _each(cpu, workers.cpu(), jobs), "peak": workers.memory("VmHWM")}
+        else:
+            jobs = workers.run_some(jobs)
+        used = {"cpu": _each(cpu, workers.cpu(), workers.marks.distinct()), "peak": workers.memory("VmHWM")}
         workers.leave()
         marks = workers.marks
         counts = (marks.executions(), marks.distinct(), contender.count(path).completed - before)

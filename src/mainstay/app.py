@@ -8,7 +8,7 @@ from .core.errors import Conflict, NotFound, UsageError
 from .core.events import Events
 from .core.payload import MAX_BYTES, encode
 from .handle import Handle
-from .options import Options
+from .options import Options, checked_name
 from .stores import open_store
 
 TYPE_CHECKING = False
@@ -153,7 +153,7 @@ class Mainstay:
         if known is not None:
             text = known.schema.encode_mapping(payload or {}, self.max_payload)
             return given.over(known.defaults).draft(job, text, self.clock.now())
-        draft = given.draft(job, encode(payload or {}, self.max_payload), self.clock.now())
+        draft = given.draft(checked_name(job), encode(payload or {}, self.max_payload), self.clock.now())
         draft.undeclared = tuple(given.fixed)
         return draft
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Level = Literal["debug", "info", "warning", "error"]
 
 LEVELS = ("debug", "info", "warning", "error")
-MESSAGE = 10_000  # characters of one log line
+MESSAGE, STAGE = 10_000, 200  # characters of one log line, and of a stage's name
 
 
 class Sink(Protocol):
@@ -106,7 +106,7 @@ class Context:
     def stage(self, name: str) -> Iterator[None]:
         """Name the part of the job that runs inside the `with`; its length and end are logged."""
         outer, started = self._stage, self._sink.now()
-        self._stage = name
+        name = self._stage = clean(str(name), STAGE)
         self._show()
         ended = "failed"
         try:

@@ -110,6 +110,14 @@ def _waits_only(retry: Any) -> None:
         )
 
 
+def checked_name(name: str) -> str:
+    """A type's name: what can stand in a URL, a shell and a search without quotes."""
+    allowed = 0 < len(name) <= 200 and all(c.isalnum() or c in "._-" for c in name)
+    if not allowed or name.startswith(("-", ".")):
+        raise UsageError(f"job name {name!r:.60}: use letters, digits, '.', '_' and '-', up to 200")
+    return name
+
+
 def _queue(value: Any) -> dict[str, Any]:
     if not isinstance(value, str) or not 0 < len(value) <= 100 or not value.isprintable():
         raise UsageError(f"queue={value!r}: a name of 1 to 100 printable characters")

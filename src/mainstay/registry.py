@@ -9,7 +9,7 @@ from .core.errors import ConfigError, UnknownType, UsageError
 from .core.job import TypeInfo
 from .core.retry import Retry
 from .core.schema import Schema
-from .options import NAMES, NO_OPTIONS, POLICY, Options
+from .options import NAMES, NO_OPTIONS, POLICY, Options, checked_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -159,14 +159,6 @@ class Registry:
     def names(self) -> list[str]:
         """All names, sorted."""
         return sorted(self._types)
-
-
-def checked_name(name: str) -> str:
-    """A type's name: what can stand in a URL, a shell and a search without quotes."""
-    allowed = 0 < len(name) <= 200 and all(c.isalnum() or c in "._-" for c in name)
-    if not allowed or name.startswith(("-", ".")):
-        raise UsageError(f"job name {name!r}: use letters, digits, '.', '_' and '-', up to 200")
-    return name
 
 
 def _where(type: JobType[..., Any, Any]) -> str:

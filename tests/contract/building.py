@@ -30,7 +30,9 @@ def keyed(key="k", until=None, type="work", **given):
 
 def worker(id, now, lease=LEASE, **given):
     """What a worker says of itself when it joins."""
-    return WorkerInfo(id, "host", 1, 8, ("default",), ("work",), now, now, now + lease, 0, stopping=False)._replace(**given)
+    return WorkerInfo(id, "host", 1, 8, ("default",), ("work",), now, now, now + lease, 0, stopping=False)._replace(
+        **given
+    )
 
 
 def transition(job, outcome, now):

@@ -48,8 +48,7 @@ RULES = {
     "the dead stay": lambda j: j.state != states.DEAD or j.expires_at is None,
     "the others expire if they are not kept for ever": lambda j: (
         j.state not in (states.COMPLETED, states.CANCELLED)
-        or (j.expires_at is None) == (j.keep is None)
-        and (j.keep is None or j.expires_at >= j.finished_at + j.keep)
+        or (j.expires_at is None if j.keep is None else j.expires_at >= j.finished_at + j.keep)
     ),
     "dead with a reason": lambda j: j.state != states.DEAD or bool(j.reason),
     "only what runs or has ended was cancelled": lambda j: (
@@ -73,7 +72,9 @@ def check_attempts(store, jobs):
 def check_counts(store, jobs):
     """The counts and the workers tell of the same jobs as the jobs themselves."""
     uncounted = {states.COMPLETED, states.CANCELLED, states.BLOCKED}
-    labels = Counter((job.type, "retrying" if job.retrying else job.state) for job in jobs if job.state not in uncounted)
+    labels = Counter(
+        (job.type, "retrying" if job.retrying else job.state) for job in jobs if job.state not in uncounted
+    )
     counted = {(count.type, count.label): count.jobs for count in store.counts(10**9)}
     assert counted == labels, (counted, labels)
     held = Counter(job.worker for job in jobs if job.worker is not None)

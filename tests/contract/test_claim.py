@@ -89,7 +89,7 @@ def test_an_attempt_that_is_given_back_does_not_count_but_its_token_stays_used(d
 def test_a_worker_can_ask_what_it_holds(desk):
     """For a claim that was committed while its answer was lost."""
     desk.join("other")
-    jobs = [desk.run(payload='{"n":1}'), desk.run()]
+    jobs = [desk.run(payload='{"n":1}', priority=5), desk.run(priority=-5)]
     desk.run(worker="other")
     desk.end(desk.run())
     assert desk.store.held(WORKER) == jobs

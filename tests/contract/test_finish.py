@@ -37,7 +37,9 @@ def test_each_outcome_is_stored_as_decided(desk, outcome, state, attempt, run_at
     assert found.started_at == job.started_at
 
 
-@pytest.mark.parametrize(("state", "keep"), [("completed", DAY), ("cancelled", DAY), ("completed", None), ("completed", 0)])
+@pytest.mark.parametrize(
+    ("state", "keep"), [("completed", DAY), ("cancelled", DAY), ("completed", None), ("completed", 0)]
+)
 def test_an_ended_job_is_kept_as_long_as_its_policy_says(desk, state, keep):
     found = desk.job(desk.bring(state, keep=keep))
     assert (found.finished_at, found.expires_at) == (desk.now, None if keep is None else desk.now + keep)
@@ -121,7 +123,13 @@ def test_a_later_result_takes_the_place_of_an_earlier_one(desk):
 
 
 def test_children_exist_if_and_only_if_the_parent_completed(desk):
-    for outcome, born in ((COMPLETED, True), (FAILED, False), (CANCELLED, False), (HANDED_BACK, False), (REVIEW, False)):
+    for outcome, born in (
+        (COMPLETED, True),
+        (FAILED, False),
+        (CANCELLED, False),
+        (HANDED_BACK, False),
+        (REVIEW, False),
+    ):
         child, job = draft("child", id=f"01CHILD{outcome.kind.upper()}"), desk.run()
         assert desk.end(job, outcome._replace(children=(child,))) == "stored"
         assert (desk.state(child.id) == "queued") is born, outcome
@@ -154,7 +162,9 @@ def test_a_child_whose_key_is_taken_does_not_stop_its_parent_from_ending(desk, o
 
 
 # attempts ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("outcome", [FAILED, FINAL, CRASHED, REVIEW, CANCELLED, SNOOZED], ids=lambda outcome: outcome.kind)
+@pytest.mark.parametrize(
+    "outcome", [FAILED, FINAL, CRASHED, REVIEW, CANCELLED, SNOOZED], ids=lambda outcome: outcome.kind
+)
 def test_an_attempt_stays_on_record(desk, outcome):
     job = desk.run()
     desk.clock.advance("3s")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 
 # Forking is done in a fresh interpreter: the test runner's own threads have no business in it.
 BEFORE = """
-import os, sys
+import os, sys, threading
 from mainstay.core.clock import ManualClock
 from mainstay.stores import open_store
 from tests.contract.building import draft, worker, transition
@@ -26,14 +26,24 @@ def forked(work):
     '''Run `work` in a child that ends as Python programs end, with all their objects; answers its exit code.'''
     pid = os.fork()
     if pid == 0:
-        try:
-            work()
-        except BaseException:
-            import traceback
-            traceback.print_exc()
-            os._exit(1)
+        work()
         sys.exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+def writing(rows):
+    '''Have another thread in the middle of a write, with much of it in the log already; answers how to end it.'''
+    inside, go = threading.Event(), threading.Event()
+    def write():
+        with store.db.writing() as connection:
+            connection.execute("PRAGMA cache_size = 10")
+            line = "INSERT INTO mainstay_action (at, actor, action, detail) VALUES (1, 'a', 'a', ?)"
+            connection.executemany(line, [('"' + "x" * 500 + '"',)] * rows)
+            inside.set()
+            go.wait(30)
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert inside.wait(30)
+    return lambda: (go.set(), writer.join())
 """
 
 
@@ -70,24 +80,26 @@ def test_b67_a_child_opens_its_own_connections(store, program):
 
 
 def test_b67_a_child_that_ends_takes_no_lock_of_its_parent_with_it(program):
-    """The parent is in the middle of a write while children come and go: nobody else may write meanwhile."""
+    """The parent is in the middle of a large write while children come and go: nobody else may write meanwhile."""
     program("""
         import sqlite3
         store.enqueue([draft()], now)
-        with store.db.writing() as connection:
-            connection.execute("INSERT INTO mainstay_action (at, actor, action, detail) VALUES (1, 'a', 'a', '{}')")
-            for _ in range(3):
-                assert forked(lambda: store.find("", 1)) == 0
-            def intruder():
-                other = sqlite3.connect(store.db.path, timeout=0)
-                try:
-                    other.execute("BEGIN IMMEDIATE")
-                except sqlite3.OperationalError as error:
-                    assert "locked" in str(error)
-                else:
-                    raise AssertionError("the parent's write lock is gone")
-            assert forked(intruder) == 0
-        assert len(store.actions(None, 9)) == 1
+        store.find("", 1)
+        stop = writing(5_000)
+        for _ in range(3):
+            assert forked(lambda: store.find("", 1)) == 0
+            assert forked(lambda: None) == 0
+        def intruder():
+            other = sqlite3.connect(store.db.path, timeout=0)
+            try:
+                other.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                assert "locked" in str(error)
+            else:
+                raise AssertionError("the parent's write lock is gone")
+        assert forked(intruder) == 0
+        stop()
+        assert len(store.actions(None, 10_000)) == 5_000
         check(store, now)
     """)
 
@@ -112,19 +124,10 @@ def test_b67_grandchildren_are_children_too(program):
 def test_b67_a_fork_in_the_middle_of_another_threads_write(program):
     """The lock was held by a thread that the child does not have: the child must not wait for it."""
     program("""
-        import threading
         store.enqueue([draft()], now)
-        inside, go = threading.Event(), threading.Event()
-        def write():
-            with store.db.writing():
-                inside.set()
-                go.wait(30)
-        writer = threading.Thread(target=write)
-        writer.start()
-        inside.wait(30)
+        stop = writing(1)
         assert forked(lambda: store.find("", 1)) == 0
-        go.set()
-        writer.join()
+        stop()
         assert forked(lambda: store.enqueue([draft()], now)) == 0
         assert len(store.find("", 9)) == 2
     """)

@@ -165,7 +165,11 @@ def test_a_job_is_not_retried_while_another_has_its_key(desk, until):
 def test_one_refused_retry_does_not_stop_the_others(desk):
     old, other = desk.bring("dead", key="k", lock="work:k"), desk.bring("dead")
     desk.send(keyed())
-    assert desk.store.retry([old, other, "01NONE"], desk.now, "me") == {old: "duplicate", other: "queued", "01NONE": "missing"}
+    assert desk.store.retry([old, other, "01NONE"], desk.now, "me") == {
+        old: "duplicate",
+        other: "queued",
+        "01NONE": "missing",
+    }
 
 
 def test_a_started_job_is_run_at_once_though_another_waits_with_its_key(desk):

@@ -7,7 +7,15 @@ from mainstay.core.clock import DAY, SECOND
 from mainstay.core.errors import DuplicateKey
 from mainstay.core.outcome import COMPLETED, CRASHED
 from tests.contract.building import (
-    CANCELLED, FAILED, FINAL, REVIEW, checkpoint, draft, log, progress, transition,
+    CANCELLED,
+    FAILED,
+    FINAL,
+    REVIEW,
+    checkpoint,
+    draft,
+    log,
+    progress,
+    transition,
 )  # fmt: skip
 
 # What each verb answers, and the state that follows, by the state it meets; None: the job is gone.
@@ -23,7 +31,7 @@ RETRY = {
 }  # fmt: skip
 APPROVE = {state: (state, state) for state in states.STATES} | {"review": ("approved", "completed")}
 REJECT = {state: (state, state) for state in states.STATES} | {"review": ("rejected", "dead")}
-DELETE = {state: ("deleted", None) for state in states.STATES} | {"running": ("running", "running")}
+DELETE = dict.fromkeys(states.STATES, ("deleted", None)) | {"running": ("running", "running")}
 TABLES = {"cancel": CANCEL, "retry": RETRY, "approve": APPROVE, "reject": REJECT, "delete": DELETE}
 
 

@@ -82,12 +82,18 @@ def test_a_transaction_that_the_caller_opened_by_hand(desk, path):
 
 
 def test_as_a_context_manager(desk, own):
-    with pytest.raises(ZeroDivisionError), own:
-        ((lost, _),) = desk.store.enqueue_in(own, [draft()], desk.now)
-        raise ZeroDivisionError
+    lost, kept = draft(), draft()
+
+    def both():
+        with own:
+            desk.store.enqueue_in(own, [lost], desk.now)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        both()
     with own:
-        ((kept, _),) = desk.store.enqueue_in(own, [draft()], desk.now)
-    assert (desk.store.get(lost), desk.state(kept)) == (None, "queued")
+        desk.store.enqueue_in(own, [kept], desk.now)
+    assert (desk.store.get(lost.id), desk.state(kept.id)) == (None, "queued")
 
 
 @pytest.mark.parametrize("rows", [sqlite3.Row, DICTS])
@@ -133,7 +139,10 @@ def test_the_first_job_ever_in_a_file_whose_write_lock_the_caller_holds(tmp_path
 
 
 def test_another_that_holds_the_write_lock_is_named_as_such(desk, path):
-    with closing(sqlite3.connect(path, isolation_level=None)) as other, closing(sqlite3.connect(path, timeout=0)) as own:
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as other,
+        closing(sqlite3.connect(path, timeout=0)) as own,
+    ):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy):
             desk.store.enqueue_in(own, [draft()], desk.now)
@@ -165,9 +174,14 @@ def test_b02_an_attempt_that_lost_its_job_cannot_commit_its_effects(desk, own):
     old = desk.run()
     desk.end(old, HANDED_BACK)
     desk.take_this(old.id)
-    with pytest.raises(LeaseLost, match=old.id), own:
-        own.execute("INSERT INTO orders VALUES (1)")
-        desk.store.finish_in(own, transition(old, COMPLETED, desk.now))
+
+    def both():
+        with own:
+            own.execute("INSERT INTO orders VALUES (1)")
+            desk.store.finish_in(own, transition(old, COMPLETED, desk.now))
+
+    with pytest.raises(LeaseLost, match=old.id):
+        both()
     assert (desk.state(old.id), orders(own)) == ("running", 0)
 
 

@@ -12,7 +12,7 @@ from mainstay.testing.simulation.checker import check
 from .evidence import history
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from mainstay import Mainstay
     from mainstay.core.job import Attempt, Job
@@ -43,9 +43,21 @@ class Audit:
         self.jobs = list(standing(app))
         self.violations = check(history(lines, engine.account(), (s.job for s in self.jobs)), live=True, ordered=False)
         self.acked = {answer for line in lines if line["op"] == "acked" for answer in line["answers"]}
-        self.lost = [str(v) for v in self.violations if v.invariant in LOST]
-        self.twice = [str(v) for v in self.violations if v.invariant in TWICE] + list(self._rows_twice())
-        self.unexpected = [str(v) for v in self.violations if v.invariant not in LOST + TWICE] + list(self._unexpected())
+        self.begun = {(line["job"], line["token"]) for line in lines if line["op"] == "start"}
+        self.lost = self._broken(LOST) + list(self._never_begun())
+        self.twice = self._broken(TWICE) + list(self._rows_twice())
+        others = {violation.invariant for violation in self.violations}.difference(LOST, TWICE)
+        self.unexpected = self._broken(others) + list(self._unexpected())
+
+    def _broken(self, invariants: Container[str]) -> list[str]:
+        return [str(violation) for violation in self.violations if violation.invariant in invariants]
+
+    def _never_begun(self) -> Iterator[str]:
+        """I1: an accepted job that was given up before any handler had seen it."""
+        begun = {job for job, _ in self.begun}
+        for s in self.jobs:
+            if s.job.state == "dead" and s.job.id not in begun:
+                yield f"I1: job {s.job.id} ({s.job.type} {s.item}) is dead ({s.job.reason}) and was never started"
 
     def _rows_twice(self) -> Iterator[str]:
         """Rows that were written together with a completion, more than once for one job, or by a stale attempt."""
@@ -64,7 +76,7 @@ class Audit:
                 yield f"I12: {count} jobs for {item}"
         asked = {line["job"] for line in self.lines if line["op"] == "cancel"}
         for s in self.jobs:
-            wrong = astray(s, s.job.id in asked)
+            wrong = astray(s, s.job.id in asked, self.begun)
             if wrong:
                 yield f"job {s.job.id} ({s.job.type} {s.item}) {wrong}"
         yield from self.engine.damage()
@@ -112,7 +124,7 @@ def standing(app: Mainstay) -> Iterator[Standing]:
             return
 
 
-def astray(s: Standing, cancelled: bool) -> str:
+def astray(s: Standing, cancelled: bool, begun: Container[tuple[str, int]]) -> str:
     """What is wrong with the way a job ended; empty when it ended as it should."""
     job = s.job
     if job.state == "completed":
@@ -120,19 +132,19 @@ def astray(s: Standing, cancelled: bool) -> str:
     if job.state == "cancelled":
         return "" if cancelled else "is cancelled, and nobody asked for that"
     if job.state == "dead" and (job.reason or "").startswith("poison"):
-        crashes = sum(attempt.outcome == "crashed" for attempt in s.attempts)
-        return "" if crashes >= CRASHES else f"is poison after {crashes} crashes"
+        crashes = sum(attempt.outcome == "crashed" and (job.id, attempt.token) in begun for attempt in s.attempts)
+        return "" if crashes >= CRASHES else f"is poison, and ran in only {crashes} of the crashes it is blamed for"
     return "" if job.type == "hopeless" and job.state == "dead" else f"is {job.state}: {job.reason}, {job.error}"
 
 
 def recoveries(lines: Iterable[Line], crashed: set[tuple[str, int]]) -> Iterator[float]:
-    """The seconds from each kill to the next start of each job that the victim held."""
+    """The seconds from each kill of a process that was awake to the next start of each job that it held."""
     holders: dict[str, tuple[int, int]] = {}  # job → who claimed it last, and with which token
     killed: dict[str, tuple[int, int]] = {}  # job → the token that was lost, and when
     for line in lines:
         if line["op"] == "claimed":
             holders |= {job: (line["pid"], token) for job, token in line["jobs"]}
-        elif line["op"] == "kill":
+        elif line["op"] == "kill" and not line["asleep"]:
             held = {job: token for job, (pid, token) in holders.items() if pid == line["victim"]}
             killed |= {job: (token, line["when"]) for job, token in held.items() if (job, token) in crashed}
         elif line["op"] == "start" and line["job"] in killed and line["token"] > killed[line["job"]][0]:

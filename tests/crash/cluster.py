@@ -33,8 +33,8 @@ class Member:
 class Cluster:
     """All places. Every fault is written down at the instant at which it was given."""
 
-    def __init__(self, zygote: Zygote, folder: Path, settings: dict[str, Any]) -> None:
-        self._zygote, self._settings = zygote, {"folder": str(folder), **settings}
+    def __init__(self, zygote: Zygote, folder: Path, settings: dict[str, Any], roles: dict[str, str] = ROLES) -> None:
+        self._zygote, self._settings, self._roles = zygote, {"folder": str(folder), **settings}, roles
         self.journal = Journal(folder, "nemesis")
         self.members: list[Member] = []
         self.unexpected: list[str] = []
@@ -49,18 +49,18 @@ class Cluster:
 
     def start(self, member: Member) -> None:
         """Start a place's process."""
-        member.pid = self._zygote.fork(ROLES[member.role], **member.settings)
+        member.pid = self._zygote.fork(self._roles[member.role], **member.settings)
         self.journal.write("started", who=str(member), victim=member.pid)
 
     def of(self, role: str) -> list[Member]:
         """The places of a role."""
         return [member for member in self.members if member.role == role]
 
-    def kill(self, member: Member) -> int:
+    def kill(self, member: Member, asleep: bool = False) -> int:
         """Kill a process, wherever it is; answers the instant."""
         at = time.monotonic_ns()
         os.kill(member.pid, signal.SIGKILL)
-        self.journal.write("kill", who=str(member), victim=member.pid, when=at)
+        self.journal.write("kill", who=str(member), victim=member.pid, when=at, asleep=asleep)
         self._gone(member, -signal.SIGKILL, self._zygote.reap(member.pid))
         return at
 

@@ -53,8 +53,8 @@ class Nemesis:
         role = "producer" if self._random.random() < PRODUCERS else "worker"
         return self._random.choice([member for member in members if member.role == role] or members)
 
-    def _replace(self, member: Member) -> None:
-        self._cluster.kill(member)
+    def _replace(self, member: Member, asleep: bool = False) -> None:
+        self._cluster.kill(member, asleep)
         self.kills += 1
         self._cluster.start(member)
 
@@ -64,7 +64,7 @@ class Nemesis:
         for member in [member for member, over in paused.items() if over <= time.monotonic()]:
             del paused[member]
             if self._random.random() < DIE_PAUSED:
-                self._replace(member)
+                self._replace(member, asleep=True)
             else:
                 self._cluster.resume(member)
 

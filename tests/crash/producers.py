@@ -19,6 +19,7 @@ from .engines import ENGINES
 from .journal import Journal, lines
 from .patience import rest
 from .workload import announced, build, transaction
+from .zygote import listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,6 +50,7 @@ def produce(
     producer.longest = longest
     asked = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: asked.set())
+    listening()
     producer.settle_unknown()
     while not asked.is_set():
         producer.one()

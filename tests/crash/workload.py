@@ -18,6 +18,7 @@ from . import breakage
 from .engines import ENGINES
 from .journal import Journal
 from .patience import rest
+from .zygote import listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,7 @@ def work(
     listen(app, journal)
     options = {} if lease is None else {"lease": lease}
     worker = app.worker(concurrency=concurrency, queues=["default", probe_queue(slot)], **options)
+    app.events.on("worker_started", lambda worker: listening())
     journal.write("up", worker=worker.id)
     code = worker.run()
     journal.write("down", worker=worker.id)

@@ -74,6 +74,7 @@ def main() -> None:
     """Serve one request a line until the caller is gone; then take every child along."""
     for module in WARM:
         importlib.import_module(module)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until a child is ready to hear it: see `listening`
     children: set[int] = set()
     for line in sys.stdin:
         request = json.loads(line)
@@ -105,6 +106,11 @@ def _become(role: str, settings: dict[str, Any]) -> None:
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+def listening() -> None:
+    """For a child that has set its signal handlers: be told now of a SIGTERM that came before."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
 def _reap(request: dict[str, Any], children: set[int]) -> int | None:

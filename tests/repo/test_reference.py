@@ -47,16 +47,17 @@ def test_links_lead_somewhere(page):
 
 @pytest.fixture
 def copy(tmp_path):
-    """A generator beside pages of its own."""
-    (tmp_path / "reference").mkdir()
-    for name in GENERATED:
-        text = (ROOT / "docs/reference" / name).read_text(encoding="utf-8")
-        (tmp_path / "reference" / name).write_text(text, encoding="utf-8")
+    """A generator beside current pages of its own."""
     generator = tmp_path / "generate.py"
     generator.write_text(GENERATOR.read_text(encoding="utf-8"), encoding="utf-8")
+    assert run(generator)[0] == 0
     return generator
 
 
 def check(generator):
-    done = subprocess.run([sys.executable, generator, "--check"], capture_output=True, text=True, check=False)
+    return run(generator, "--check")
+
+
+def run(*command):
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr

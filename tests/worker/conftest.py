@@ -15,7 +15,11 @@ import pytest
 from tests.waiting import eventually
 
 SOURCE = Path(__file__).with_name("jobs.py")
-WORKER = "import json, sys, jobs; sys.exit(jobs.app.worker(**json.loads(sys.argv[1])).run())"
+WORKER = """
+import json, sys, jobs
+from mainstay.worker.shutdown import leave
+leave(jobs.app.worker(**json.loads(sys.argv[1])).run())
+"""
 SUPERVISOR = """
 import json, sys
 from mainstay.worker.supervisor import Supervisor
@@ -85,13 +89,14 @@ class Journal:
 
 @pytest.fixture
 def start(folder):
-    """Starts `python -c program arguments…` in the folder; what is left at the end is killed."""
+    """Starts a program in the folder: a file's name, or code. What is left at the end is killed."""
     running = []
 
-    def begin(program, *arguments, **more):
+    def begin(program, *arguments):
+        command = [program] if program.endswith(".py") else ["-c", program]
         process = subprocess.Popen(
-            [sys.executable, "-c", program, *arguments], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, **more,
+            [sys.executable, *command, *arguments], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip
         running.append(process)
         return process
@@ -129,10 +134,10 @@ def gone(pid):
     """Whether a process is no more, or only waits to be reaped."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except (ProcessLookupError, FileNotFoundError):
         return True
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    return stat.rpartition(")")[2].split()[0] == "Z"
 
 
 def settled(app, handle, *states, seconds=20):

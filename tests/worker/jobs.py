@@ -32,11 +32,13 @@ def mark(*words):
 
 
 def wait_at(gate):
-    """Block until the test opens the gate. Nothing here asks whether the job is still wanted."""
-    pause = threading.Event()
+    """Block until the test opens the gate; when told to stop, only say so."""
+    pause, told = threading.Event(), False
     for _ in range(int(PATIENCE / 0.01)):
         if (HERE / gate).exists():
             return
+        if ctx.cancelled and not told:
+            told = mark("told", gate) is None
         pause.wait(0.01)
     raise TimeoutError(f"nobody opened {gate}")
 
@@ -249,9 +251,13 @@ def counts(n: int) -> None:
 
 @app.job(retry=AT_ONCE)
 def holds_the_gil(seconds: float) -> int:
-    """Blocks every thread of its process: PyDLL calls C without letting go of the interpreter's lock."""
+    """Blocks every thread of its process: PyDLL calls C without letting go of the interpreter's lock.
+
+    Not while one of them is in the middle of a write: that would lock everyone out of the database, not only this worker.
+    """
     mark("started", ctx.job.token, os.getpid())
-    ctypes.PyDLL(None).usleep(ctypes.c_uint(int(seconds * 1e6) if ctx.job.token == 1 else 0))
+    with app.store.db._lock:
+        ctypes.PyDLL(None).usleep(ctypes.c_uint(int(seconds * 1e6) if ctx.job.token == 1 else 0))
     mark("ended", ctx.job.token, os.getpid())
     return ctx.job.token
 

@@ -1,6 +1,5 @@
 """Ending a worker: nothing is lost, nothing starts any more, what did not begin costs no attempt (B22 to B27)."""
 
-import os
 import random
 import signal
 import threading
@@ -8,7 +7,7 @@ import threading
 import pytest
 
 from tests.waiting import eventually
-from tests.worker.conftest import ended, settled, terminate
+from tests.worker.conftest import ended, terminate
 
 SIGNALS_ITSELF = """
 import os, signal, sys, jobs
@@ -26,18 +25,19 @@ sys.exit(app.worker(grace="60s").run())
 
 
 def test_b22_no_job_is_lost_or_run_twice_over_many_shutdowns_under_load(jobs, start_worker, journal):
-    jobs.app.enqueue_many(jobs.counts.prepare(n) for n in range(3_000))
-    luck, done = random.Random(22), 0
-    for _ in range(5):
+    jobs.app.enqueue_many(jobs.counts.prepare(n) for n in range(2_000))
+    luck = random.Random(22)
+    for _ in range(4):
+        done = len(journal.lines("did"))
         process = start_worker(concurrency=8)
-        done = len(journal.wait("did", done + luck.randrange(1, 300)))
+        journal.wait("did", done + luck.randrange(1, 300))
         terminate(process)
         assert ended(process) == (0, "")
-        assert [job for job in jobs.app.list("state:running")] == []
+        assert jobs.app.list("state:running") == []
     with jobs.app.worker(concurrency=8):
-        journal.wait("did", 3_000)
+        journal.wait("did", 2_000)
         eventually(lambda: not jobs.app.list("state:queued,running"), "every outcome to be stored")
-    assert sorted(int(line.split()[1]) for line in journal.lines("did")) == list(range(3_000))
+    assert sorted(int(line.split()[1]) for line in journal.lines("did")) == list(range(2_000))
     assert {job.attempt for job in jobs.app.list("state:completed", limit=4_000)} == {1}
 
 
@@ -48,20 +48,13 @@ def test_b23_what_runs_may_finish_and_nothing_starts_any_more(jobs, start_worker
     process = start_worker(concurrency=4, process_slots=2)
     journal.wait(f"started {kind} gate")
     terminate(process)
-    eventually(lambda: not jobs.app.store.workers() or stopping(process), "the worker to have heard")
+    journal.wait("told gate")
     later = job.enqueue("never")
     (folder / "gate").touch()
     assert ended(process) == (0, "")
     assert running.state == "completed"
     assert (later.state, later.job().token) == ("queued", 0)
     assert not journal.lines(f"started {kind} never")
-
-
-def stopping(process):
-    """Whether a signal that was sent is no longer pending: Linux tells in `SigPnd` and `ShdPnd`."""
-    with open(f"/proc/{process.pid}/status", encoding="utf-8") as status:
-        pending = [line.split()[1] for line in status if line.startswith(("SigPnd", "ShdPnd"))]
-    return all(int(mask, 16) == 0 for mask in pending)
 
 
 def test_b24_what_was_claimed_and_not_begun_is_claimable_at_once_without_an_attempt(jobs, journal, folder):
@@ -73,14 +66,17 @@ def test_b24_what_was_claimed_and_not_begun_is_claimable_at_once_without_an_atte
         assert [handle.state for handle in handles] == ["running"] * 50
         stopper = threading.Thread(target=worker.stop)
         stopper.start()
-        back = lambda: [job for job in jobs.app.list("state:queued", limit=100) if job.attempt == 0]
-        eventually(lambda: len(back()) == 47, "47 jobs to be handed back while 3 still run")
+        eventually(lambda: len(untouched(jobs.app)) == 47, "47 jobs to be handed back while 3 still run")
         (folder / "gate").touch()
         stopper.join(20)
     assert sorted(handle.state for handle in handles) == ["completed"] * 3 + ["queued"] * 47
     with jobs.app.worker(concurrency=3):
         assert [handle.result(timeout=20) for handle in handles] == ["plain"] * 50
     assert {handle.job().attempt for handle in handles} == {1}
+
+
+def untouched(app):
+    return [job for job in app.list("state:queued", limit=100) if job.attempt == 0]
 
 
 def test_a_claim_that_is_under_way_at_the_end_is_handed_back(jobs):
@@ -118,17 +114,20 @@ def test_b25_a_handler_that_fails_during_the_drain_has_its_failure_recorded(jobs
 
 def test_b26_the_lease_is_renewed_to_the_end_of_the_drain(jobs, start_worker, journal, folder):
     handle = jobs.plain.enqueue("gate")
-    process = start_worker(lease="1s")
+    process = start_worker(lease="700ms")
     journal.wait("started plain")
     terminate(process)
     (draining,) = jobs.app.store.workers()
     with jobs.app.worker(types=["counts"]):  # sweeps, and would free the job of a worker without a lease
-        three_leases = draining.beat_at + 3_000
-        beats = lambda: [seen.beat_at for seen in jobs.app.store.workers() if seen.id == draining.id]
-        eventually(lambda: max(beats()) >= three_leases, "the draining worker to beat for three leases")
+        three_leases = draining.beat_at + 2_100
+        eventually(lambda: beat(jobs.app, draining.id) >= three_leases, "the worker to beat for three leases")
         (folder / "gate").touch()
         assert ended(process) == (0, "")
     assert (handle.state, handle.job().token) == ("completed", 1)
+
+
+def beat(app, worker):
+    return next((seen.beat_at for seen in app.store.workers() if seen.id == worker), 0)
 
 
 @pytest.mark.parametrize("job", ["reads", "reads_separately"])
@@ -154,12 +153,11 @@ def test_a_second_signal_ends_the_worker_now(jobs, start_worker, journal, kind):
     process = start_worker(grace="60s", process_slots=1)
     journal.wait(f"started {kind}")
     terminate(process)
-    eventually(lambda: stopping(process), "the first signal to be heard")
+    journal.wait("told gate")
     process.send_signal(signal.SIGINT)
-    # an async handler's helper thread keeps the interpreter itself from ending, so look at the store
-    settled(jobs.app, handle, "queued")
-    assert handle.job().attempt == 0
-    eventually(lambda: not jobs.app.store.workers(), "the worker to leave")
+    assert ended(process) == (0, "")
+    assert (handle.state, handle.job().attempt) == ("queued", 0)
+    assert jobs.app.store.workers() == []
 
 
 @pytest.mark.parametrize(("verb", "times"), [("join", 1), ("declare", 2), ("bell", 1), ("claim", 1)])
@@ -167,17 +165,6 @@ def test_b27_a_signal_during_the_start_counts(jobs, start, verb, times):
     jobs.app.store.counts(1)  # there is a database
     process = start(SIGNALS_ITSELF, verb, str(times))
     assert ended(process) == (0, "")
-    assert jobs.app.store.workers() == []
-
-
-def test_b27_a_signal_at_any_moment_of_the_start_ends_the_process(jobs, start_worker):
-    jobs.app.store.counts(1)
-    for wait in (0.0, 0.05, 0.1, 0.2, 0.4):
-        process = start_worker()
-        threading.Event().wait(wait)
-        terminate(process)
-        code, _ = ended(process)
-        assert code in (0, -signal.SIGTERM)
     assert jobs.app.store.workers() == []
 
 
@@ -190,5 +177,5 @@ def test_a_worker_that_is_stopped_twice_has_stopped(jobs):
 
 def test_nothing_stays_beside_the_database(jobs, folder):
     with jobs.app.worker():
-        assert os.listdir(folder / "jobs.db-mainstay")
-    assert os.listdir(folder / "jobs.db-mainstay") == []
+        assert list((folder / "jobs.db-mainstay").iterdir())
+    assert list((folder / "jobs.db-mainstay").iterdir()) == []

@@ -46,6 +46,18 @@ class Orphan(NamedTuple):
     job: Claimed
     worker: str
     gone: bool
+    begun: bool = True  # False: its worker died before the handler had begun, so the job is not to blame
+
+
+class Marks:
+    """Which jobs a worker runs at this moment, for whoever sweeps after its death. These tell nothing: all count as begun."""
+
+    def begin(self, job: Claimed) -> int:
+        """The handler is about to be called; answers the mark, 0 for none."""
+        return 0
+
+    def end(self, mark: int) -> None:
+        """The handler is through."""
 
 
 class Bell(Protocol):
@@ -216,6 +228,10 @@ class Store(Protocol):
         ...
 
     # wake-up and life ---------------------------------------------------------------------------------------------
+    def marks(self, worker: str) -> Marks:
+        """The marks of this worker, which has joined."""
+        ...
+
     def bell(self, worker: str) -> Bell:
         """A bell for this worker."""
         ...

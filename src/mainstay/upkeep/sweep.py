@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..core.decide import decide
 from ..core.errors import StoreError
-from ..core.outcome import CRASHED, Outcome
+from ..core.outcome import CRASHED, HANDED_BACK, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,9 +38,16 @@ class Sweep:
         return 0 if len(orphans) == LIMIT else self._every
 
     def _free(self, orphans: list[Orphan], now: int) -> None:
-        transitions = [decide(orphan.job, CRASHED if orphan.gone else OVERDUE, now, self._random) for orphan in orphans]
+        transitions = [decide(orphan.job, _outcome(orphan), now, self._random) for orphan in orphans]
         verdicts = self._store.finish(transitions)
         freed = [orphan for orphan, verdict in zip(orphans, verdicts, strict=True) if verdict == "stored"]
         if freed:
             self._events.emit("swept", orphans=freed)
             self._store.ring()
+
+
+def _outcome(orphan: Orphan) -> Outcome:
+    """A job that was only waiting for a slot goes back as if nothing had happened."""
+    if not orphan.gone:
+        return OVERDUE
+    return CRASHED if orphan.begun else HANDED_BACK

@@ -65,7 +65,7 @@ class Worker:
             self.store, app.registry, self.wants, self.crew, self.flights, self.finisher, self._clock, self._events,
             milliseconds(poll),
         )  # fmt: skip
-        self.heartbeat = Heartbeat(self.store, self.lease, self._events, self.rejoin, self.cancel)
+        self.heartbeat = Heartbeat(self.store, self.lease, self._clock, self._events, self.rejoin, self.cancel)
         self.watch = Watch(self.flights, self.crew)
         self.chores = (Sweep(self.store, random, self._events, getattr(app.store, "sweep", 5_000)),
                        Prune(self.store, self._events))  # fmt: skip
@@ -79,7 +79,7 @@ class Worker:
         for names in self.wants.values():
             for name in names:  # a handler whose hints cannot be read is our caller's bug, not a bad payload
                 self.app.registry.expect(name).schema.build()
-        self.join(self._clock.now())
+        self.join()
         self._own_bell()
         steps = {"claimer": self.claimer.step, "watch": self.watch.step, "heartbeat": self.heartbeat.step,
                  "bell": self._listen, "sweep": self.chores[0].step, "prune": self.chores[1].step}  # fmt: skip
@@ -141,24 +141,27 @@ class Worker:
         return until_signalled(self)
 
     # parts --------------------------------------------------------------------------------------------------------
-    def join(self, now: int) -> None:
+    def join(self) -> None:
         """Register under the present identity and open for claims."""
+        now = self._clock.now()
         self.store.declare([self.app.registry.expect(name).info(now) for name in self.types])
+        now = self._clock.now()  # anew: that may have taken long, and the lease runs from here
         self.store.join(self._info(now))
+        self.crew.marks = self.store.marks(self.id)
         self.heartbeat.worker = self.claimer.worker = self.id
         self.heartbeat.held_until = now + self.lease
         self.claimer.open = True
 
-    def rejoin(self, now: int) -> str:
+    def rejoin(self) -> str:
         """The lease is lost: drop every job and come back under a new identity."""
         self._events.emit("lease_lost", worker=self.id)
         stopping = not self.claimer.open and self.crew.stopping
         self.claimer.open = False
         for flight in self.flights.drop_all():
             self.crew.let_go(flight, "the worker lost its lease")
-        old, self.id = self.id, new_identity()
-        self.store.leave(old)
-        self.join(now)
+        self.id = new_identity()
+        self.store.leave(self.heartbeat.worker)  # the one that is registered; this may be another try
+        self.join()
         self.claimer.open = not stopping
         self.wake()
         return self.id

@@ -59,7 +59,7 @@ class Claimer:
         self._poll = poll
         self.worker = ""  # the identity under which to claim; the heartbeat sets it
         self.open = False  # whether to claim at all
-        self._lost = ""  # the identity whose lease is gone; until the heartbeat has brought a new one, nothing is claimed
+        self._lost, self._lost_at = "", 0  # the identity whose lease was gone, and when: nothing is claimed for a while
         self._failures = 0
         self._unsure = False  # a claim got no answer: it may have been committed all the same
         self._ended, self._at, self._pace = 0, 0, 0.0
@@ -81,13 +81,17 @@ class Claimer:
                 return LINGER if self._crew.backlog else self._poll
         except LeaseLost:
             self._finisher.put_back(batch, notes)
-            self._lost = worker
+            self._lost, self._lost_at = worker, now
             self._events.emit("lease_lost", worker=worker)
             return 0
         except StoreError as error:
             self._finisher.put_back(batch, notes)
             self._unsure = room > 0
             return self._failed(error)
+        except Exception as error:
+            if not self._finisher.refused(batch, notes, error):
+                raise
+            return 0
         self._failures = 0
         self._finisher.settle(batch, claims.verdicts)
         wait = self._hand_over(claims, room, now)
@@ -95,7 +99,7 @@ class Claimer:
 
     def _claim_apart(self, now: int) -> int:
         """Claim for process slots no more than can start there: a job that waits here could run at another worker."""
-        room = min(self._crew.room(), self._crew.process_room()) if self.open else 0
+        room = min(self._room(now), self._crew.process_room())
         if room <= 0:
             return self._poll
         try:
@@ -114,7 +118,7 @@ class Claimer:
         except StoreError as error:
             return self._failed(error)
         self._unsure, self._failures = False, 0
-        if worker == self.worker:
+        if worker == self.worker and self.open:  # it may have rejoined meanwhile
             self._take_over([job for job in held if not self._flights.knows(job)], now)
         return 0
 
@@ -136,9 +140,13 @@ class Claimer:
         self._crew.start(flights)
 
     def _room(self, now: int) -> int:
-        if not self.open or self._finisher.full or self._lost == self.worker:
+        if not self.open or self._finisher.full or (self._lost == self.worker and self._too_soon(now)):
             return 0
         return self._crew.room() + self._ahead(now)
+
+    def _too_soon(self, now: int) -> bool:
+        """Whether to leave it to the heartbeat to come back as someone new, or to find that the lease runs after all."""
+        return 0 <= now - self._lost_at < self._poll
 
     def _ahead(self, now: int) -> int:
         """How many jobs to hold beyond the slots: none for slow ones, some for those that take next to no time."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..context import Context
 from ..core.outcome import CANCELLED, HANDED_BACK, Outcome
+from ..stores.contract import Marks
 from .executors import Loop, Threads
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Crew:
         self._clock, self._events, self._ended, self._holds = clock, events, ended, holds
         self._on_started, self._on_ended = events.listeners("started"), events.listeners("ended")
         self.stopping = False
+        self.marks = Marks()  # the worker sets its own once it has joined
         self._loop = Loop(slots, self._begin, self._end)
         self._threads = Threads(slots, self._begin, self._end)
         self._queues = [self._threads.jobs, self._loop.jobs]
@@ -88,6 +90,7 @@ class Crew:
             self._end(flight, CANCELLED)
         if flight.ended:  # taken away in this very moment: whoever did so may not have seen that it starts
             return None
+        flight.mark = self.marks.begin(flight.job)
         if self._on_started:
             self._events.emit("started", job=flight.job)
         return context
@@ -96,6 +99,9 @@ class Crew:
         """Record how an attempt ended; False when somebody did so before, or the job is no longer ours."""
         if flight.ended:
             return False
+        if flight.mark:
+            self.marks.end(flight.mark)
+            flight.mark = 0
         if outcome.kind == "completed in transaction":
             outcome = self._sink.verify(flight.job, outcome)
         if self._on_ended:

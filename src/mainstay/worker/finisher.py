@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..core.decide import Transition, completed, decide
 from ..core.notes import Checkpoint, Note, Progress
 from ..core.outcome import CANCELLED, COMPLETED, Outcome
+from ..core.payload import clean
 from ..stores.contract import CANCELLING, LOST, STORED
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Finisher:
         self._waiting: deque[tuple[Flight, Transition]] = deque()
         self._notes: deque[Note] = deque()
         self._stored = events.listeners("stored")
+        self._suspects = 0  # one of the next so many cannot be stored
 
     def add(self, flight: Flight, outcome: Outcome) -> bool:
         """Take the outcome of an attempt; False when the job is no longer ours."""
@@ -60,8 +62,30 @@ class Finisher:
     def take(self) -> tuple[list[tuple[Flight, Transition]], list[Note]]:
         """What is to be written now. Outcomes first: the notes of an outcome taken are then surely among the notes."""
         waiting, notes = self._waiting, self._notes
+        if self._suspects:
+            return self._take_one()
         batch = [waiting.popleft() for _ in range(min(len(waiting), BATCH))]
         return batch, [notes.popleft() for _ in range(len(notes))]
+
+    def _take_one(self) -> tuple[list[tuple[Flight, Transition]], list[Note]]:
+        self._suspects -= 1
+        if self._notes:
+            return [], [self._notes.popleft()]
+        return ([self._waiting.popleft()] if self._waiting else []), []
+
+    def refused(self, batch: list[tuple[Flight, Transition]], notes: list[Note], error: Exception) -> bool:
+        """Something here is what no store can hold, or a bug meets it: find it, spare the others; False if there is nothing.
+
+        An outcome that cannot be stored becomes a failure that can, so that its job ends; a note is left out.
+        """
+        if len(batch) + len(notes) > 1:
+            self.put_back(batch, notes)
+            self._suspects = len(batch) + len(notes)
+        elif batch:
+            flight = batch[0][0]
+            outcome = Outcome("failed", error=clean(repr(error), 2_000), retry=False, reason="its outcome cannot be stored")
+            self._waiting.appendleft((flight, decide(flight.job, outcome, self._clock.now(), self._random)))
+        return bool(batch or notes)
 
     def put_back(self, batch: list[tuple[Flight, Transition]], notes: list[Note]) -> None:
         """Keep for the next try what the store did not take."""

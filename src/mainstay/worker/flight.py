@@ -20,6 +20,7 @@ class Flight:
 
     started = False
     ended = False  # it has an outcome, or is no longer ours
+    mark = 0  # where the store notes that it runs
     deadline: int | None = None
     context: Context | None = None
     cancel: str | None = None  # why it was told to stop

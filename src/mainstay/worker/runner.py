@@ -62,21 +62,26 @@ def failure(type: JobType[..., Any, Any], context: Context, error: BaseException
         return ended.HANDED_BACK
     if because is not None and (isinstance(error, ended.Cancelled) or _interrupted(error)):
         return ended.CANCELLED._replace(reason=because)
-    if isinstance(error, ended.Signal):
-        return _signalled(error)
+    try:
+        return _signalled(error) if isinstance(error, ended.Signal) else _failed(type, error)
+    except Exception as worse:  # noqa: BLE001  (a proposed output that is no data, say: that is how it ended then)
+        return _failed(type, worse)
+
+
+def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
     invalid = isinstance(error, InvalidPayload)
     retry = not invalid and type.retry.retryable(error)
     reason = "invalid payload" if invalid else None if retry else f"{_name(error)} is final for {type.name}"
-    return Outcome("failed", error=described(error), traceback=_trace(error), retry=retry, reason=reason)
+    return Outcome("failed", error=described(error), traceback=_trace(error), retry=retry, reason=_said(reason))
 
 
 def _signalled(error: ended.Signal) -> Outcome:
     if isinstance(error, ended.Snooze):
-        return Outcome("snoozed", reason=error.reason or None, delay=error.delay)
+        return Outcome("snoozed", reason=_said(error.reason), delay=error.delay)
     if isinstance(error, ended.Review):
-        return Outcome("review", reason=clean(error.reason, ERROR), result=encode_result(error.output))
+        return Outcome("review", reason=_said(error.reason), result=encode_result(error.output))
     if isinstance(error, ended.Cancel):
-        return Outcome("cancelled", reason=clean(error.reason, ERROR))
+        return Outcome("cancelled", reason=_said(error.reason))
     return Outcome("failed", error=described(error), traceback=_trace(error), retry=False, reason="permanent")
 
 
@@ -86,15 +91,26 @@ def _interrupted(error: BaseException) -> bool:
 
 def described(error: BaseException) -> str:
     """An exception in one line: its class and message."""
-    text = str(error)
+    text = _text(error)
     return clean(f"{_name(error)}: {text}" if text else _name(error), ERROR)
 
 
+def _said(text: Any) -> str | None:
+    """What a handler gave as a reason, as it can be stored; None for nothing."""
+    return clean(_text(text), ERROR) if text else None
+
+
+def _text(value: Any) -> str:
+    """A value as text, even where its own code fails to make one."""
+    try:
+        return str(value)
+    except BaseException as error:  # noqa: BLE001  (a user's __str__ may do anything)
+        return f"(its text cannot be had: {type(error).__name__})"
+
+
 def _name(error: BaseException) -> str:
-    kind = type(error)
-    return (
-        kind.__qualname__ if kind.__module__.partition(".")[0] in _OURS else f"{kind.__module__}.{kind.__qualname__}"
-    )
+    name, module = type(error).__qualname__, _text(type(error).__module__)
+    return name if module.partition(".")[0] in _OURS else f"{module}.{name}"
 
 
 def _trace(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from . import Worker
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-LINGER = 3.0  # seconds for the interpreter to end by itself
+LINGER = 2.0  # seconds for threads that nobody waits for
 STOP, NOW, ENDED = "stop", "now", "ended"
 
 
@@ -81,4 +82,5 @@ def leave(code: int) -> NoReturn:
     late = threading.Timer(LINGER, os._exit, (code,))
     late.daemon = True
     late.start()
+    atexit.register(late.cancel)  # called once the threads have ended: what others do at exit may take its time
     sys.exit(code)

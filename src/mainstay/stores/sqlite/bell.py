@@ -9,11 +9,11 @@ from __future__ import annotations
 import _socket  # `socket` alone would cost a cold producer a third of its time
 import os
 import threading
-TYPE_CHECKING = False
 
 from . import faults
 from .presence import folder
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .connect import Database
 

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, StoreUnavailable
 from . import faults, schema
 
 TYPE_CHECKING = False
@@ -32,19 +32,22 @@ class Database:
         self.create = options.pop("mode", "create") == "create"
         if options or self.synchronous not in SYNCHRONOUS:
             raise ConfigError(f"{url!r}: options are synchronous=full|normal|extra and mode=create|existing")
+        self._abandoned: list[object] = []
         self._forget()
 
     def _forget(self) -> None:
         """Start without connections; those of a parent process must not even be closed here."""
         self._pid = os.getpid()
         self._lock = threading.RLock()
+        self._gate = threading.Lock()  # for the list of readers
         self._writer: sqlite3.Connection | None = None
         self._local = threading.local()
-        self._readers: list[sqlite3.Connection] = []
+        self._readers: list[tuple[threading.Thread, sqlite3.Connection]] = []
+        self._file: tuple[int, int] | None = None  # which file the connections have open
 
     def _same_process(self) -> None:
         if self._pid != os.getpid():
-            self._abandoned = (self._writer, self._readers)  # kept alive: closing them would drop the parent's locks
+            self._abandoned += [self._writer, self._readers]  # kept alive: they are the parent's to close
             self._forget()
 
     def writing(self) -> Writing:
@@ -66,10 +69,12 @@ class Database:
             try:
                 self.writer()
             except BaseException as error:
-                raise faults.mapped(error, self.path) from error
+                faults.translate(error, self.path)
+                raise
 
     def writer(self) -> sqlite3.Connection:
         """The write connection; call with the lock held."""
+        self._check_unmoved()
         if self._writer is None:
             self._writer = self._open(migrate=True)
         return self._writer
@@ -78,11 +83,37 @@ class Database:
         """This thread's read connection; a database in memory has only the one."""
         if self.memory:
             return self.writer()
+        self._check_unmoved()
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
+        if connection is None or self._local.file != self._file:
             connection = self._local.connection = self._open(migrate=self.create and not os.path.exists(self.path))
-            self._readers.append(connection)
+            self._local.file = self._file
+            self._register(connection)
         return connection
+
+    def _register(self, connection: sqlite3.Connection) -> None:
+        """Keep a new reader in mind, and close those that nobody uses any more: of threads that ended, or our own last."""
+        me = threading.current_thread()
+        with self._gate:
+            before, self._readers = self._readers, [(me, connection)]
+            for thread, other in before:
+                if thread.is_alive() and thread is not me:
+                    self._readers.append((thread, other))
+                else:
+                    other.close()
+
+    def _check_unmoved(self) -> None:
+        """Raise when the file at the path is not the one that is open: what is written to that one would be lost."""
+        if self._file is None or faults.identity(self.path) == self._file:
+            return
+        with self._lock:
+            if self._writer is not None:
+                self._writer.close()
+            self._writer = self._file = None
+        raise StoreUnavailable(
+            f"{self.path} was removed or replaced while it was open, and what it held with it. "
+            "The next call opens the path anew; stop every program before you move a database."
+        )
 
     def _open(self, migrate: bool) -> sqlite3.Connection:
         if not self.memory:
@@ -96,13 +127,15 @@ class Database:
         except BaseException:
             connection.close()
             raise
+        if not self.memory:
+            self._file = faults.identity(self.path)
         return connection
 
     def close(self) -> None:
         """Close every connection of this process."""
         self._same_process()
         with self._lock:
-            for connection in (self._writer, *self._readers):
+            for connection in (self._writer, *(reader for _, reader in self._readers)):
                 if connection is not None:
                     connection.close()
             self._forget()
@@ -130,6 +163,8 @@ def parse_url(url: str) -> tuple[str, dict[str, str]]:
         from urllib.parse import unquote
 
         path = unquote(path)
+    if "\0" in path or any("\ud800" <= character <= "\udc7f" for character in path):
+        raise ConfigError(f"{url!r}: the path has characters that no file name can have")
     return os.path.abspath(os.path.expanduser(path)), options
 
 
@@ -148,7 +183,8 @@ class Writing:
             self._connection.execute("BEGIN IMMEDIATE")
         except BaseException as error:
             self._db._lock.release()
-            raise faults.mapped(error, self._db.path) from error
+            faults.translate(error, self._db.path)
+            raise
         return self._connection
 
     def __exit__(
@@ -164,7 +200,7 @@ class Writing:
             if self._connection.in_transaction:
                 self._rollback()
             self._db._lock.release()
-        raise faults.mapped(error, self._db.path) from error
+        faults.translate(error, self._db.path)
 
     def _rollback(self) -> None:
         try:
@@ -190,7 +226,8 @@ class Reading:
         except BaseException as error:
             if self._db.memory:
                 self._db._lock.release()
-            raise faults.mapped(error, self._db.path) from error
+            faults.translate(error, self._db.path)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -198,4 +235,4 @@ class Reading:
         if self._db.memory:
             self._db._lock.release()
         if error is not None:
-            raise faults.mapped(error, self._db.path) from error
+            faults.translate(error, self._db.path)

@@ -144,13 +144,15 @@ def _conflict(connection: sqlite3.Connection, draft: Draft, now: int, alone: boo
 
 
 def _replace(connection: sqlite3.Connection, draft: Draft, seq: int, now: int) -> bool:
+    from .operate import untag
+
     row = _row(seq, draft, now)
     names = ("seq", "id", "type", "queue", "state", "priority", "ord", "run_at", "max_attempts", "lock", "lock_until",
              "timeout", "keep", "backoff", "created_at")  # fmt: skip
     if connection.execute(load("enqueue_replace"), dict(zip(names, row, strict=True))).rowcount == 0:
         return False
     bound = {"seq": seq, "payload": draft.payload, "tenant": draft.tenant, "ref": draft.ref, "tags": _tags(draft)}
-    connection.execute(load("untag"), {"seqs": f"[{seq}]"})
+    untag(connection, f"[{seq}]")
     connection.execute(load("enqueue_replace_body"), bound)
     connection.executemany(load("enqueue_tag"), [(tag, seq) for tag in draft.tags])
     return True

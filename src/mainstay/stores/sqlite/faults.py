@@ -14,6 +14,10 @@ NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "afs", "cep
 
 def mapped(error: BaseException, path: str) -> BaseException:
     """The same failure as one of ours; what is not SQLite's is answered unchanged."""
+    if isinstance(error, _UNFIT) or (isinstance(error, sqlite3.Error) and "binding parameter" in str(error)):
+        return errors.UsageError(f"a value cannot be stored: {error}")
+    if isinstance(error, UnicodeDecodeError):  # not even SQLite's own words about it can be read
+        return errors.StoreCorrupt(f"{path}: {error}. {_KINDS[sqlite3.SQLITE_CORRUPT][1]}.")
     if not isinstance(error, sqlite3.Error):
         return error
     code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
@@ -23,12 +27,23 @@ def mapped(error: BaseException, path: str) -> BaseException:
     return kind(f"{path}: {error}. {advice}".rstrip(". ") + ".")
 
 
+def translate(error: BaseException, path: str) -> None:
+    """Raise the failure as one of ours; return when it is to go on as it is."""
+    fault = mapped(error, path)
+    if fault is not error:
+        raise fault from error
+
+
+_UNFIT = (UnicodeEncodeError, OverflowError, sqlite3.DataError)
 _KINDS: dict[int, tuple[type[errors.StoreError], str]] = {
     sqlite3.SQLITE_BUSY: (errors.StoreBusy, "Another process held the write lock for too long; try again"),
     sqlite3.SQLITE_LOCKED: (errors.StoreBusy, "Another connection held the table; try again"),
     sqlite3.SQLITE_FULL: (errors.StoreFull, "Free some space on this disk; nothing accepted was lost"),
     sqlite3.SQLITE_IOERR: (errors.StoreUnavailable, "Reading or writing the file failed: check the disk and its quota"),
-    sqlite3.SQLITE_CANTOPEN: (errors.StoreUnavailable, "Check that the folder exists and may be written"),
+    sqlite3.SQLITE_CANTOPEN: (
+        errors.StoreUnavailable,
+        "Check that the file and its folder are there and may be read and written",
+    ),
     sqlite3.SQLITE_READONLY: (
         errors.StoreReadOnly,
         "Check the owner and mode of the file, its folder and the file system",
@@ -41,20 +56,28 @@ _KINDS: dict[int, tuple[type[errors.StoreError], str]] = {
 
 def beside(error: OSError, path: str) -> errors.StoreError:
     """A failure with the files that lie beside the database, as one of ours."""
-    kind, advice = _BESIDE.get(error.errno or 0, (errors.StoreUnavailable, "Workers keep their locks and sockets there"))
+    kind, advice = _BESIDE.get(
+        error.errno or 0, (errors.StoreUnavailable, "Workers keep their locks and sockets there")
+    )
     return kind(f"{error.filename or path}: {error.strerror or error}. {advice}.")
 
 
 _BESIDE: dict[int, tuple[type[errors.StoreError], str]] = {
-    errno.EACCES: (errors.StoreReadOnly, "A worker needs to write beside the database: check the folder's owner and mode"),
-    errno.EPERM: (errors.StoreReadOnly, "A worker needs to write beside the database: check the folder's owner and mode"),
+    errno.EACCES: (
+        errors.StoreReadOnly,
+        "A worker needs to write beside the database: check the folder's owner and mode",
+    ),
+    errno.EPERM: (
+        errors.StoreReadOnly,
+        "A worker needs to write beside the database: check the folder's owner and mode",
+    ),
     errno.EROFS: (errors.StoreReadOnly, "A worker needs to write beside the database, on a file system that allows it"),
     errno.ENOSPC: (errors.StoreFull, "Free some space on this disk; nothing accepted was lost"),
     errno.EDQUOT: (errors.StoreFull, "Free some space within the quota; nothing accepted was lost"),
 }
 
 
-def check_path(path: str, create: bool) -> None:
+def check_path(path: str, create: bool, mounts: str | None = None) -> None:
     """Refuse what cannot work before SQLite touches it."""
     if not create and not os.path.exists(path):
         raise errors.StoreUnavailable(
@@ -62,10 +85,9 @@ def check_path(path: str, create: bool) -> None:
         )
     if os.path.isdir(path):
         raise errors.ConfigError(f"{path} is a folder. Name a file in it, e.g. sqlite:///{path}/jobs.db")
-    folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
-        raise errors.StoreUnavailable(f"{path}: the folder {folder} does not exist. Create it first.")
-    kind = file_system(folder)
+    folder = os.path.dirname(os.path.realpath(path))  # of the file itself, wherever a link may lie
+    _check_folder(path, folder)
+    kind = file_system(folder, mounts)
     if kind in NETWORK or kind.startswith("fuse"):
         raise errors.ConfigError(
             f"{path} lies on a network or FUSE file system ({kind}), where SQLite's WAL damages files. "
@@ -73,24 +95,60 @@ def check_path(path: str, create: bool) -> None:
         )
 
 
-def file_system(folder: str) -> str:
-    """The kind of file system a folder is on; "" where the operating system does not say."""
+def _check_folder(path: str, folder: str) -> None:
     try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
-            lines = mounts.readlines()
+        os.stat(os.path.join(folder, "."))
+    except FileNotFoundError:
+        raise errors.StoreUnavailable(f"{path}: the folder {folder} does not exist. Create it first.") from None
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise errors.StoreUnavailable(
+            f"{path}: the folder {folder} cannot be entered ({why}). Check the path."
+        ) from None
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Which file is at a path; None when there is none."""
+    try:
+        found = os.stat(path)
     except OSError:
-        return ""
+        return None
+    return found.st_dev, found.st_ino
+
+
+def file_system(folder: str, mounts: str | None = None) -> str:
+    """The kind of file system a folder is on; "" where the operating system does not say.
+
+    `mounts` is the text of Linux's mountinfo, for those who know better than this machine.
+    """
+    text = _mounts() if mounts is None else mounts
     device = os.stat(folder).st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     best, kind = -1, ""
     real = os.path.realpath(folder) + "/"
-    for line in lines:
+    for line in text.splitlines():
         fields, _, tail = line.partition(" - ")
         part = fields.split(" ")
-        point = part[4].rstrip("/") + "/"
+        point = _plain(part[4]).rstrip("/") + "/"
         if part[2] == number and real.startswith(point) and len(point) >= best:
             best, kind = len(point), tail.split(" ", 1)[0]
     return kind
+
+
+def _mounts() -> str:
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _plain(point: str) -> str:
+    """A mount point as it is: the kernel writes space, tab, newline and backslash as octal numbers behind a backslash."""
+    if "\\" not in point:
+        return point
+    first, *others = point.split("\\")
+    return first + "".join(chr(int(part[:3], 8)) + part[3:] for part in others)
 
 
 def wal_reset_bug(version: tuple[int, int, int]) -> bool:

@@ -86,11 +86,16 @@ def _delete(connection: sqlite3.Connection, job_id: str, now: int, actor: str) -
 def remove(connection: sqlite3.Connection, seqs: Sequence[int]) -> None:
     """Delete jobs and their belongings by number."""
     chosen = json.dumps(list(seqs))
-    connection.execute(load("untag"), {"seqs": chosen})
+    untag(connection, chosen)
     for table in BELONGINGS:
         statement = f"DELETE FROM mainstay_{table} WHERE job IN (SELECT value FROM json_each(?))"  # noqa: S608  (our names)
         connection.execute(statement, (chosen,))
     connection.execute("DELETE FROM mainstay_job WHERE seq IN (SELECT value FROM json_each(?))", (chosen,))
+
+
+def untag(connection: sqlite3.Connection, seqs: str) -> None:
+    """Take all tags of jobs away, while their bodies still tell which they are."""
+    connection.executemany(load("untag"), connection.execute(load("tags"), {"seqs": seqs}).fetchall())
 
 
 def _state(connection: sqlite3.Connection, job_id: str) -> str | None:

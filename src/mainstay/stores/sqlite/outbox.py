@@ -20,6 +20,8 @@ class Joined:
 
     def __init__(self, tx: object, db: Database) -> None:
         self._tx, self._db = checked(tx, db), db
+        self._undo: tuple[str, ...] = ()
+        self._keep: tuple[str, ...] = ()
 
     def __enter__(self) -> sqlite3.Connection:
         tx = self._tx
@@ -33,8 +35,10 @@ class Joined:
         return tx
 
     def _begin(self) -> None:
-        """Where a transaction is open we take back only what is ours. It may hold the write lock: nobody else could
-        make our tables in a file that is new to mainstay, so they are made in it."""
+        """Join what is open, or open it.
+
+        An open transaction may hold the write lock: in a file that is new to mainstay, nobody else could make our tables.
+        """
         if self._tx.in_transaction:
             self._undo, self._keep = ("ROLLBACK TO mainstay", "RELEASE mainstay"), ("RELEASE mainstay",)
             self._tx.execute("SAVEPOINT mainstay")
@@ -57,16 +61,20 @@ class Joined:
         except sqlite3.Error as failure:
             error = error or failure
         self._tx.row_factory, self._tx.text_factory = self._factories
-        if isinstance(error, sqlite3.Error):
-            raise faults.mapped(error, self._db.path) from error
+        if error is not None:
+            faults.translate(error, self._db.path)
 
 
 def checked(tx: object, db: Database) -> sqlite3.Connection:
     """The caller's connection, once it is clear that it has our file open and a transaction to join."""
     if db.memory:
-        raise TransactionUnsupported("tx= needs a store in a file: a database in memory belongs to one connection, ours")
+        raise TransactionUnsupported(
+            "tx= needs a store in a file: a database in memory belongs to one connection, ours"
+        )
     if not isinstance(tx, sqlite3.Connection):
-        raise TransactionUnsupported(f"tx={type(tx).__name__}: the store is {db.path}; pass a sqlite3.Connection to that file")
+        raise TransactionUnsupported(
+            f"tx={type(tx).__name__}: the store is {db.path}; pass a sqlite3.Connection to that file"
+        )
     try:
         same, closed = _same_file(tx, db.path), not tx.in_transaction and _commits_each_statement(tx)
     except sqlite3.ProgrammingError as error:  # closed, or another thread's

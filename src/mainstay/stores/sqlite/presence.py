@@ -7,7 +7,9 @@ opening and closing those outside SQLite would drop SQLite's own locks.
 from __future__ import annotations
 
 import os
-TYPE_CHECKING = False
+
+from ...core.errors import ConfigError
+from . import faults
 
 try:
     import fcntl
@@ -16,9 +18,7 @@ try:
 except ImportError:  # not on Windows: there a worker's death is seen when its lease runs out
     LOCKS = False
 
-from ...core.errors import ConfigError
-from . import faults
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -35,7 +35,7 @@ def hold(path: str, worker: str) -> None:
     """Hold this worker's lock until `release` or the end of the process."""
     if not LOCKS or path == ":memory:":
         return
-    file = _file(path, worker)
+    file = lock_file(path, worker)
     if file not in _held:  # a second lock of our own would wait for the first for ever
         _held[file] = _locked(path, file, worker)
 
@@ -50,15 +50,17 @@ def _locked(path: str, file: str, worker: str) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(descriptor)
-        raise ConfigError(f"a worker called {worker} is running already: leave identity= out, or choose another") from error
+        raise ConfigError(
+            f"a worker called {worker} is running already: leave identity= out, or choose another"
+        ) from error
     return descriptor
 
 
 def release(path: str, worker: str) -> None:
-    """Let the lock go and remove its file; a dead worker's too, when a supervisor signs off for it."""
-    bury(path, worker)
-    descriptor = _held.pop(_file(path, worker), None)
+    """Let our lock go and remove its file. A dead worker's file, for which a supervisor signs off, a sweep will read."""
+    descriptor = _held.pop(lock_file(path, worker), None)
     if descriptor is not None:
+        bury(path, worker)
         os.close(descriptor)
 
 
@@ -66,12 +68,12 @@ def dead(path: str, workers: Iterable[str]) -> list[str]:
     """Those of the workers whose lock file is there and held by nobody."""
     if not LOCKS or path == ":memory:":
         return []
-    return [worker for worker in workers if _free(_file(path, worker))]
+    return [worker for worker in workers if _free(lock_file(path, worker))]
 
 
 def bury(path: str, worker: str) -> None:
     """Remove what a worker left behind."""
-    for file in (_file(path, worker), os.path.join(folder(path), worker + ".sock")):
+    for file in (lock_file(path, worker), os.path.join(folder(path), worker + ".sock")):
         try:
             os.unlink(file)
         except OSError:
@@ -85,7 +87,7 @@ def tidy(path: str, registered: Iterable[str], now: int) -> None:
     except OSError:
         return
     for worker in {name.partition(".")[0] for name in names}.difference(registered):
-        if _free(_file(path, worker)) and _age(_file(path, worker), now) > SETTLED:
+        if _free(lock_file(path, worker)) and _age(lock_file(path, worker), now) > SETTLED:
             bury(path, worker)
 
 
@@ -110,7 +112,8 @@ def _free(file: str) -> bool:
     return True
 
 
-def _file(path: str, worker: str) -> str:
+def lock_file(path: str, worker: str) -> str:
+    """The lock of a worker, in which it also keeps its marks."""
     return os.path.join(folder(path), worker + ".lock")
 
 

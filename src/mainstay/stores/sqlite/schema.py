@@ -35,8 +35,10 @@ def version(connection: sqlite3.Connection) -> int:
     """The schema's version; 0 where there is none. Not `user_version`: that one is the user's."""
     if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'mainstay_schema'").fetchone() is None:
         return 0
-    number: int = connection.execute("SELECT version FROM mainstay_schema").fetchone()[0]
-    return number
+    row: tuple[int] | None = connection.execute("SELECT version FROM mainstay_schema").fetchone()
+    if row is None:
+        raise SchemaMismatch("the table mainstay_schema is empty, so nobody knows its version: restore a backup")
+    return row[0]
 
 
 def apply(connection: sqlite3.Connection) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...core.filter import Page, Term
     from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, TypeInfo, WorkerInfo
     from ...core.notes import Note
-    from ..contract import Beat, Bell, Claims, Orphan
+    from ..contract import Beat, Bell, Claims, Marks, Orphan
     from .bell import MemoryBell
 
 
@@ -129,8 +129,14 @@ class SqliteStore:
 
         dead = presence.dead(self.db.path, [worker.id for worker in self.workers()])
         found = chores.orphans(self.db, now, grace, limit, dead)
-        for worker in dead:
-            presence.bury(self.db.path, worker)
+        if found and not self.db.memory:
+            from .marks import judged
+
+            found = judged(self.db.path, found)
+            dead += presence.dead(self.db.path, {orphan.worker for orphan in found if orphan.gone}.difference(dead))
+        if len(found) < limit:  # else the marks are needed once more
+            for worker in dead:
+                presence.bury(self.db.path, worker)
         return found
 
     def promote(self, now: int, limit: int) -> int:
@@ -223,6 +229,16 @@ class SqliteStore:
         return facts(self.db)
 
     # wake-up and life ---------------------------------------------------------------------------------------------
+    def marks(self, worker: str) -> Marks:
+        from ..contract import Marks
+        from .presence import LOCKS
+
+        if self.db.memory or not LOCKS:
+            return Marks()
+        from .marks import FileMarks
+
+        return FileMarks(self.db.path, worker)
+
     def bell(self, worker: str) -> Bell:
         from .bell import FileBell, MemoryBell
 

@@ -52,6 +52,7 @@ class Checker:
         self._keys: dict[str, str] = {}  # what must be unique → the job that has it
         self._leases: dict[str, int] = {}  # worker → until when; 0: gone
         self._renewed: dict[str, int] = {}  # worker → the step of its last renewal
+        self._longest = 0  # the longest lease seen
         self._faults: dict[str, int] = {}  # process → the step of its last fault
         self._queued: dict[tuple[str, str], dict[int, int]] = {}  # (queue, type) → priority → how many
         self._batch: tuple[int, list[Record]] = (-1, [])  # the claims of one commit
@@ -118,6 +119,8 @@ class Checker:
         key = _key(life)
         if life.moved and key and self._keys.get(key) != record.job:
             self._breach("I12", f"keeps its key although it is {life.state or 'gone'}: a new draft was turned away")
+        if record.args.get("mode"):  # replaced: the newer draft says how long the key holds
+            life.asked = {**(life.asked or {}), "mode": record.args["mode"]}
 
     # moves: I12, I16 ----------------------------------------------------------------------------------------------
     def _move(self, record: Record, life: Life) -> None:
@@ -203,7 +206,8 @@ class Checker:
         if until and self._leases.get(record.process) == 0:
             self._breach("I7", f"(worker {record.process} renewed a lease that had ended)")
         self._leases[record.process] = until
-        if until:
+        self._longest = max(self._longest, until - record.at)
+        if until - record.at > 0.75 * self._longest:  # one that was asked for long ago does not count as renewed
             self._renewed[record.process] = record.step
 
     # operators and notes: I14, I18 ---------------------------------------------------------------------------------
@@ -239,7 +243,7 @@ class Checker:
         """A child exists if and only if the attempt that asked for it was the one that completed its parent."""
         asked = life.asked or {}
         parent = self.lives.get(asked.get("parent", ""))
-        if parent is None or not parent.moved:
+        if parent is None or not parent.moved or parent.reborn:
             return
         left = parent.attempt(asked["parent_token"]).left
         completed = left is not None and left.args["after"] == COMPLETED

@@ -27,6 +27,9 @@ VERBS: dict[str, int | None] = {
 }  # fmt: skip
 
 
+RARE = {"finish": 5, "join": 2, "leave": 2, "held": 4, "retry": 2}  # called seldom, so they fail the more often
+
+
 class Faults(NamedTuple):
     """How likely each fault is, a call."""
 
@@ -39,12 +42,12 @@ class Faults(NamedTuple):
 
 
 CALM = Faults()
-_STRENGTHS = Faults(fail=0.06, lose=0.06, busy=0.03, delay=0.06, pause=0.01, crash=0.012)
+_STRENGTHS = Faults(fail=0.1, lose=0.15, busy=0.05, delay=0.15, pause=0.04, crash=0.02)
 
 
 def swarm(random: Random) -> Faults:
     """The faults of one seed: some kinds, each at a strength of its own. Too many at once would hide one another."""
-    return Faults._make(random.choice((0.0, 0.0, 0.3, 1.0)) * strength for strength in _STRENGTHS)
+    return Faults._make(random.choice((0.0, 0.0, 0.4, 1.0)) * strength for strength in _STRENGTHS)
 
 
 class Nemesis:
@@ -55,11 +58,11 @@ class Nemesis:
         self.down_until = 0  # an outage: nothing reaches the store before
         self._random = random
 
-    def pick(self, now: int) -> str:
+    def pick(self, now: int, verb: str) -> str:
         """The fault of this call; "" for none."""
         if now < self.down_until:
             return "fail"
-        luck = self._random.random()
+        luck = self._random.random() / RARE.get(verb, 1)
         for kind, chance in zip(Faults._fields, self.faults, strict=True):
             if luck < chance:
                 return kind
@@ -113,7 +116,7 @@ class FaultyStore:
     def _verb(self, verb: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
             self._process.check()
-            fault = self._nemesis.pick(self._scheduler.now)
+            fault = self._nemesis.pick(self._scheduler.now, verb)
             early = bool(fault) and self._nemesis.before()
             if early or fault in ("fail", "busy"):
                 self._strike(fault)

@@ -7,7 +7,7 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
                      (a name that the drafts of one call share), parent and parent_token (children of a running job)
     enqueue ok       the answer. job: the id answered. args: sent (the draft's id), created
     enqueue absorbed the engine answers with a job that has the draft's key, in the order of commits (simulator only).
-                     job: that job. args: sent
+                     job: that job. args: sent, mode (if the draft replaced what was asked)
     enqueue fail     it surely did not happen. job: the draft's id
     enqueue unknown  nobody can know. job: the draft's id
     move    ok       the engine committed a change of state. job, token, args: before ("" did not exist), after ("" is

@@ -35,7 +35,7 @@ class Life:
     """Everything known about one job."""
 
     __slots__ = (
-        "absorbed", "acked", "asked", "attempts", "born", "cancelled", "due", "final", "id", "moved", "refused", "removed",
+        "absorbed", "acked", "asked", "attempts", "born", "cancelled", "due", "final", "id", "moved", "reborn", "refused", "removed",
         "state", "token",
     )  # fmt: skip
 
@@ -43,7 +43,7 @@ class Life:
         self.id = job
         self.asked: dict[str, Any] | None = None  # the draft, once somebody was about to send it
         self.acked = self.absorbed = self.refused = False
-        self.moved = self.born = self.removed = False
+        self.moved = self.born = self.reborn = self.removed = False
         self.cancelled = False  # a cancel was accepted and not undone by a retry
         self.state, self.token = "", 0
         self.due = 0  # not before
@@ -65,6 +65,7 @@ class Life:
     def begin_again(self) -> None:
         """It was deleted, and a producer without an answer sent its draft once more: a new job of the same name."""
         self.removed = self.cancelled = False
+        self.reborn = True
         self.token, self.attempts = 0, {}
 
     # as it happens ------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import DuplicateKey, StoreError
+from .recorder import mode_of
 from .workload import TYPES
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ class Producer:
         self._batches += 1
         batch = f"{self.process.name}/{self._batches}" if len(drafts) > 1 else None
         for draft in drafts:
-            mode = "start" if draft.lock_until == 0 else "alive"
-            self._recorder.add(self.process, "enqueue", "invoke", draft.id, key=draft.lock, mode=mode, batch=batch)
+            self._recorder.add(
+                self.process, "enqueue", "invoke", draft.id, key=draft.lock, mode=mode_of(draft), batch=batch
+            )
 
     def _unanswered(self, drafts: list[Draft], tries: int) -> None:
         for draft in drafts:

@@ -43,7 +43,8 @@ class Recorder:
     def _absorbed(self, process: Process, drafts: Sequence[Draft], answers: Sequence[tuple[str, bool]]) -> None:
         for draft, (job, created) in zip(drafts, answers, strict=True):
             if not created:
-                self.add(process, "enqueue", "absorbed", job, sent=draft.id)
+                mode = mode_of(draft) if draft.on_conflict == "replace" else None
+                self.add(process, "enqueue", "absorbed", job, sent=draft.id, mode=mode)
 
     def _finished(self, process: Process, transitions: Sequence[Transition], verdicts: Sequence[str]) -> None:
         for transition, verdict in zip(transitions, verdicts, strict=True):
@@ -88,6 +89,11 @@ class Recorder:
             self.history.add(now, "engine", "final", "ok", job, token, state=state)
         for table in ledger.strays(self._connection):
             self.history.add(now, "engine", "stray", table=table)
+
+
+def mode_of(draft: Draft) -> str:
+    """How long a draft's key holds, in the words of the history."""
+    return "start" if draft.lock_until == 0 else "alive" if draft.lock_until is None else "period"
 
 
 def _by(transition: Transition) -> str:

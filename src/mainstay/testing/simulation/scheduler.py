@@ -79,7 +79,8 @@ class Scheduler:
         if not process.alive:
             return
         if process.paused_until > self.now:
-            heappush(self._heap, (process.paused_until, luck, process, action))
+            again = min(process.paused_until, self.now + 1_000)  # a pause may be cut short
+            heappush(self._heap, (again, luck, process, action))
             return
         self.steps += 1
         self.current = process

@@ -45,9 +45,9 @@ def moody(n: int = 0) -> None:
 
 ENDINGS = {
     "quick": {"return": 9, "raise": 1},
-    "slow": {"return": 6, "raise": 2, "hang": 2, "children": 1},
+    "slow": {"return": 5, "raise": 2, "hang": 2, "children": 2},
     "waits": {"return": 6, "raise": 2, "hang": 2, "snooze": 1},
-    "moody": {"return": 3, "raise": 3, "snooze": 2, "review": 1, "cancel": 1, "permanent": 1, "children": 3, "crash": 2},
+    "moody": {"return": 3, "raise": 3, "snooze": 2, "review": 1, "cancel": 1, "permanent": 1, "children": 4, "crash": 1},
 }
 _CHOICES = {name: [kind for kind, weight in kinds.items() for _ in range(weight)] for name, kinds in ENDINGS.items()}
 TYPES: dict[str, JobType[..., Any, Any]] = {job_type.name: job_type for job_type in app.registry}

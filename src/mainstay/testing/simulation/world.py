@@ -20,10 +20,11 @@ from .checker import Violation, check
 from .slots import SimulatedFlights, Slots
 from .faulty import CALM, FaultyStore, Nemesis, swarm
 from .history import History
+from .neighbourhood import Neighbourhood
 from .people import Operator, Producer
 from .recorder import Recorder
 from .scheduler import Process, Scheduler, Service
-from .workload import Stage, registry
+from .workload import TYPES, Stage, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from ...worker import Worker
     from ...worker.flight import Flight
 
-TROUBLE = 15_000  # virtual milliseconds with faults
+TROUBLE = 12_000  # virtual milliseconds with faults
 PEACE = 300_000  # … and then at most this long until everything must be at rest
+EXAM = 60_000  # … and then for each worker to do one more job alone
 
 
 class Result(NamedTuple):
@@ -139,17 +141,22 @@ class World:
         self.random = random = Random(seed)
         self.seed, self.scheduler, self.history = seed, Scheduler(random), History()
         self.bugs: list[Violation] = []
-        self.lease = random.choice((1_500, 3_000, 5_000))
+        self.lease = random.choice((1_000, 2_000, 4_000))
         self.skewed = random.random() < 0.3
-        self.restarts = random.choice((0.0, 0.05, 0.2))
+        self.restarts = random.choice((0.0, 0.1, 0.4))
         self.supervisor = Process(self.scheduler, "supervisor")
         self.nemesis = Nemesis(random, swarm(random), self.lease)
         self._names = 0
+        self._neighbourhood: Neighbourhood | None = None
         self._open()
         self.hosts = [Host(self, number) for number in range(random.choice((1, 2, 2, 3)))]
 
     def _open(self) -> None:
-        self.store = SqliteStore("sqlite:///:memory:")
+        if self.random.random() < 0.1:
+            self._neighbourhood = Neighbourhood()
+            self.store = self._neighbourhood.store
+        else:
+            self.store = SqliteStore("sqlite:///:memory:")
         connection = self.store.db.writer()
         ledger.install(connection, "0")
         self.store._bells.add(Bell(self))  # type: ignore[arg-type]  # noqa: SLF001 - the one bell of this world
@@ -184,14 +191,38 @@ class World:
             self._populate()
             self.scheduler.pump(self.scheduler.now + TROUBLE)
             self._calm_down()
-            for _ in range(PEACE // 1_000):
-                self.scheduler.pump(self.scheduler.now + 1_000)
-                if not self.recorder.unrest:
-                    break
+            self._rest(PEACE)
+            for host in self.hosts:
+                self._examine(host)
             self.recorder.close()
-        self.store.close()
+        self._close()
         violations = self.bugs + check(self.history, live=True)
         return Result(self.seed, self.history, violations, self.scheduler.steps, self.scheduler.now)
+
+    def _rest(self, budget: int) -> None:
+        """Let time pass until everything is at rest."""
+        for _ in range(budget // 1_000):
+            if not self.recorder.unrest:
+                return
+            self.scheduler.pump(self.scheduler.now + 1_000)
+
+    def _examine(self, host: Host) -> None:
+        """Whether this worker still works: the others stand still, and one more job is to be done."""
+        for other in self.hosts:
+            other.process.paused_until = 0 if other is host else 1 << 60
+            self.recorder.struck(other.process, "pause")
+        draft = TYPES["quick"].prepare()
+        draft.id = self.ids.new(self.scheduler.now)
+        self.recorder.add(self.supervisor, "enqueue", "invoke", draft.id)
+        self.store.enqueue([draft], self.scheduler.now)
+        self.recorder.committed(self.supervisor, "enqueue", ([draft],), [(draft.id, True)])
+        self.recorder.add(self.supervisor, "enqueue", "ok", draft.id, sent=draft.id, created=True)
+        self._rest(EXAM)
+
+    def _close(self) -> None:
+        if self._neighbourhood is not None:
+            self._neighbourhood.close([f"w{number + 1}" for number in range(self._names)])
+        self.store.close()
 
     def _populate(self) -> None:
         for host in self.hosts:

@@ -1,0 +1,71 @@
+"""What a worker runs at this very moment, kept in its lock file so that others can read it after its death.
+
+A claimed job that was still waiting for a slot when its worker died is not to blame and loses no attempt: without this,
+a job that kills its workers would take along every job that was claimed with it. The file is mapped: a mark costs no system
+call, and the kernel keeps it however the process ends. It is a hint; what cannot be read is taken for begun.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from typing import TYPE_CHECKING
+
+from ..contract import Marks
+from . import presence
+
+if TYPE_CHECKING:
+    from ...core.job import Claimed
+    from ..contract import Orphan
+
+ENTRY = struct.Struct(
+    "=qq"
+)  # seq and token; a seq of 0: free. The first is the head: HEAD, and 1 once there were too many
+HEAD = 0x6D61696E73746179
+PLACES = 4096
+SIZE = PLACES * ENTRY.size
+
+
+class FileMarks(Marks):
+    """The marks of one worker, which holds its lock."""
+
+    def __init__(self, path: str, worker: str) -> None:
+        with open(presence.lock_file(path, worker), "r+b") as file:
+            file.truncate(SIZE)
+            self._cells = memoryview(mmap.mmap(file.fileno(), SIZE)).cast("q")
+        self._cells[0] = HEAD
+        self._free = list(range(2 * PLACES - 2, 0, -2))
+
+    def begin(self, job: Claimed) -> int:
+        try:
+            place = self._free.pop()
+        except IndexError:
+            self._cells[1] = 1  # too many to tell: from here on all are taken for begun
+            return 0
+        self._cells[place + 1] = job.token
+        self._cells[place] = job.seq  # type: ignore[assignment]  # last: from here on the entry counts
+        return place
+
+    def end(self, mark: int) -> None:
+        self._cells[mark] = 0
+        self._free.append(mark)
+
+
+def judged(path: str, orphans: list[Orphan]) -> list[Orphan]:
+    """The orphans, each with whether its handler had begun."""
+    begun = {worker: _read(presence.lock_file(path, worker)) for worker in {orphan.worker for orphan in orphans}}
+    return [orphan._replace(begun=_holds(begun[orphan.worker], orphan.job)) for orphan in orphans]
+
+
+def _holds(begun: set[tuple[int, int]] | None, job: Claimed) -> bool:
+    return begun is None or (job.seq, job.token) in begun
+
+
+def _read(file: str) -> set[tuple[int, int]] | None:
+    """The attempts that a worker was running; None when nobody can tell."""
+    try:
+        with open(file, "rb") as marks:
+            head, *entries = ENTRY.iter_unpack(marks.read(SIZE))
+    except (OSError, ValueError, struct.error):  # gone, or empty: a worker that keeps no marks
+        return None
+    return set(entries) if head == (HEAD, 0) else None

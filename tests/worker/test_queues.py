@@ -1,0 +1,36 @@
+"""Which queues a worker serves: those of its types, or those it is told; every type of its own in each of them."""
+
+import pytest
+
+from mainstay import ConfigError, Mainstay
+
+
+@pytest.fixture
+def app():
+    app = Mainstay("sqlite:///:memory:")
+    app.job(name="mail", queue="mail")(lambda: "mailed")
+    app.job(name="work")(lambda: "worked")
+    yield app
+    app.close()
+
+
+@pytest.mark.parametrize(("queue", "named"), [("mail", None), ("other", ["other", "default"])])
+def test_a_job_that_a_call_sent_to_another_queue_is_run(app, queue, named):
+    job = app.registry.expect("work").options(queue=queue).enqueue()
+    with app.worker(queues=named):
+        assert job.result(timeout=10) == "worked"
+
+
+def test_queues_are_served_in_the_order_given(app):
+    assert list(app.worker(queues=["default", "mail", "default"]).wants) == ["default", "mail"]
+
+
+def test_a_type_is_declared_once_however_many_queues_there_are(app):
+    with app.worker(queues=["default", "mail"]):
+        (worker,) = app.store.workers()
+        assert sorted(worker.types) == ["mail", "work"]
+
+
+def test_a_queue_that_no_type_belongs_to_is_taken_for_a_mistake(app):
+    with pytest.raises(ConfigError, match="none of its types belongs to the queues mial"):
+        app.worker(queues=["mial"])
