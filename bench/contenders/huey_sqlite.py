@@ -62,7 +62,7 @@ class HueySqlite(Contender):
     package = "huey"
     module = "bench.contenders.huey_sqlite"
     bulk = False
-    pace = 0.1
+    pace = 0.05
     stop = signal.SIGINT  # its graceful signal
 
     def open(self, path: Path) -> Hive:

@@ -14,6 +14,7 @@ from .stores import open_store
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
     from .core.clock import Clock, Duration
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .options import Given
     from .registry import JobType, Registry
     from .stores.contract import Store
+    from .testing.kit import Kit
     from .worker import Worker
 
     P = ParamSpec("P")
@@ -259,6 +261,12 @@ class Mainstay:
         from .worker import Worker
 
         return Worker(self, **options)
+
+    def testing(self, mode: str = "manual") -> AbstractContextManager[Kit]:
+        """For the time of a `with`: a store in memory, a clock to move; `inline` runs each job as it is enqueued."""
+        from .testing.kit import around
+
+        return around(self, mode)
 
     def close(self) -> None:
         """Let go of the store's connections."""

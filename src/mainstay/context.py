@@ -173,7 +173,7 @@ def _running() -> Context:
         return current.get()
     except LookupError:
         raise UsageError(
-            "ctx is there only inside a running job. In a test, run the handler with app.testing or job.test(…)"
+            "ctx is there only inside a running job. In a test, run the handler with mainstay.testing.Trial, or its job with app.testing()"
         ) from None
 
 

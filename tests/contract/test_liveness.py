@@ -185,6 +185,48 @@ def decided(orphan, now):
     return transition(orphan.job, CRASHED, now)
 
 
+# marks ------------------------------------------------------------------------------------------------------------
+def test_a_job_whose_handler_had_begun_is_told_from_one_that_waited_for_a_slot(engine, desk):
+    """Where a store keeps marks; where it keeps none, every orphan counts as begun."""
+    desk.join("dying")
+    marks = desk.store.marks("dying")
+    begun, through, waiting = (desk.run(worker="dying") for _ in range(3))
+    marks.begin(begun)
+    marks.end(marks.begin(through))
+    leave_without_a_word(desk, "dying")
+    found = {orphan.job.id: orphan.begun for orphan in orphans(desk)}
+    kept = engine == "sqlite"
+    assert found == {begun.id: True, through.id: not kept, waiting.id: not kept}
+
+
+def test_marks_tell_attempts_apart(engine, desk):
+    if engine != "sqlite":
+        pytest.skip(f"{engine}: keeps no marks")
+    desk.join("dying")
+    marks = desk.store.marks("dying")
+    marks.begin(desk.run(worker="dying")._replace(token=99))
+    leave_without_a_word(desk, "dying")
+    assert [orphan.begun for orphan in orphans(desk)] == [False]
+
+
+def test_more_marks_than_there_are_places_count_all_as_begun(engine, desk):
+    if engine != "sqlite":
+        pytest.skip(f"{engine}: keeps no marks")
+    desk.join("dying")
+    marks = desk.store.marks("dying")
+    job = desk.run(worker="dying")
+    places = [marks.begin(job._replace(seq=n)) for n in range(10**6, 10**6 + 5_000)]
+    assert 0 in places
+    leave_without_a_word(desk, "dying")
+    assert [orphan.begun for orphan in orphans(desk)] == [True]
+
+
+def leave_without_a_word(desk, worker):
+    """The worker is gone as by a power cut: its lease runs out, its life sign stays."""
+    desk.outlive()
+    desk.join()
+
+
 # overdue ----------------------------------------------------------------------------------------------------------
 def test_a_job_far_past_its_timeout_is_taken_from_a_living_worker(desk):
     job = desk.run(timeout=SECOND)

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mainstay.core.retry import CRASHES
+from mainstay.stores.contract import STORED
 from mainstay.testing.simulation.checker import check
 
 from .evidence import history
@@ -107,7 +108,7 @@ class Audit:
     def recoveries(self) -> list[float]:
         """For each job that a killed process held: the seconds from the kill to its next start."""
         crashed = {(s.job.id, a.token) for s in self.jobs for a in s.attempts if a.outcome == "crashed"}
-        return sorted(recoveries(self.lines, crashed))
+        return sorted(recoveries(self.lines, crashed | set(freed(self.lines))))
 
 
 def standing(app: Mainstay) -> Iterator[Standing]:
@@ -137,7 +138,16 @@ def astray(s: Standing, cancelled: bool, begun: Container[tuple[str, int]]) -> s
     return "" if job.type == "hopeless" and job.state == "dead" else f"is {job.state}: {job.reason}, {job.error}"
 
 
-def recoveries(lines: Iterable[Line], crashed: set[tuple[str, int]]) -> Iterator[float]:
+def freed(lines: Iterable[Line]) -> Iterator[tuple[str, int]]:
+    """The attempts that someone else than their holder ended, as far as that was written down."""
+    holders = {(job, token): line["pid"] for line in lines if line["op"] == "claimed" for job, token in line["jobs"]}
+    for line in lines:
+        for job, token, _, _, verdict in line["jobs"] if line["op"] == "verdicts" else ():
+            if verdict == STORED and holders.get((job, token)) != line["pid"]:
+                yield job, token
+
+
+def recoveries(lines: Iterable[Line], taken: set[tuple[str, int]]) -> Iterator[float]:
     """The seconds from each kill of a process that was awake to the next start of each job that it held."""
     holders: dict[str, tuple[int, int]] = {}  # job → who claimed it last, and with which token
     killed: dict[str, tuple[int, int]] = {}  # job → the token that was lost, and when
@@ -146,7 +156,7 @@ def recoveries(lines: Iterable[Line], crashed: set[tuple[str, int]]) -> Iterator
             holders |= {job: (line["pid"], token) for job, token in line["jobs"]}
         elif line["op"] == "kill" and not line["asleep"]:
             held = {job: token for job, (pid, token) in holders.items() if pid == line["victim"]}
-            killed |= {job: (token, line["when"]) for job, token in held.items() if (job, token) in crashed}
+            killed |= {job: (token, line["when"]) for job, token in held.items() if (job, token) in taken}
         elif line["op"] == "start" and line["job"] in killed and line["token"] > killed[line["job"]][0]:
             yield (line["at"] - killed.pop(line["job"])[1]) / 1e9
 

@@ -1,12 +1,15 @@
-"""Known-bad variants of the code, patched in from outside: the campaign must catch each, or it proves nothing."""
+"""Known-bad variants of the code, patched in from outside: the tools must catch each of them, or they prove nothing."""
 
 from __future__ import annotations
 
+from typing import Any
+
 GUARD = "AND token = ?9"
+FORGOTTEN = 5  # every so manieth acknowledgement of a forgetful store is a lie
 
 
 def unfenced() -> None:
-    """Let any attempt end a running job, whoever holds it by now."""
+    """Any attempt ends a running job, whoever holds it by now."""
     from mainstay.stores.sqlite import sql
 
     text = sql.load("finish")
@@ -15,7 +18,38 @@ def unfenced() -> None:
     sql._cache["finish"] = text.replace(GUARD, "AND ?9 > 0")
 
 
-VARIANTS = {"": lambda: None, "unfenced": unfenced}
+def forgetful() -> None:
+    """Some enqueues are acknowledged and never written."""
+    from mainstay.stores.sqlite.store import SqliteStore
+
+    enqueue, calls = SqliteStore.enqueue, iter(range(1, 1_000_000))
+
+    def forget(store: Any, drafts: Any, now: int) -> Any:
+        lie = next(calls) % FORGOTTEN == 0
+        return [(draft.id, True) for draft in drafts] if lie else enqueue(store, drafts, now)
+
+    SqliteStore.enqueue = forget  # type: ignore[method-assign]
+
+
+def piecemeal() -> None:
+    """Every statement is committed by itself."""
+    from mainstay.stores.sqlite.connect import Writing
+
+    enter, leave = Writing.__enter__, Writing.__exit__
+
+    def entered(writing: Any) -> Any:
+        connection = enter(writing)
+        connection.execute("COMMIT")
+        return connection
+
+    def left(writing: Any, *error: Any) -> None:
+        writing._connection.execute("BEGIN IMMEDIATE")
+        leave(writing, *error)
+
+    Writing.__enter__, Writing.__exit__ = entered, left  # type: ignore[method-assign]
+
+
+VARIANTS = {"": lambda: None, "unfenced": unfenced, "forgetful": forgetful, "piecemeal": piecemeal}
 
 
 def apply(name: str) -> None:

@@ -74,6 +74,7 @@ class Campaign:
         audit = Audit(journal.read(self.folder), self.engine, self.app)
         audit.unexpected += cluster.unexpected + self.quiet + errors.read_text(encoding="utf-8").splitlines()
         self.app.close()
+        self.engine.close()
         return Report(self, audit)
 
     def _act(self, cluster: Cluster, lease: float | None, longest: float) -> None:
@@ -155,7 +156,7 @@ def run(plan: Plan, folder: Path) -> Report:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one campaign and print its table; 1 when a promise was broken."""
-    parser = argparse.ArgumentParser(prog="tests.crash.campaign", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(prog="tests.crash.campaign", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--stops", type=int, default=50)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)

@@ -89,7 +89,9 @@ class Sqlite:
     def account(self) -> list[Record]:
         lines = [account.record(line) for line in account.read(self.connection())]
         at = lines[-1].at if lines else 0
-        return lines + [Record(0, at, "engine", "stray", args={"table": table}) for table in account.strays(self.connection())]
+        return lines + [
+            Record(0, at, "engine", "stray", args={"table": table}) for table in account.strays(self.connection())
+        ]
 
     def orders(self) -> list[str]:
         return [row[0] for row in self._rows("SELECT item FROM crash_order")]
@@ -112,7 +114,7 @@ class Sqlite:
 
     def close(self) -> None:
         self.connection().close()
-        self._local = threading.local()
+        del self._local.connection
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         return self.connection().execute(statement).fetchall()

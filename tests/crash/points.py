@@ -22,7 +22,7 @@ from mainstay.stores.sqlite import connect
 from mainstay.upkeep.sweep import Sweep
 from mainstay.worker import new_identity
 
-from . import journal
+from . import breakage, journal
 from .audit import Audit
 from .engines import Sqlite
 from .journal import Journal
@@ -235,8 +235,9 @@ VERBS = {verb.__name__: verb for verb in
          (enqueue, tx_enqueue, join, claim, finish, complete_in, beat, cancel, sweep, prune)}  # fmt: skip
 
 
-def suffer(folder: str, verb: str, at: int) -> int:
+def suffer(folder: str, verb: str, at: int, broken: str = "") -> int:
     """A role for the zygote: one victim."""
+    breakage.apply(broken)
     VERBS[verb](Victim(Path(folder), at))
     return 0
 
@@ -264,27 +265,32 @@ class Outcomes(NamedTuple):
     findings: list[str]
 
 
-def loop(verb: str, folder: Path) -> Outcomes:
+def loop(verb: str, folder: Path, broken: str = "") -> Outcomes:
     """Kill at the first step, the second, … until the operation is through; recover; audit."""
     engine = Sqlite(folder)
     app = Mainstay(engine.url)
     app.store.promote(0, 1)
     engine.prepare()
     with Zygote(folder / "errors.log") as zygote:
-        at, findings = 1, []
-        while (code := zygote.reap(zygote.fork("tests.crash.points:suffer", folder=str(folder), verb=verb, at=at))) == -9:
-            at += 1
-            if at > MOST:
-                findings.append(f"{verb} goes on after {MOST} steps")
-                break
-        findings += [] if code == 0 else [f"{verb} ended with {code} at step {at}"]
+        kills, findings = kill_everywhere(zygote, folder, verb, broken)
         if zygote.reap(zygote.fork("tests.crash.points:recover", folder=str(folder))) != 0:
             findings.append(f"not at rest {BUDGET:.0f} s after the last kill")
     audit = Audit(journal.read(folder), engine, app)
     app.close()
+    engine.close()
     findings += audit.lost + audit.twice + audit.unexpected
     findings += (folder / "errors.log").read_text(encoding="utf-8").splitlines()
-    return Outcomes(verb, at - 1, len(audit.jobs), findings)
+    return Outcomes(verb, kills, len(audit.jobs), findings)
+
+
+def kill_everywhere(zygote: Zygote, folder: Path, verb: str, broken: str) -> tuple[int, list[str]]:
+    """One victim for each step; answers how many there were, and what was wrong with the one that lived."""
+    settings = {"folder": str(folder), "verb": verb, "broken": broken}
+    for at in range(1, MOST):
+        code = zygote.reap(zygote.fork("tests.crash.points:suffer", at=at, **settings))
+        if code != -signal.SIGKILL:
+            return at - 1, [f"{verb} ended with {code} at step {at}"] if code else []
+    return MOST, [f"{verb} goes on after {MOST} steps"]
 
 
 def main(verbs: list[str]) -> int:

@@ -65,9 +65,7 @@ class Producer:
 
     longest = 0.3  # seconds a slow handler takes
 
-    def __init__(
-        self, app: Mainstay, engine: Engine, journal: Journal, name: str, count: int, random: Random
-    ) -> None:
+    def __init__(self, app: Mainstay, engine: Engine, journal: Journal, name: str, count: int, random: Random) -> None:
         self.app, self.engine, self.journal, self.name, self.random = app, engine, journal, name, random
         self.types = {type.name: type for type in app.registry}
         self.count = count
@@ -78,7 +76,8 @@ class Producer:
         """Enqueue something, or cancel something."""
         kind = self.random.choices(list(self.kinds), list(self.kinds.values()))[0]
         if kind == "cancel":
-            return self.cancel()
+            self.cancel()
+            return
         self.count += 1
         item = f"{self.name}-{self.count}"
         if kind == "bulk":
@@ -119,7 +118,9 @@ class Producer:
             self.journal.write("refused", items=items, ids=ids, error=f"{type(error).__name__}: {error}")
             return []
         answers = [handle.id for handle in handles]
-        self.journal.write("acked", items=items, ids=ids, answers=answers, created=[handle.created for handle in handles])
+        self.journal.write(
+            "acked", items=items, ids=ids, answers=answers, created=[handle.created for handle in handles]
+        )
         return answers
 
     def order(self, item: str, drafts: list[Draft]) -> list[Any]:

@@ -86,7 +86,8 @@ class Measurement:
         self.wait(lambda: len(self.starts(ids, 1)) == HELD, "the jobs did not start")
         rest(self.random.uniform(0, 0.6))
         runs = self.starts(ids, 1)
-        victim = self.random.choice([m for m in cluster.of("worker") if m.pid in {line["pid"] for line in runs.values()}])
+        busy = {line["pid"] for line in runs.values()}
+        victim = self.random.choice([member for member in cluster.of("worker") if member.pid in busy])
         lost = [job for job, line in runs.items() if line["pid"] == victim.pid]
         at = cluster.kill(victim)
         self.wait(lambda: len(self.starts(lost, 2)) == len(lost), "the jobs did not start again")

@@ -97,8 +97,7 @@ class Program:
         self.engine.prepare()
         for n in range(0, jobs, 12):
             self.ack("+", [self.job.enqueue(n, "x" * 300).id])
-            self.ack("+", [handle.id for handle in self.app.enqueue_many([self.job.prepare(n, "y" * 200)] * 1)])
-            self.ack("+", [h.id for h in self.app.enqueue_many(self.job.prepare(n, "z" * 100) for _ in range(9))])
+            self.ack("+", [handle.id for handle in self.app.enqueue_many(self.job.prepare(n, "y") for _ in range(10))])
             self.order(n)
 
     def order(self, n: int) -> None:
@@ -118,14 +117,12 @@ def work(n: int, text: str) -> dict[str, int]:
 def main(folder: str, synchronous: str, jobs: str) -> None:
     """Produce and work at the same time, then vanish: a power cut leaves nobody time to close the file."""
     program = Program(Path(folder), synchronous)
-    done = threading.Event()
     left = threading.Semaphore(0)
     program.app.events.on("stored", lambda transitions: [left.release() for _ in transitions])
     program.app.worker(concurrency=4).start()
     program.produce(int(jobs))
     for _ in range(int(jobs)):
         left.acquire(timeout=PATIENCE)
-    done.set()
     os._exit(0)
 
 

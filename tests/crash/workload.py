@@ -6,6 +6,8 @@ Roles for the zygote: `work` is a worker process. Producers are in `producers`.
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,7 +123,7 @@ def plain_jobs(app: Mainstay, attempt: Recorder) -> None:
 
 
 def failing_jobs(app: Mainstay, attempt: Recorder) -> None:
-    """Jobs that fail at first, fail always, or are put off."""
+    """Jobs that fail at first, fail always, take their worker down with them, or are put off."""
 
     @app.job(retry=KEEN)
     def flaky(item: str) -> dict[str, int]:
@@ -134,6 +136,11 @@ def failing_jobs(app: Mainstay, attempt: Recorder) -> None:
     def hopeless(item: str) -> None:
         with attempt(item):
             raise ValueError("never")
+
+    @app.job(retry=KEEN)
+    def killer(item: str) -> None:
+        with attempt(item):
+            os.kill(os.getpid(), signal.SIGKILL)
 
     @app.job(retry=KEEN)
     def nap(item: str) -> dict[str, int]:
@@ -158,7 +165,9 @@ def families(app: Mainstay, attempt: Recorder, journal: Journal) -> None:
         with attempt(item) as token:
             rest(seconds)
             items = [f"{item}.{n}" for n in range(CHILDREN)]
-            ctx.enqueue(*announced([child.prepare(name) for name in items], journal, "child", items, parent=ctx.id, token=token))
+            ctx.enqueue(
+                *announced([child.prepare(name) for name in items], journal, "child", items, parent=ctx.id, token=token)
+            )
             return {"token": token}
 
 
@@ -233,4 +242,6 @@ def listen(app: Mainstay, journal: Journal) -> None:
 
     store.claim, store.finish = claimed, finished  # type: ignore[method-assign]
     app.events.on("lease_lost", lambda worker: journal.write("lease_lost", worker=worker))
-    app.events.on("store_error", lambda error, wait: journal.write("store_error", error=f"{type(error).__name__}: {error}"))
+    app.events.on(
+        "store_error", lambda error, wait: journal.write("store_error", error=f"{type(error).__name__}: {error}")
+    )

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
 WARM = ("mainstay.worker", "mainstay.worker.shutdown", "mainstay.worker.runner", "mainstay.stores.sqlite.store",
@@ -63,7 +63,7 @@ class Zygote:
         self._process.wait()
         self._process.stdout.close()
 
-    def __enter__(self) -> Zygote:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,7 +101,7 @@ def _become(role: str, settings: dict[str, Any]) -> None:
         os.dup2(null, 1)
         module, _, function = role.partition(":")
         code = getattr(importlib.import_module(module), function)(**settings) or 0
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whatever it is, it belongs into errors.log, and the child ends here
         traceback.print_exc()
     finally:
         sys.stderr.flush()

@@ -147,6 +147,38 @@ def test_an_outcome_that_finds_the_disk_full_is_stored_later(full_app, small):
         assert {app.get(handle.id).attempt for handle in handles} == {1}
 
 
+BEGINS = """
+import sys
+from mainstay.core.clock import SystemClock
+from mainstay.stores import open_store
+from tests.contract.building import draft, worker
+store, now = open_store(sys.argv[1]), SystemClock().now()
+store.join(worker("w", now))
+marks = store.marks("w")
+store.enqueue([draft()], now)
+(job,) = store.claim("w", {"default": ["work"]}, 1, now).jobs
+print("full?", flush=True)
+sys.stdin.readline()
+for n in range(4_000):
+    marks.begin(job._replace(seq=n + 1))
+print("alive", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_jobs_that_begin_on_a_full_disk_kill_no_worker(small, program):
+    """What a worker notes about itself lies on the same disk: it must have its room from the start."""
+    worker = program(BEGINS, f"sqlite:///{small / 'jobs.db'}")
+    assert worker.stdout.readline() == "full?\n"
+    fill(small)
+    worker.stdin.write("yes\n")
+    worker.stdin.flush()
+    assert worker.stdout.readline() == "alive\n", f"ended by signal {-worker.wait(10)}"
+    (small / "ballast").unlink()
+    worker.stdin.write("bye\n")
+    finished(worker)
+
+
 def test_a_worker_cannot_start_where_there_is_no_room_and_says_so(small):
     fill(small)
     app = Mainstay(f"sqlite:///{small / 'jobs.db'}")

@@ -50,12 +50,16 @@ def installed(folder, name="jobs"):
     try:
         module = importlib.import_module(name)
         yield module
-        for gate in ("gate", "late", "enough"):
-            (folder / gate).touch()
+        open_gates(folder)
         module.app.close()
     finally:
         sys.path.remove(str(folder))
         sys.modules.pop(name, None)
+
+
+def open_gates(folder):
+    for gate in ("gate", "late", "enough"):
+        (folder / gate).touch()
 
 
 @pytest.fixture
@@ -102,6 +106,7 @@ def start(folder):
         return process
 
     yield begin
+    open_gates(folder)
     for process in running:
         if process.poll() is None:
             process.kill()

@@ -21,6 +21,7 @@ AT_ONCE = Retry(3, base="1ms", jitter=False)
 PATIENCE = 60.0
 
 app = Mainstay(f"sqlite:///{HERE / 'jobs.db'}")
+app.store.sweep = int(os.environ.get("SWEEP", "500"))
 
 
 def mark(*words):

@@ -168,6 +168,39 @@ def test_b27_a_signal_during_the_start_counts(jobs, start, verb, times):
     assert jobs.app.store.workers() == []
 
 
+def test_a_handler_that_begins_in_the_moment_of_the_stop_is_told(jobs):
+    worker = jobs.app.worker(concurrency=1)
+
+    def meanwhile(flight, now):  # between the look whether to stop and the start
+        worker.claimer.open = False
+        worker.crew.ask_to_stop()
+        return True
+
+    worker.crew._holds = meanwhile
+    with worker:
+        handle = jobs.reads.enqueue()
+        eventually(lambda: handle.job().token == 1 and handle.state == "queued", "it to be handed back")
+
+
+def test_a_handler_whose_job_is_taken_away_as_it_begins_does_not_run(jobs, journal):
+    worker = jobs.app.worker(concurrency=1)
+
+    def meanwhile(flight, now):
+        worker.claimer.open = False
+        worker.crew.abandon()
+        return True
+
+    worker.crew._holds = meanwhile
+    with worker:
+        handle = jobs.plain.enqueue()
+        eventually(lambda: handle.job().token == 1 and handle.state == "queued", "it to be handed back")
+        worker.crew._holds, worker.claimer.open = lambda flight, now: True, True
+        worker.wake()
+        assert handle.result(timeout=20) == "plain"
+        assert worker.crew._threads.stuck == 0
+    assert len(journal.lines("started plain")) == 1
+
+
 def test_a_worker_that_is_stopped_twice_has_stopped(jobs):
     worker = jobs.app.worker().start()
     worker.stop()

@@ -55,6 +55,20 @@ def test_a_dead_worker_s_jobs_run_again_at_once_and_another_takes_its_place(jobs
     assert f"worker {first.id} was killed by signal 9; starting another" in complaint
 
 
+def test_the_supervisor_itself_frees_the_jobs_of_a_dead_worker(jobs, start_supervisor, journal, folder, monkeypatch):
+    monkeypatch.setenv("SWEEP", "60000")  # the other worker would not look for an hour
+    supervisor = start_supervisor(2, concurrency=1)
+    workers(jobs.app, 2)
+    (folder / "jobs.py").write_text("import os; os._exit(7)", encoding="utf-8")  # and no third one comes up
+    handle = jobs.plain.options(retry=jobs.AT_ONCE).enqueue("gate")
+    journal.wait("started plain gate")
+    os.kill(next(worker.pid for worker in jobs.app.store.workers() if worker.id == handle.job().worker), signal.SIGKILL)
+    assert settled(jobs.app, handle, "queued", "running", seconds=5)
+    eventually(lambda: handle.job().token == 2, "the other worker to claim it", 5)
+    (folder / "gate").touch()
+    stop(supervisor)
+
+
 def test_b39_a_job_that_kills_every_worker_is_dead_lettered_and_others_go_on(jobs, start_supervisor):
     poison = jobs.kills_its_worker.options(retry=100).enqueue()
     supervisor = start_supervisor(1)

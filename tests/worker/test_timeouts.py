@@ -44,6 +44,19 @@ def test_what_ends_in_time_is_left_alone(jobs, worker, kind):
     assert [handle.result(timeout=20) for handle in handles] == [kind] * 5
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_end_is_told_once(jobs, worker, folder, kind):
+    told = []
+    jobs.app.events.on("ended", lambda job, outcome: told.append((job.id, outcome.kind)))
+    slow = getattr(jobs, kind).options(timeout=0.2).enqueue("late")
+    attempt(jobs.app, slow)
+    (folder / "late").touch()
+    again = getattr(jobs, kind).enqueue()
+    again.result(timeout=20)
+    eventually(lambda: not worker.crew._threads.stuck, "the thread to come back")
+    assert told == [(slow.id, "timed out"), (again.id, "completed")]
+
+
 def test_an_async_handler_is_interrupted(jobs, worker, journal):
     attempt(jobs.app, jobs.asynchronous.options(timeout=0.2).enqueue("late"))
     journal.wait("interrupted asynchronous")

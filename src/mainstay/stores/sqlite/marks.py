@@ -12,7 +12,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from ..contract import Marks
-from . import presence
+from . import faults, presence
 
 if TYPE_CHECKING:
     from ...core.job import Claimed
@@ -30,9 +30,13 @@ class FileMarks(Marks):
     """The marks of one worker, which holds its lock."""
 
     def __init__(self, path: str, worker: str) -> None:
-        with open(presence.lock_file(path, worker), "r+b") as file:
-            file.truncate(SIZE)
-            self._cells = memoryview(mmap.mmap(file.fileno(), SIZE)).cast("q")
+        try:
+            with open(presence.lock_file(path, worker), "r+b") as file:
+                file.write(bytes(SIZE))  # no hole: on a full disk, the kernel kills who writes into one
+                file.flush()
+                self._cells = memoryview(mmap.mmap(file.fileno(), SIZE)).cast("q")
+        except OSError as error:
+            raise faults.beside(error, path) from error
         self._cells[0] = HEAD
         self._free = list(range(2 * PLACES - 2, 0, -2))
 

@@ -27,7 +27,7 @@ VERBS: dict[str, int | None] = {
 }  # fmt: skip
 
 
-RARE = {"finish": 5, "join": 2, "leave": 2, "held": 4, "retry": 2}  # called seldom, so they fail the more often
+RARE = {"finish": 4, "sweep": 12, "join": 3, "leave": 4, "declare": 3, "held": 4, "retry": 2}  # called seldom, so they fail the more often
 
 
 class Faults(NamedTuple):
@@ -57,17 +57,31 @@ class Nemesis:
         self.faults, self.lease = faults, lease
         self.down_until = 0  # an outage: nothing reaches the store before
         self._random = random
+        self._cut_off: dict[Process, tuple[int, str]] = {}
 
-    def pick(self, now: int, verb: str) -> str:
+    def cut_off(self, process: Process, now: int) -> None:
+        """For a while, hardly a call of this process gets through, or hardly an answer."""
+        kind = self._random.choice(("fail", "lose", "lose"))
+        self._cut_off[process] = (now + self._random.randrange(self.lease // 2, self.lease * 2), kind)
+
+    def pick(self, process: Process, now: int, verb: str) -> str:
         """The fault of this call; "" for none."""
         if now < self.down_until:
             return "fail"
+        until, kind = self._cut_off.get(process, (0, ""))
+        if now < until and self._random.random() < 0.8:
+            return kind
         luck = self._random.random() / RARE.get(verb, 1)
         for kind, chance in zip(Faults._fields, self.faults, strict=True):
             if luck < chance:
                 return kind
             luck -= chance
         return ""
+
+    def mend(self) -> None:
+        """No more faults."""
+        self.faults, self.down_until = CALM, 0
+        self._cut_off.clear()
 
     def before(self) -> bool:
         """Whether it strikes before the call or after its commit."""
@@ -81,6 +95,11 @@ class Nemesis:
     def pause(self) -> int:
         """How long a process stands still."""
         return self._random.randrange(self.lease // 2, self.lease * 3)
+
+
+def _named(verb: str, args: tuple[Any, ...]) -> str:
+    """The verb; a sweep's finish is told from a worker's."""
+    return "sweep" if verb == "finish" and args[0] and args[0][0].outcome == "crashed" else verb
 
 
 class Observer(Protocol):
@@ -116,8 +135,8 @@ class FaultyStore:
     def _verb(self, verb: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
             self._process.check()
-            fault = self._nemesis.pick(self._scheduler.now, verb)
-            early = bool(fault) and self._nemesis.before()
+            fault = self._nemesis.pick(self._process, self._scheduler.now, _named(verb, args))
+            early = fault not in ("", "lose") and self._nemesis.before()
             if early or fault in ("fail", "busy"):
                 self._strike(fault)
             answer = self._ask(verb, real, args)
@@ -161,4 +180,6 @@ class FaultyStore:
         if fault == "pause":
             self._process.paused_until = max(until, self._process.paused_until)
         self._scheduler.pump(until)
+        while self._process.paused_until > self._scheduler.now:  # another thread's call has met a pause meanwhile
+            self._scheduler.pump(self._process.paused_until)
         self._process.check()

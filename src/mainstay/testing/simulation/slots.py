@@ -126,6 +126,8 @@ class SimulatedFlights(Flights):
         until = self._scheduler.now + round(seconds * 1000)
         if self.active > 0:
             self._scheduler.pump(until, lambda: self.active == 0 or not self._process.alive)
+        while self._process.paused_until > self._scheduler.now:
+            self._scheduler.pump(self._process.paused_until)
         self._process.check()
         return self.active == 0
 

@@ -47,7 +47,7 @@ ENDINGS = {
     "quick": {"return": 9, "raise": 1},
     "slow": {"return": 5, "raise": 2, "hang": 2, "children": 2},
     "waits": {"return": 6, "raise": 2, "hang": 2, "snooze": 1},
-    "moody": {"return": 3, "raise": 3, "snooze": 2, "review": 1, "cancel": 1, "permanent": 1, "children": 4, "crash": 1},
+    "moody": {"return": 3, "raise": 3, "hang": 2, "snooze": 3, "review": 1, "cancel": 1, "permanent": 1, "children": 4, "crash": 1},
 }
 _CHOICES = {name: [kind for kind, weight in kinds.items() for _ in range(weight)] for name, kinds in ENDINGS.items()}
 TYPES: dict[str, JobType[..., Any, Any]] = {job_type.name: job_type for job_type in app.registry}
@@ -75,7 +75,7 @@ class Stage:
                 yield random.randrange(1, 800)
         ending = random.choice(_CHOICES[name])
         if ending == "hang":
-            yield random.choice((1_500, 4_000, 60_000))
+            yield random.choice((1_500, 4_000, 60_000) if flight.job.timeout else (2_000, 5_000, 9_000))
         return self._end(ending, process, context)
 
     def _note(self, context: Context, line: int) -> None:
@@ -93,7 +93,7 @@ class Stage:
         if ending == "raise":
             raise RuntimeError("no luck")
         if ending == "snooze":
-            raise Snooze(self._random.randrange(1, 2000) / 1000)
+            raise Snooze(self._random.choice((0, 0, 0.05, 1.5)))
         if ending == "review":
             raise Review("please look", output={"draft": 1})
         if ending == "cancel":

@@ -18,7 +18,7 @@ from ...worker import crew as crew_module
 from . import ledger
 from .checker import Violation, check
 from .slots import SimulatedFlights, Slots
-from .faulty import CALM, FaultyStore, Nemesis, swarm
+from .faulty import FaultyStore, Nemesis, swarm
 from .history import History
 from .neighbourhood import Neighbourhood
 from .people import Operator, Producer
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 TROUBLE = 12_000  # virtual milliseconds with faults
 PEACE = 300_000  # … and then at most this long until everything must be at rest
-EXAM = 60_000  # … and then for each worker to do one more job alone
+EXAM = 60_000  # … and then for each worker to do one more job
 
 
 class Result(NamedTuple):
@@ -66,6 +66,7 @@ class Host:
 
     def __init__(self, world: World, number: int) -> None:
         self._world, self._number, self._lives = world, number, 0
+        self.queue = f"host-{number}"  # served by this worker alone
         self.process: Process = world.process(f"worker-{number}.0")
         self.worker: Worker | None = None
         self._rings: list[str] = []
@@ -85,7 +86,7 @@ class Host:
         app.events.on("claimed", lambda jobs: [world.recorder.add(process, "claim", "ok", j.id, j.token) for j in jobs])
         app.events.on("started", lambda job: world.recorder.add(process, "start", "ok", job.id, job.token))
         slots = world.random.choice((1, 2, 4))
-        queues = world.random.choice((None, None, ("default",))) if self._number else None
+        queues = ["default", self.queue, *("other",) * (self._number == 0 or world.random.random() < 0.7)]
         worker = app.worker(concurrency=slots, queues=queues, lease=world.lease / 1000, random=world.random.random)
         try:
             worker.start()
@@ -105,6 +106,8 @@ class Host:
         elif chance > 1 - world.nemesis.faults.pause:
             self.process.paused_until = world.scheduler.now + world.nemesis.pause()
             world.recorder.struck(self.process, "pause")
+        elif chance > 1 - world.nemesis.faults.pause - world.partitions and not world.stage.calm:
+            world.nemesis.cut_off(self.process, world.scheduler.now)
         world.scheduler.after(1_000, world.supervisor, self._look)
 
     def _stop(self) -> None:
@@ -143,7 +146,7 @@ class World:
         self.bugs: list[Violation] = []
         self.lease = random.choice((1_000, 2_000, 4_000))
         self.skewed = random.random() < 0.3
-        self.restarts = random.choice((0.0, 0.1, 0.4))
+        self.restarts, self.partitions = random.choice((0.0, 0.2, 0.5)), random.choice((0.0, 0.05, 0.2))
         self.supervisor = Process(self.scheduler, "supervisor")
         self.nemesis = Nemesis(random, swarm(random), self.lease)
         self._names = 0
@@ -192,8 +195,7 @@ class World:
             self.scheduler.pump(self.scheduler.now + TROUBLE)
             self._calm_down()
             self._rest(PEACE)
-            for host in self.hosts:
-                self._examine(host)
+            self._examine()
             self.recorder.close()
         self._close()
         violations = self.bugs + check(self.history, live=True)
@@ -206,17 +208,15 @@ class World:
                 return
             self.scheduler.pump(self.scheduler.now + 1_000)
 
-    def _examine(self, host: Host) -> None:
-        """Whether this worker still works: the others stand still, and one more job is to be done."""
-        for other in self.hosts:
-            other.process.paused_until = 0 if other is host else 1 << 60
-            self.recorder.struck(other.process, "pause")
-        draft = TYPES["quick"].prepare()
-        draft.id = self.ids.new(self.scheduler.now)
-        self.recorder.add(self.supervisor, "enqueue", "invoke", draft.id)
-        self.store.enqueue([draft], self.scheduler.now)
-        self.recorder.committed(self.supervisor, "enqueue", ([draft],), [(draft.id, True)])
-        self.recorder.add(self.supervisor, "enqueue", "ok", draft.id, sent=draft.id, created=True)
+    def _examine(self) -> None:
+        """Whether every worker still works: one more job for each, which no other can do."""
+        for host in self.hosts:
+            draft = TYPES["quick"].options(queue=host.queue).prepare()
+            draft.id = self.ids.new(self.scheduler.now)
+            self.recorder.add(self.supervisor, "enqueue", "invoke", draft.id)
+            answers = self.store.enqueue([draft], self.scheduler.now)
+            self.recorder.committed(self.supervisor, "enqueue", ([draft],), answers)
+            self.recorder.add(self.supervisor, "enqueue", "ok", draft.id, sent=draft.id, created=True)
         self._rest(EXAM)
 
     def _close(self) -> None:
@@ -243,7 +243,7 @@ class World:
         self.nemesis.down_until = self.scheduler.now + self.random.randrange(500, self.lease * 3)
 
     def _calm_down(self) -> None:
-        self.nemesis.faults, self.nemesis.down_until = CALM, 0
+        self.nemesis.mend()
         self.stage.calm = True
         for host in self.hosts:
             host.process.paused_until = min(host.process.paused_until, self.scheduler.now)

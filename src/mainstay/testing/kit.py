@@ -1,0 +1,149 @@
+"""A store in memory and a clock to move, in place of an application's own, for the time of a test."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..core.clock import ManualClock, SystemClock, milliseconds
+from ..core.errors import UsageError
+from ..stores import open_store
+from .inline import Drained, InlineWorker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
+
+    from ..app import Mainstay
+    from ..core.job import Job
+    from ..registry import JobType
+
+OPTIONS = ("delay", "priority", "queue", "key", "tenant", "ref", "tags")
+LIMIT = 10_000
+
+
+class Kit:
+    """What the fixture `mainstay` gives: `use` an application, then look at what it enqueued and run it."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock(SystemClock().now())
+        self._apps: list[tuple[Mainstay, Any, Any]] = []
+
+    def use(self, app: Mainstay) -> Mainstay:
+        """Give the application an empty store in memory and this kit's clock until the test ends."""
+        if all(used is not app for used, _, _ in self._apps):
+            self._apps.append((app, app.store, app.clock))
+            app.clock, app.store = self.clock, open_store("sqlite:///:memory:", self.clock)
+        return app
+
+    def restore(self) -> None:
+        """Give every application back what it had."""
+        while self._apps:
+            app, store, clock = self._apps.pop()
+            app.close()
+            app.store, app.clock = store, clock
+
+    @property
+    def jobs(self) -> list[Job]:
+        """Every job of the applications in use, oldest first."""
+        return [job for app, _, _ in self._used() for job in reversed(app.list(limit=LIMIT))]
+
+    def _used(self) -> list[tuple[Mainstay, Any, Any]]:
+        if not self._apps:
+            raise UsageError(
+                "no application is in use: call mainstay.use(app) first, or set mainstay_app in pytest's ini"
+            )
+        return self._apps
+
+    # time ---------------------------------------------------------------------------------------------------------
+    def advance(self, duration: str | float | timedelta = 0, **units: float) -> None:
+        """Move the clock: `advance("5m")`, `advance(minutes=5)`."""
+        from datetime import timedelta
+
+        self.clock.advance(milliseconds(duration) / 1000 + timedelta(**units).total_seconds())
+
+    def drain(self, *, retries: bool = True) -> Drained:
+        """Run what is due, in this thread, with what that enqueues; the clock moves on to each retry, without waiting."""
+        workers = [InlineWorker(app) for app, _, _ in self._used()]
+        while True:
+            for worker in workers:
+                worker.drain()
+            due = self._next_retry() if retries else None
+            if due is None:
+                ways = [worker.ways for worker in workers]
+                return Drained(**{name: sum(way[name] for way in ways) for name in Drained._fields})
+            self.clock.move_to(max(due, self.clock.now()))
+
+    def run_now(self, ids: list[str]) -> None:
+        """What inline mode does as jobs are enqueued."""
+        if ids:
+            self.drain()
+
+    def _next_retry(self) -> int | None:
+        counts = [count for app, _, _ in self._apps for count in app.store.counts(LIMIT)]
+        return min((count.oldest for count in counts if count.label == "retrying" and count.oldest), default=None)
+
+    # assertions ---------------------------------------------------------------------------------------------------
+    def assert_enqueued(
+        self, type: JobType[..., Any, Any] | str, count: int | None = None, **expected: Any
+    ) -> list[Job]:
+        """Fail unless such a job was enqueued; answers those that were. Names that are no parameters are options."""
+        found = self._matching(type, expected)
+        if not found or (count is not None and len(found) != count):
+            wanted = "a job" if count is None else f"{count} jobs"
+            raise AssertionError(
+                f"expected {wanted} {_named(type)} {_spelt(expected)}, found {len(found)}; {self._seen()}"
+            )
+        return found
+
+    def refute_enqueued(self, type: JobType[..., Any, Any] | str, **expected: Any) -> None:
+        """Fail if such a job was enqueued."""
+        found = self._matching(type, expected)
+        if found:
+            raise AssertionError(
+                f"expected no job {_named(type)} {_spelt(expected)}, found {len(found)}; {self._seen()}"
+            )
+
+    def _matching(self, type: JobType[..., Any, Any] | str, expected: dict[str, Any]) -> list[Job]:
+        return [job for job in self.jobs if job.type == _named(type) and _fits(job, expected)]
+
+    def _seen(self) -> str:
+        lines = [f"  {job.type} {job.payload} ({job.label})" for job in self.jobs[:20]]
+        return "enqueued were:\n" + "\n".join(lines) if lines else "nothing was enqueued"
+
+
+def _named(type: JobType[..., Any, Any] | str) -> str:
+    return type if isinstance(type, str) else type.name
+
+
+def _spelt(expected: dict[str, Any]) -> str:
+    return f"with {', '.join(f'{name}={value!r}' for name, value in expected.items())}" if expected else ""
+
+
+def _fits(job: Job, expected: dict[str, Any]) -> bool:
+    payload = json.loads(job.payload)
+    return all(_same(job, payload, name, value) for name, value in expected.items())
+
+
+def _same(job: Job, payload: dict[str, Any], name: str, value: Any) -> bool:
+    if name in payload or name not in OPTIONS:
+        return name in payload and bool(payload[name] == value)
+    if name == "delay":
+        return job.run_at is not None and job.run_at - job.created_at == milliseconds(value)
+    return bool(getattr(job, name) == (tuple(value) if name == "tags" else value))
+
+
+@contextmanager
+def around(app: Mainstay, mode: str) -> Iterator[Kit]:
+    """A kit around one application; in `inline` mode every enqueue runs its job at once."""
+    if mode not in ("manual", "inline"):
+        raise UsageError(f"testing({mode!r}): 'manual' (jobs wait for drain) or 'inline' (an enqueue runs its job)")
+    kit = Kit()
+    kit.use(app)
+    forget = app.events.on("enqueued", kit.run_now) if mode == "inline" else lambda: None
+    try:
+        yield kit
+    finally:
+        forget()
+        kit.restore()

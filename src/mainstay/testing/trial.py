@@ -1,0 +1,90 @@
+"""One handler alone, with a context that remembers what it was told: no store, no worker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
+
+from ..context import Context, current
+from ..core.clock import SystemClock
+from ..core.errors import TransactionUnsupported
+from ..core.ids import IDS
+from ..core.job import Claimed
+from ..core.notes import Checkpoint, Log, Note, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from ..core.draft import Draft
+    from ..registry import JobType
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Trial(Generic[P, R]):
+    """One attempt at a job type: `Trial(extract, attempt=3, checkpoint={"page": 4}).run(7, tenant="acme")`.
+
+    `run` sends the arguments through JSON as a real job would, answers what the handler returns and raises what it raises.
+    Afterwards `logs`, `progress`, `saved` and `children` tell what it said on the way.
+    """
+
+    def __init__(
+        self, type: JobType[P, R, Any], *, attempt: int = 1, checkpoint: dict[str, Any] | None = None,
+        cancelled: str | None = None, stopping: bool = False,
+    ) -> None:  # fmt: skip
+        self._type, self._checkpoint = type, checkpoint
+        self._cancelled, self._stopping, self._attempt = cancelled, stopping, attempt
+        self.logs: list[Log] = []
+        self.progress: list[Progress] = []
+        self.saved: dict[str, Any] = dict(checkpoint or {})
+        self.children: tuple[Draft, ...] = ()
+
+    def run(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the handler once, with these arguments."""
+        arguments = self._type.schema.decode(self._type.schema.encode(args, kwargs))
+        context = self._context()
+        held = current.set(context)
+        try:
+            return self._call(self._type.function, arguments)
+        finally:
+            current.reset(held)
+            self.children = context.children
+
+    def _call(self, function: Callable[..., Any], arguments: dict[str, Any]) -> R:
+        if self._type.is_async:
+            return asyncio.run(cast("Coroutine[Any, Any, R]", function(**arguments)))
+        return cast("R", function(**arguments))
+
+    def _context(self) -> Context:
+        now = self.now()
+        job = Claimed(
+            0, IDS.new(now), self._type.name, self._type.queue, self._attempt, max(self._attempt, 3), 0, self._attempt,
+            None, None, None, now, now, False, "{}", 0, 0, "trial",
+        )  # fmt: skip
+        context = Context(job, self)
+        context.cancelled_because, context.stopping = self._cancelled, self._stopping
+        return context
+
+    # what a context needs -----------------------------------------------------------------------------------------
+    def now(self) -> int:
+        """The time."""
+        return SystemClock().now()
+
+    def note(self, note: Note) -> None:
+        """Remember what the handler said."""
+        if isinstance(note, Log):
+            self.logs.append(note)
+        elif isinstance(note, Progress):
+            self.progress.append(note)
+        elif isinstance(note, Checkpoint):
+            self.saved = json.loads(note.body)
+
+    def checkpoint(self, job: Claimed) -> str | None:
+        """What an earlier attempt is said to have saved."""
+        return json.dumps(self._checkpoint) if self._checkpoint else None
+
+    def finish_in(self, tx: object, job: Claimed, draft_children: tuple[Draft, ...], result: str | None) -> None:
+        """There is no job in any store: a handler that completes in a transaction is tested with the kit."""
+        raise TransactionUnsupported("a Trial has no store: test ctx.complete_in with app.testing() or the fixture")

@@ -1,0 +1,170 @@
+"""What users test their jobs with: the kit, inline mode, one handler alone."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from mainstay import Cancel, JobFailed, Mainstay, Retry, Review, Snooze, ctx
+from mainstay.core.errors import UsageError
+from mainstay.core.outcome import Cancelled, Stopping
+from mainstay.testing import Kit, Trial
+
+
+@pytest.fixture
+def app(tmp_path):
+    return Mainstay(f"sqlite:///{tmp_path}/jobs.db")
+
+
+@pytest.fixture
+def kit(app):
+    kit = Kit()
+    kit.use(app)
+    yield kit
+    kit.restore()
+
+
+def test_a_kit_takes_the_place_of_the_store_and_gives_it_back(app, tmp_path):
+    job = app.job(name="mail")(_mail)
+    before, clock = app.store, app.clock
+    with app.testing() as kit:
+        job.enqueue("ada")
+        kit.assert_enqueued(job, to="ada")
+    assert (app.store, app.clock) == (before, clock)
+    assert not (tmp_path / "jobs.db").exists()
+
+
+def _mail(to: str) -> None:
+    """Nothing to do."""
+
+
+def test_assert_enqueued_tells_payload_from_options(app, kit):
+    mail = app.job(name="mail")(_mail)
+    mail.options(delay=timedelta(minutes=5), priority=3, tags=["eu"], key="k").enqueue("ada")
+    assert len(kit.assert_enqueued(mail, to="ada", delay="5m", priority=3, tags=["eu"], key="k")) == 1
+    kit.refute_enqueued(mail, to="bob")
+    with pytest.raises(AssertionError, match=r"found 0; enqueued were:\n  mail \{\"to\":\"ada\"\} \(scheduled\)"):
+        kit.assert_enqueued(mail, to="ada", delay="6m")
+    with pytest.raises(AssertionError, match="expected 2 jobs mail"):
+        kit.assert_enqueued("mail", count=2)
+    with pytest.raises(AssertionError, match="expected no job mail"):
+        kit.refute_enqueued(mail)
+
+
+def test_drain_runs_what_is_due_and_the_clock_makes_more_of_it_due(app, kit):
+    seen = []
+
+    @app.job
+    def note(word: str) -> str:
+        seen.append(word)
+        return word
+
+    now, later = note.enqueue("now"), note.options(delay="5m").enqueue("later")
+    assert kit.drain().completed == 1
+    assert (seen, later.state) == (["now"], "scheduled")
+    kit.advance(minutes=4, seconds=59)
+    assert kit.drain().completed == 0
+    kit.advance("1s")
+    assert kit.drain().completed == 1
+    assert (now.result(), later.result()) == ("now", "later")
+
+
+def test_drain_follows_retries_without_waiting(app, kit):
+    @app.job(retry=Retry(3, base="1h", jitter=False))
+    def flaky() -> int:
+        if ctx.attempt < 3:
+            raise ConnectionError("not yet")
+        return ctx.attempt
+
+    began, job = kit.clock.now(), flaky.enqueue()
+    done = kit.drain()
+    assert (done.completed, done.retried, job.result()) == (1, 2, 3)
+    assert kit.clock.now() - began == 2 * 3_600_000  # base, then twice as long but no longer than the cap of an hour
+
+
+def test_drain_counts_every_way_to_end(app, kit):
+    ways = {"review": Review("sure?"), "snoozed": Snooze("1h"), "cancelled": Cancel(), "dead": ValueError("no")}
+
+    @app.job(retry=1)
+    async def end(how: str) -> None:
+        await asyncio.sleep(0)
+        raise ways[how]
+
+    for how in ways:
+        end.enqueue(how)
+    assert kit.drain()._asdict() == {"completed": 0, "retried": 0, "snoozed": 1, "review": 1, "cancelled": 1, "dead": 1}
+
+
+def test_children_are_run_with_their_parent(app, kit):
+    @app.job
+    def child(n: int) -> int:
+        return n
+
+    @app.job
+    def parent() -> None:
+        ctx.enqueue(child.prepare(1), child.prepare(2))
+
+    parent.enqueue()
+    assert kit.drain().completed == 3
+    kit.assert_enqueued(child, count=2)
+
+
+def test_inline_mode_runs_a_job_as_it_is_enqueued_through_json(app):
+    @app.job
+    def pair(of: tuple[int, int]) -> list[int]:
+        return list(of)
+
+    @app.job
+    def outer() -> None:
+        pair.enqueue((3, 4))
+
+    with app.testing("inline") as kit:
+        assert pair.enqueue((1, 2)).result() == [1, 2]
+        outer.enqueue()
+        assert kit.assert_enqueued(pair, of=[3, 4])[0].state == "completed"
+        with pytest.raises(JobFailed):
+            app.job(retry=1)(_fails).enqueue().result()
+    with pytest.raises(UsageError, match="inline"):
+        app.testing("eager").__enter__()
+
+
+def _fails() -> None:
+    raise ValueError("no")
+
+
+def test_a_kit_without_an_application_says_what_to_do():
+    with pytest.raises(UsageError, match=r"mainstay\.use\(app\)"):
+        _ = Kit().jobs
+
+
+def test_a_trial_runs_one_handler_and_remembers_what_it_said(app):
+    @app.job
+    def pages(of: int) -> int:
+        with ctx.stage("read"):
+            for page in range(ctx.checkpoint.get("page", 0), of):
+                ctx.progress(page, of)
+                ctx.save(page=page + 1)
+        ctx.enqueue(pages.prepare(1))
+        return ctx.attempt
+
+    trial = Trial(pages, attempt=3, checkpoint={"page": 4})
+    assert trial.run(6) == 3
+    assert trial.saved == {"page": 6}
+    assert [(step.done, step.stage) for step in trial.progress] == [(None, "read"), (4.0, "read"), (5.0, "read")]
+    assert [line.message for line in trial.logs] == ["read done"]
+    assert [child.payload for child in trial.children] == ['{"of":1}']
+
+
+def test_a_trial_raises_what_the_handler_raises_and_can_ask_it_to_stop(app):
+    @app.job
+    async def save() -> None:
+        await asyncio.sleep(0)
+        ctx.save(n=1)
+
+    Trial(save).run()
+    with pytest.raises(Stopping):
+        Trial(save, stopping=True).run()
+    with pytest.raises(Cancelled, match="too late"):
+        Trial(save, cancelled="too late").run()
+    with pytest.raises(ValueError, match="no"):
+        Trial(app.job(_fails)).run()
