@@ -212,7 +212,11 @@ def unused():
     source = "".join(path.read_text(encoding="utf-8") for path in Path(mainstay.__file__).parent.rglob("*.py"))
     names = [name for name in settings.FIELDS if not re.search(rf"[Ss]ettings(\(\)|\.load\(\))?\.{name}\b", source)]
     listed = ", ".join(f"`{name}`" for name in names)
-    return f"\nRead and checked, but without effect in this version: {listed}.\n" if names else ""
+    return (
+        f"\nRead and checked, but without effect in this version, as a variable and in a file: {listed}.\n"
+        if names
+        else ""
+    )
 
 
 # The program ------------------------------------------------------------------------------------------------------------

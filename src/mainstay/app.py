@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack, overload
+    from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
     from .core.clock import Clock, Duration
     from .core.filter import Page
@@ -167,17 +167,18 @@ class Mainstay:
         return [Handle(self, job_id, created) for job_id, created in answers]
 
     # look ---------------------------------------------------------------------------------------------------------
-    def get(self, job_id: str) -> Job:
+    def get(self, job_id: str | Handle[Any]) -> Job:
         """One job by its id, or by the start of one that no other job shares."""
         job = self.store.get(self.resolve(job_id))
         if job is None:
             raise NotFound(f"there is no job {job_id}")
         return job
 
-    def resolve(self, prefix: str) -> str:
-        """The full id behind the start of one; raises `NotFound`, or `UsageError` naming the candidates."""
+    def resolve(self, job: str | Handle[Any]) -> str:
+        """The full id of a handle, or behind the start of an id; raises `NotFound`, or `UsageError` with the candidates."""
         from .core.ids import LENGTH, normal
 
+        prefix = job if isinstance(job, str) else job.id
         wanted = normal(prefix)
         if len(wanted) == LENGTH:
             return wanted
@@ -189,7 +190,7 @@ class Mainstay:
             raise UsageError(f"{prefix!r} is the start of several jobs: {', '.join(found[:5])}{more}")
         return found[0]
 
-    def handle(self, job_id: str) -> Handle[Any]:
+    def handle(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """A handle to a job that was enqueued elsewhere."""
         return Handle(self, self.get(job_id).id, created=False)
 
@@ -204,40 +205,40 @@ class Mainstay:
         now = self.clock.now()
         return self.store.search(parse(query, now), limit, after, now)
 
-    def attempts(self, job_id: str) -> Sequence[Attempt]:
+    def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt]:
         """Every attempt at a job, oldest first."""
         return self.store.attempts(self.get(job_id).id)
 
-    def logs(self, job_id: str, after: int = 0, limit: int = 10_000) -> Sequence[LogLine]:
+    def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine]:
         """A job's log."""
         return self.store.logs(self.get(job_id).id, after, limit)
 
-    def actions(self, job_id: str | None = None, limit: int = 100) -> Sequence[Action]:
+    def actions(self, job_id: str | Handle[Any] | None = None, limit: int = 100) -> Sequence[Action]:
         """What operators did, newest first."""
         return self.store.actions(None if job_id is None else self.resolve(job_id), limit)
 
     # operate ------------------------------------------------------------------------------------------------------
-    def cancel(self, job_id: str, *, actor: str = "python") -> str:
+    def cancel(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Cancel a job; answers `cancelled` or, for one that runs, `cancelling`."""
         return self._operate("cancel", job_id, actor, ("cancelled", "cancelling"))
 
-    def retry(self, job_id: str, *, actor: str = "python") -> str:
+    def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
         return self._operate("retry", job_id, actor, ("queued",))
 
-    def delete(self, job_id: str, *, actor: str = "python") -> str:
+    def delete(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Remove a job that does not run, with its history."""
         return self._operate("delete", job_id, actor, ("deleted",))
 
-    def approve(self, job_id: str, note: str = "", *, actor: str = "python") -> str:
+    def approve(self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python") -> str:
         """Complete a job in review with the output it proposed."""
         return self._judge(job_id, True, note, actor)
 
-    def reject(self, job_id: str, note: str = "", *, actor: str = "python") -> str:
+    def reject(self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python") -> str:
         """End a job in review as dead."""
         return self._judge(job_id, False, note, actor)
 
-    def _operate(self, verb: str, job_id: str, actor: str, good: tuple[str, ...]) -> str:
+    def _operate(self, verb: str, job_id: str | Handle[Any], actor: str, good: tuple[str, ...]) -> str:
         full = self.resolve(job_id)
         answer: str = getattr(self.store, verb)([full], self.clock.now(), actor)[full]
         if answer == "missing":
@@ -246,7 +247,7 @@ class Mainstay:
             raise Conflict(_REFUSED.get((verb, answer), f"cannot {verb} job {full}: it is {answer}"))
         return answer
 
-    def _judge(self, job_id: str, approve: bool, note: str, actor: str) -> str:
+    def _judge(self, job_id: str | Handle[Any], approve: bool, note: str, actor: str) -> str:
         full = self.resolve(job_id)
         answer = self.store.judge(full, approve, self.clock.now(), actor, note)
         if answer == "missing":
@@ -262,7 +263,7 @@ class Mainstay:
 
         return Worker(self, **options)
 
-    def testing(self, mode: str = "manual") -> AbstractContextManager[Kit]:
+    def testing(self, mode: Literal["manual", "inline"] = "manual") -> AbstractContextManager[Kit]:
         """For the time of a `with`: a store in memory, a clock to move; `inline` runs each job as it is enqueued."""
         from .testing.kit import around
 

@@ -1,7 +1,7 @@
 """`ctx`: what a running handler knows about its job and can say about itself.
 
 An importable proxy to the job that runs in this thread or task. It is not a parameter, so handlers keep their types and
-can be called plainly; outside a job every use says so.
+can be called plainly: outside a job its words go nowhere, and what only a job has (its id, children) is refused.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Context:
     """One attempt at one job."""
 
     children: tuple[Draft, ...] = ()  # defaults stand on the class: one of these is made for every job
-    completed_in = False
+    completed_in: object = None  # the transaction in which the handler completed its job
     cancelled_because: str | None = None
     stopping = False
     _lines = 0
@@ -144,14 +144,15 @@ class Context:
 
     def enqueue(self, *drafts: Draft) -> None:
         """Enqueue prepared jobs as children: they exist if and only if this job completes."""
+        parent = self.job.id
         for draft in drafts:
-            draft.parent = self.job.id
+            draft.parent = parent
         self.children += drafts
 
     def complete_in(self, tx: object, result: Any = None) -> None:
         """Complete the job in the caller's transaction: its writes and the completion are one. Raises `LeaseLost`."""
         self._sink.finish_in(tx, self.job, self.children, encode_result(result))
-        self.completed_in = True
+        self.completed_in = tx
 
 
 current: ContextVar[Context] = ContextVar("mainstay.ctx")
@@ -168,13 +169,58 @@ class _Proxy:
         return f"<ctx of job {context.id}>" if context else "<ctx: no job runs here>"
 
 
+class _Nowhere:
+    """Takes what a handler says that was called plainly, outside any job: there is nobody to tell."""
+
+    def now(self) -> int:
+        return 0
+
+    def note(self, note: Note) -> None:
+        pass
+
+    def checkpoint(self, job: Claimed) -> str | None:
+        return None
+
+    def finish_in(self, tx: object, job: Claimed, draft_children: tuple[Draft, ...], result: str | None) -> None:
+        pass
+
+
+class _Outside(Context):
+    """What `ctx` is in a plain call: words go nowhere, nothing is saved; what only a job has, it refuses."""
+
+    def __init__(self) -> None:
+        self._sink = _Nowhere()
+
+    @property
+    def job(self) -> Claimed:  # type: ignore[override]
+        raise UsageError(_NOT_HERE)
+
+    def _write(self, level: str, message: str, fields: dict[str, Any]) -> None:
+        pass
+
+    def _show(self) -> None:
+        pass
+
+    @property
+    def attempt(self) -> int:
+        return 1
+
+    @property
+    def checkpoint(self) -> dict[str, Any]:
+        return {}
+
+    def save(self, **values: Any) -> None:
+        pass
+
+
+_NOT_HERE = (
+    "no job runs here: this was a plain call. In a test, run the handler with mainstay.testing.Trial, or its job with "
+    "app.testing()"
+)
+
+
 def _running() -> Context:
-    try:
-        return current.get()
-    except LookupError:
-        raise UsageError(
-            "ctx is there only inside a running job. In a test, run the handler with mainstay.testing.Trial, or its job with app.testing()"
-        ) from None
+    return current.get(None) or _Outside()
 
 
 ctx = cast("Context", _Proxy())

@@ -61,6 +61,9 @@ class Handle(_Typed[R]):
     def _outcome(self, job: Job | None) -> R:
         if job is None:
             raise ResultTimeout(f"job {self.id} has not ended yet; it goes on")
+        if job.state == "review":
+            why = f"job {self.id} ({job.type}) waits for a decision: {job.reason}. Approve or reject it"
+            raise JobFailed(why, job.state, job.id)
         if job.state != "completed":
             why = "; ".join(part for part in (job.reason, job.error) if part)
             raise JobFailed(f"job {self.id} ({job.type}) is {job.state}: {why or 'no reason given'}", job.state, job.id)

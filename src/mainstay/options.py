@@ -9,7 +9,7 @@ from .core.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from typing import Any, Literal, TypedDict
 
@@ -57,7 +57,7 @@ class Options:
         fixed: dict[str, Any] = {}  # set on every draft as it is
         for name, check in _CHECKS.items():
             if name in given:
-                fixed.update(check(given[name]))
+                fixed.update(_checked(name, check, given[name]))
         self.fixed = fixed
         self.late = {name: given[name] for name in _LATE if given.get(name) is not None}
         _consistent(given)
@@ -89,6 +89,13 @@ class Options:
         merged.fixed = {**defaults.fixed, **self.fixed}
         merged.late = {**defaults.late, **self.late}
         return merged
+
+
+def _checked(name: str, check: Callable[[Any], dict[str, Any]], value: Any) -> dict[str, Any]:
+    try:
+        return check(value)
+    except ValueError as error:  # a duration's own words do not say whose it was
+        raise UsageError(f"{name}: {error}") from error
 
 
 _LATE = ("delay", "at", "unique", "period", "key")

@@ -46,6 +46,8 @@ class JobType(Generic[P, R, C]):
         self.is_async = iscoroutinefunction(function)
         if self.is_async and self.process:
             raise UsageError(f"{name}: an async handler cannot run in a process slot; make it a plain function")
+        if getattr(function, "__code__", None) and function.__code__.co_varnames[:1] == ("self",):
+            raise UsageError(f"{name} is a method: a job has no object to run on; make it a plain function")
         self.schema = Schema(function, name)
         self.__name__, self.__doc__, self.__wrapped__ = getattr(function, "__name__", name), function.__doc__, function
 
@@ -91,7 +93,7 @@ class JobType(Generic[P, R, C]):
     def info(self, now: int) -> TypeInfo:
         """What producers without the code may know."""
         draft = self.defaults.draft(self.name, "{}", now)
-        policy = {name: getattr(draft, name) for name in POLICY}
+        policy = {name: getattr(draft, name) for name in POLICY} | {"stages": self.stages}
         return TypeInfo(self.name, self.queue, self.schema.signature, policy, now)
 
     def __repr__(self) -> str:

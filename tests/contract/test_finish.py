@@ -215,6 +215,15 @@ def test_what_is_sent_again_was_applied_already(desk, outcome):
     assert len(desk.take(9, wants={"default": ["child"]})) == (outcome.kind == "completed")
 
 
+def test_b05_what_is_sent_again_brings_no_removed_child_back(desk):
+    child = draft("child")
+    decided = transition(desk.run(), COMPLETED._replace(children=(child,)), desk.now)
+    assert desk.store.finish([decided]) == ["stored"]
+    desk.store.delete([child.id], desk.now, "me")
+    assert desk.store.finish([decided]) == ["already"]
+    assert desk.store.get(child.id) is None
+
+
 def test_a_retry_that_is_due_by_the_time_it_is_sent_again(desk):
     decided = transition(desk.run(), FAILED, desk.now)
     desk.store.finish([decided])

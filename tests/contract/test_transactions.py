@@ -28,7 +28,7 @@ def path(engine, store, tmp_path):
 def own(path):
     """The caller's own connection, with a table of its own beside ours."""
     with closing(sqlite3.connect(path, timeout=5)) as connection:
-        connection.execute("CREATE TABLE orders (id INTEGER)")
+        connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY)")
         yield connection
 
 
@@ -113,6 +113,17 @@ def test_a_refused_batch_leaves_nothing_of_it_in_the_transaction(desk, own):
         desk.store.enqueue_in(own, drafts, desk.now)
     own.commit()
     assert (desk.store.get(drafts[0].id), orders(own)) == (None, 1)
+
+
+def test_the_numbers_of_the_callers_rows_are_not_taken_for_ours(desk, own):
+    """A batch of which the first is there already: the last number that the connection gave is the caller's."""
+    drafts = [draft() for _ in range(20)]
+    desk.store.enqueue(drafts[:1], desk.now)
+    own.execute("INSERT INTO orders VALUES (?)", (2**63 - 5,))
+    assert desk.store.enqueue_in(own, drafts, desk.now) == [(each.id, True) for each in drafts]
+    own.commit()
+    desk.send(draft())
+    assert {job.seq for job in desk.take(99)} == set(range(1, 22))
 
 
 def test_a_refusal_leaves_no_transaction_open_that_was_not(desk, own):

@@ -106,7 +106,7 @@ class Sqlite:
     def _left_behind(self) -> list[Path]:
         """What lies beside the file once upkeep has removed what is long dead."""
         folder = self.path.with_name(self.path.name + "-mainstay")
-        for path in folder.glob("*.lock"):
+        for path in folder.glob("*"):
             os.utime(path, (0, 0))
         with SqliteStore(self.url) as store:
             store.prune(time.time_ns() // 1_000_000, 0)

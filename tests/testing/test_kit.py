@@ -1,7 +1,7 @@
 """What users test their jobs with: the kit, inline mode, one handler alone."""
 
 import asyncio
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 
@@ -49,6 +49,16 @@ def test_assert_enqueued_tells_payload_from_options(app, kit):
         kit.assert_enqueued("mail", count=2)
     with pytest.raises(AssertionError, match="expected no job mail"):
         kit.refute_enqueued(mail)
+
+
+@pytest.mark.parametrize("due", [date(2030, 1, 31), "2030-01-31"])
+def test_arguments_are_compared_as_they_were_given_or_as_json(app, kit, due):
+    @app.job
+    def remind(due: date) -> None: ...
+
+    remind.enqueue(date(2030, 1, 31))
+    kit.assert_enqueued(remind, due=due)
+    kit.refute_enqueued(remind, due=date(2031, 1, 31))
 
 
 def test_drain_runs_what_is_due_and_the_clock_makes_more_of_it_due(app, kit):

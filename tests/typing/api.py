@@ -31,6 +31,7 @@ from mainstay import (
     StoreError,
     ctx,
 )
+from mainstay.testing import Kit, Trial
 
 app = Mainstay("sqlite:///jobs.db")
 Mainstay()
@@ -281,3 +282,20 @@ app.worker(concurency=8)  # type: ignore[call-arg]  # pyright: ignore[reportCall
 async def work() -> None:
     async with app.worker(concurrency=8):
         await extract.aenqueue(7, "acme")
+
+
+# Test ---------------------------------------------------------------------------------------------------------------
+
+assert_type(Trial(resize, attempt=2).run("a.png", width=300), str)
+assert_type(Trial(extract, checkpoint={"page": 4}).run(7, tenant="acme"), dict[str, int])
+Trial(resize).run(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+Trial(resize).run("a.png", widht=300)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+Trial(resize, atempt=2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+with app.testing("inline") as kit:
+    assert_type(kit, Kit)
+    assert_type(kit.assert_enqueued(resize, count=1, path="a.png", delay="5m"), list[Job])
+    kit.advance(minutes=5)
+    assert_type(kit.drain().completed, int)
+    kit.drain().finished  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+app.testing("online")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -6,10 +6,7 @@ import sys
 
 import pytest
 
-from mainstay.core.clock import milliseconds
-from mainstay.core.draft import KEEP
 from mainstay.core.errors import ConfigError
-from mainstay.core.payload import MAX_BYTES
 from mainstay.core.settings import FIELDS, Settings, masked, read, reference
 
 
@@ -29,10 +26,9 @@ def write(path, text):
 def test_without_any_source_everything_is_its_default(tmp_path):
     found = load(tmp_path)
     assert found == Settings()
-    assert (found.url, found.app, found.queues, found.lease, found.name) == ("", "", (), None, "")
+    assert (found.url, found.app, found.queues, found.lease, found.app) == ("", "", (), None, "")
     assert (found.concurrency, found.processes, found.grace, found.poll) == (50, 1, "30s", "1s")
-    assert (found.max_payload, found.log_level, found.log_format) == (MAX_BYTES, "info", "text")
-    assert milliseconds(found.keep) == KEEP
+    assert (found.log_level, found.log_format) == ("info", "text")
     assert {source for _, _, source in found.explain()} == {"default"}
 
 
@@ -49,19 +45,19 @@ def test_arguments_win_over_variables_over_the_file_over_defaults(tmp_path):
 
 
 def test_an_argument_that_is_none_and_a_variable_that_is_empty_are_not_given(tmp_path):
-    write(tmp_path / "mainstay.toml", 'url = "redis://file"\nname = "file"\n')
-    found = load(tmp_path, {"MAINSTAY_URL": "", "MAINSTAY_NAME": "variable"}, url=None, name=None)
-    assert (found.url, found.name) == ("redis://file", "variable")
+    write(tmp_path / "mainstay.toml", 'url = "redis://file"\napp = "file"\n')
+    found = load(tmp_path, {"MAINSTAY_URL": "", "MAINSTAY_APP": "variable"}, url=None, app=None)
+    assert (found.url, found.app) == ("redis://file", "variable")
 
 
 def test_the_nearest_file_counts_and_only_that(tmp_path):
-    write(tmp_path / "mainstay.toml", 'name = "far"\nconcurrency = 9\n')
-    write(tmp_path / "a" / "pyproject.toml", '[tool.mainstay]\nname = "near"\n')
+    write(tmp_path / "mainstay.toml", 'app = "far"\nconcurrency = 9\n')
+    write(tmp_path / "a" / "pyproject.toml", '[tool.mainstay]\napp = "near"\n')
     below = tmp_path / "a" / "b" / "c"
     below.mkdir(parents=True)
     found = load(below)
-    assert (found.name, found.concurrency) == ("near", 50)
-    assert found.sources["name"] == f"{tmp_path / 'a' / 'pyproject.toml'} [tool.mainstay]"
+    assert (found.app, found.concurrency) == ("near", 50)
+    assert found.sources["app"] == f"{tmp_path / 'a' / 'pyproject.toml'} [tool.mainstay]"
 
 
 @pytest.mark.parametrize(
@@ -74,25 +70,25 @@ def test_the_nearest_file_counts_and_only_that(tmp_path):
     ],
 )
 def test_a_project_that_does_not_speak_of_us_is_passed_over(tmp_path, content):
-    write(tmp_path / "mainstay.toml", 'name = "above"')
+    write(tmp_path / "mainstay.toml", 'app = "above"')
     write(tmp_path / "a" / "pyproject.toml", content)
-    assert load(tmp_path / "a").name == "above"
+    assert load(tmp_path / "a").app == "above"
 
 
 def test_our_own_file_wins_over_the_project_beside_it(tmp_path):
-    write(tmp_path / "mainstay.toml", 'name = "own"')
-    write(tmp_path / "pyproject.toml", '[tool.mainstay]\nname = "project"\n')
-    assert load(tmp_path).name == "own"
+    write(tmp_path / "mainstay.toml", 'app = "own"')
+    write(tmp_path / "pyproject.toml", '[tool.mainstay]\napp = "project"\n')
+    assert load(tmp_path).app == "own"
 
 
 def test_load_reads_the_process_itself(tmp_path, monkeypatch):
-    write(tmp_path / "mainstay.toml", 'name = "here"')
+    write(tmp_path / "mainstay.toml", 'grace = "9s"')
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("MAINSTAY_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MAINSTAY_APP", "jobs:app")
     found = Settings.load(concurrency=3)
-    assert (found.name, found.app, found.concurrency) == ("here", "jobs:app", 3)
+    assert (found.grace, found.app, found.concurrency) == ("9s", "jobs:app", 3)
 
 
 # Databases beside their file
@@ -142,15 +138,8 @@ def test_a_relative_database_in_a_variable_is_relative_to_where_one_is(tmp_path)
         ("lease", "15s", "15s"),
         ("grace", "0s", "0s"),
         ("poll", "250ms", "250ms"),
-        ("keep", "30d", "30d"),
-        ("keep", "0s", "0s"),
-        ("keep", "forever", None),
-        ("max_payload", "2048", 2048),
-        ("max_payload", "4MiB", 4 << 20),
-        ("max_payload", "500 kb", 500_000),
         ("log_level", "WARNING", "warning"),
         ("log_format", "json", "json"),
-        ("name", "shop-eu", "shop-eu"),
     ],
 )
 def test_a_value_means_the_same_from_every_source(tmp_path, field, text, value):
@@ -161,11 +150,9 @@ def test_a_value_means_the_same_from_every_source(tmp_path, field, text, value):
 
 
 def test_a_file_may_use_its_own_types(tmp_path):
-    write(
-        tmp_path / "mainstay.toml", 'queues = ["mail", "reports"]\nconcurrency = 8\ngrace = 2.5\nmax_payload = 4096\n'
-    )
+    write(tmp_path / "mainstay.toml", 'queues = ["mail", "reports"]\nconcurrency = 8\ngrace = 2.5\n')
     found = load(tmp_path)
-    assert (found.queues, found.concurrency, found.grace, found.max_payload) == (("mail", "reports"), 8, 2.5, 4096)
+    assert (found.queues, found.concurrency, found.grace) == (("mail", "reports"), 8, 2.5)
 
 
 @pytest.mark.parametrize(
@@ -188,14 +175,9 @@ def test_a_file_may_use_its_own_types(tmp_path):
         ("grace", -1, "give a duration"),
         ("grace", "soon", "give a duration"),
         ("poll", 0, "above zero"),
-        ("keep", "always", "give a duration"),
-        ("max_payload", "10", "at least 1KiB"),
-        ("max_payload", "1GB", "at most 512MiB"),
-        ("max_payload", "4XB", "give bytes"),
-        ("max_payload", True, "give bytes"),
         ("log_level", "inof", 'one of debug, info, warning, error (did you mean "info"?)'),
         ("log_format", "xml", "one of text, json"),
-        ("name", "a\0b", "give some text"),
+        ("app", "a\0b", "give some text"),
     ],
 )
 def test_a_bad_value_is_refused_with_its_source_and_what_is_allowed(tmp_path, field, value, message):

@@ -90,6 +90,8 @@ def _reasons(app: Mainstay, job: Job, now: int) -> list[str]:
 def _print(app: Mainstay, output: Output, job: Job) -> None:
     attempts = app.store.attempts(job.id)
     _print_head(output, job)
+    if job.state == "running" and (job.done is not None or job.stage):
+        output.line(f"  {bar(output, job)} {records.progress(job)} {_stage(app, job)}".rstrip())
     _section(output, "waiting because", _reasons(app, job, output.now))
     _section(output, "timeline", _timeline(output, job, attempts))
     _section(output, "arguments", _arguments(job.payload))
@@ -114,8 +116,14 @@ def _print_head(output: Output, job: Job) -> None:
     output.line("  " + output.paint(printable(" · ".join(facts)), "dim"))
     if job.reason:
         output.line(f"  {printable(job.reason)}")
-    if job.state == "running" and (job.done is not None or job.stage):
-        output.line(f"  {bar(output, job)} {records.progress(job)} {printable(job.stage or '')}".rstrip())
+
+
+def _stage(app: Mainstay, job: Job) -> str:
+    """The stage that runs, and its place among those that the type declares."""
+    declared = [info.policy.get("stages", ()) for info in app.store.types() if info.name == job.type]
+    stages = list(declared[0]) if declared else []
+    place = f" ({stages.index(job.stage) + 1} of {len(stages)})" if job.stage in stages else ""
+    return printable(job.stage or "") + place
 
 
 def bar(output: Output, job: Job, width: int = 24) -> str:

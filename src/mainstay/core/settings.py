@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .clock import milliseconds
 from .errors import ConfigError
 from .nearest import did_you_mean
-from .payload import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 PREFIX = "MAINSTAY_"
 FILE, PROJECT = "mainstay.toml", "pyproject.toml"
-SIZES = {"": 1, "B": 1, "KB": 1_000, "MB": 1_000_000, "KIB": 1 << 10, "MIB": 1 << 20}
 
 
 class Settings(NamedTuple):
@@ -38,11 +36,8 @@ class Settings(NamedTuple):
     lease: Duration | None = None
     grace: Duration = "30s"
     poll: Duration = "1s"
-    keep: Duration | None = "7d"
-    max_payload: int = MAX_BYTES
     log_level: str = "info"
     log_format: str = "text"
-    name: str = ""
     sources: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
@@ -241,19 +236,6 @@ def _wait(value: Any) -> Duration:
     return given
 
 
-def _kept(value: Any) -> Duration | None:
-    return None if value == "forever" else _wait(value)
-
-
-def _size(value: Any) -> int:
-    text = str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
-    digits = text.strip().rstrip("BKMIbkmi ")
-    unit = text.strip()[len(digits) :].strip().upper()
-    if not digits.isdecimal() or unit not in SIZES or not 1024 <= int(digits) * SIZES[unit] <= 1 << 29:
-        raise ValueError('give bytes, or "500KB" or "4MiB": at least 1KiB, at most 512MiB')
-    return int(digits) * SIZES[unit]
-
-
 def _one_of(*words: str) -> Callable[[Any], str]:
     def parse(value: Any) -> str:
         word = value.strip().lower() if isinstance(value, str) else ""
@@ -273,9 +255,6 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "lease": (_duration, "How long a silent worker is believed to be alive; none given: what suits the engine"),
     "grace": (_wait, "How long running jobs may go on when a worker is told to stop"),
     "poll": (_duration, "How often a worker looks for jobs that nobody announced"),
-    "keep": (_kept, "How long ended jobs stay readable; `forever`: until they are deleted"),
-    "max_payload": (_size, "The largest payload, in bytes of JSON, or as `500KB`, `4MiB`"),
     "log_level": (_one_of("debug", "info", "warning", "error"), "The least severe log lines that are written"),
     "log_format": (_one_of("text", "json"), "Log lines for people (`text`) or for machines (`json`)"),
-    "name": (_text, "The name of this installation, shown in the dashboard, in alerts and in metrics"),
 }

@@ -106,7 +106,7 @@ class Kit:
             )
 
     def _matching(self, type: JobType[..., Any, Any] | str, expected: dict[str, Any]) -> list[Job]:
-        return [job for job in self.jobs if job.type == _named(type) and _fits(job, expected)]
+        return [job for job in self.jobs if job.type == _named(type) and _fits(type, job, expected)]
 
     def _seen(self) -> str:
         lines = [f"  {job.type} {job.payload} ({job.label})" for job in self.jobs[:20]]
@@ -121,14 +121,16 @@ def _spelt(expected: dict[str, Any]) -> str:
     return f"with {', '.join(f'{name}={value!r}' for name, value in expected.items())}" if expected else ""
 
 
-def _fits(job: Job, expected: dict[str, Any]) -> bool:
+def _fits(type: JobType[..., Any, Any] | str, job: Job, expected: dict[str, Any]) -> bool:
+    """Whether a job has these arguments, as the handler gets them or as they stand in JSON, and these options."""
     payload = json.loads(job.payload)
-    return all(_same(job, payload, name, value) for name, value in expected.items())
+    typed = payload if isinstance(type, str) else type.schema.decode(job.payload)
+    return all(_same(job, (payload, typed), name, value) for name, value in expected.items())
 
 
-def _same(job: Job, payload: dict[str, Any], name: str, value: Any) -> bool:
-    if name in payload or name not in OPTIONS:
-        return name in payload and bool(payload[name] == value)
+def _same(job: Job, forms: tuple[dict[str, Any], ...], name: str, value: Any) -> bool:
+    if name in forms[0] or name not in OPTIONS:
+        return any(name in form and bool(form[name] == value) for form in forms)
     if name == "delay":
         return job.run_at is not None and job.run_at - job.created_at == milliseconds(value)
     return bool(getattr(job, name) == (tuple(value) if name == "tags" else value))

@@ -199,12 +199,12 @@ class Worker:
         return 0
 
     def _own_bell(self) -> Bell:
-        """The bell of the present identity: that of a lost one was swept away with it."""
-        if self._rings_for != self.id and self._bell is not None:
+        """The bell of the identity that has joined: that of a lost one was swept away with it."""
+        name = self.claimer.worker
+        if self._rings_for != name and self._bell is not None:
             bell, self._bell = self._bell, None
             bell.close()
         if self._bell is None:
-            name = self.id
             self._bell, self._rings_for = self.store.bell(name), name
         return self._bell
 

@@ -83,7 +83,9 @@ class Finisher:
             self._suspects = len(batch) + len(notes)
         elif batch:
             flight = batch[0][0]
-            outcome = Outcome("failed", error=clean(repr(error), 2_000), retry=False, reason="its outcome cannot be stored")
+            outcome = Outcome(
+                "failed", error=clean(repr(error), 2_000), retry=False, reason="its outcome cannot be stored"
+            )
             self._waiting.appendleft((flight, decide(flight.job, outcome, self._clock.now(), self._random)))
         return bool(batch or notes)
 

@@ -27,11 +27,16 @@ def run(flight: Flight, context: Context) -> Outcome:
     held = current.set(context)
     try:
         arguments = flight.type.schema.decode(flight.job.payload)
+    except BaseException as error:  # noqa: BLE001  (a type's own validation may raise anything)
+        return unreadable(error)
+    try:
         return success(context, flight.type.function(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
         return failure(flight.type, context, error)
     finally:
         current.reset(held)
+        if context.completed_in is not None:
+            _let_go(context.completed_in)
 
 
 async def arun(flight: Flight, context: Context, end: Callable[[Flight, Outcome], None]) -> None:
@@ -40,19 +45,39 @@ async def arun(flight: Flight, context: Context, end: Callable[[Flight, Outcome]
     current.set(context)  # the task's own: nothing to reset
     try:
         arguments = flight.type.schema.decode(flight.job.payload)
+    except BaseException as error:  # noqa: BLE001  (a type's own validation may raise anything)
+        end(flight, unreadable(error))
+        return
+    try:
         outcome = success(context, await flight.type.function(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
         outcome = failure(flight.type, context, error)
+    if context.completed_in is not None:
+        _let_go(context.completed_in)
     end(flight, outcome)
+
+
+def unreadable(error: BaseException) -> Outcome:
+    """The outcome of a payload that is not what the handler takes: trying again would not make it so."""
+    return Outcome("failed", error=described(error), retry=False, reason="invalid payload")
+
+
+def _let_go(tx: Any) -> None:
+    """Roll back what a handler began and did not commit: its locks would hold up everyone else."""
+    if getattr(tx, "in_transaction", False):
+        tx.rollback()
 
 
 def success(context: Context, value: Any) -> Outcome:
     """The outcome of a handler that returned."""
-    if context.completed_in:
+    if context.completed_in is not None:
         return Outcome("completed in transaction")
     if value is None and not context.children:
         return ended.COMPLETED
-    return Outcome("completed", result=encode_result(value), children=context.children)
+    try:
+        return Outcome("completed", result=encode_result(value), children=context.children)
+    except InvalidPayload as error:
+        return Outcome("failed", error=described(error), retry=False, reason="its result cannot be stored")
 
 
 def failure(type: JobType[..., Any, Any], context: Context, error: BaseException) -> Outcome:
@@ -69,9 +94,8 @@ def failure(type: JobType[..., Any, Any], context: Context, error: BaseException
 
 
 def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
-    invalid = isinstance(error, InvalidPayload)
-    retry = not invalid and type.retry.retryable(error)
-    reason = "invalid payload" if invalid else None if retry else f"{_name(error)} is final for {type.name}"
+    retry = type.retry.retryable(error)
+    reason = None if retry else f"{_name(error)} is final for {type.name}"
     return Outcome("failed", error=described(error), traceback=_trace(error), retry=retry, reason=_said(reason))
 
 

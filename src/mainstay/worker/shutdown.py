@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+from .memory import settle
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn
@@ -33,6 +35,7 @@ def until_signalled(worker: Worker) -> int:
 
     with on_signals(heard):  # before the start: a signal that comes meanwhile counts
         worker.start()
+        settle()
         obey(worker, orders)
     return 0
 

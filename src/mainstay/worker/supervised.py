@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ..app import Mainstay
 from ..core.errors import ConfigError, MainstayError
 from . import spawn
+from .memory import settle
 from .shutdown import STOP, leave, obey, on_signals
 from .wire import Reader, Writer
 
@@ -75,6 +76,7 @@ def serve(worker: Worker, control: int, out: Writer, orders: SimpleQueue[str]) -
     worker.app.events.on("beat", link.tell)  # a worker that lost its lease beats under another identity
     threading.Thread(target=follow, args=(control, orders), name="mainstay-orders", daemon=True).start()
     worker.start()
+    settle()
     obey(worker, orders)
 
 

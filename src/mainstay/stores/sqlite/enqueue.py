@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...core.draft import Draft
 from ...core.errors import DuplicateKey
 from ...core.ids import IDS
 from .sql import batches, load, many
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ...core.draft import Draft
 
 Answer = tuple[str, bool]
 _NOTHING = (None,) * 6
@@ -43,7 +43,7 @@ def _follow_declaration(connection: sqlite3.Connection, draft: Draft) -> None:
     import json
 
     for name, value in json.loads(row[0]).items():
-        if name not in (draft.undeclared or ()):
+        if name in Draft.__slots__ and name not in (draft.undeclared or ()):
             setattr(draft, name, value)
 
 

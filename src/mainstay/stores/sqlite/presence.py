@@ -20,7 +20,7 @@ except ImportError:  # not on Windows: there a worker's death is seen when its l
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
 SETTLED = 60  # seconds after which a lock that nobody holds is not one that somebody is about to take
 _held: dict[str, int] = {}
@@ -80,15 +80,18 @@ def bury(path: str, worker: str) -> None:
             pass
 
 
-def tidy(path: str, registered: Iterable[str], now: int) -> None:
+def tidy(path: str, registered: Container[str], now: int) -> None:
     """Remove what workers left behind that no row names any more: they died unregistered, or after their lease."""
     try:
         names = os.listdir(folder(path))
     except OSError:
         return
-    for worker in {name.partition(".")[0] for name in names}.difference(registered):
-        if _free(lock_file(path, worker)) and _age(lock_file(path, worker), now) > SETTLED:
-            bury(path, worker)
+    for name in names:
+        worker = name.partition(".")[0]
+        if worker not in registered and _age(os.path.join(folder(path), name), now) > SETTLED:
+            lock = lock_file(path, worker)
+            if _free(lock) or not os.path.exists(lock):
+                bury(path, worker)
 
 
 def _age(file: str, now: int) -> float:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from .history import Record
 
 
+RENEWALS = frozenset({"declare", "join", "beat", "leave"})  # the calls by which a worker keeps its lease
+
+
 class Violation(NamedTuple):
     """One invariant broken by one job."""
 
@@ -199,7 +202,9 @@ class Checker:
             self._breach("I7", f"was taken from {holders[0]}, which was alive and could renew its lease")
 
     def _fault(self, record: Record, life: Life) -> None:
-        self._faults[record.process] = record.step
+        verb = record.args.get("verb")
+        if not verb or verb in RENEWALS or record.args["kind"] in ("pause", "crash"):
+            self._faults[record.process] = record.step
 
     def _lease(self, record: Record, life: Life) -> None:
         until = record.args["until"]

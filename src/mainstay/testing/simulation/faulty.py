@@ -27,7 +27,15 @@ VERBS: dict[str, int | None] = {
 }  # fmt: skip
 
 
-RARE = {"finish": 4, "sweep": 12, "join": 3, "leave": 4, "declare": 3, "held": 4, "retry": 2}  # called seldom, so they fail the more often
+RARE = {
+    "claim": 2,
+    "finish": 3,
+    "sweep": 12,
+    "join": 3,
+    "leave": 4,
+    "held": 3,
+    "retry": 2,
+}  # called seldom: they fail the more often
 
 
 class Faults(NamedTuple):
@@ -42,7 +50,7 @@ class Faults(NamedTuple):
 
 
 CALM = Faults()
-_STRENGTHS = Faults(fail=0.1, lose=0.15, busy=0.05, delay=0.15, pause=0.04, crash=0.02)
+_STRENGTHS = Faults(fail=0.1, lose=0.15, busy=0.05, delay=0.15, pause=0.06, crash=0.02)
 
 
 def swarm(random: Random) -> Faults:
@@ -57,20 +65,20 @@ class Nemesis:
         self.faults, self.lease = faults, lease
         self.down_until = 0  # an outage: nothing reaches the store before
         self._random = random
-        self._cut_off: dict[Process, tuple[int, str]] = {}
+        self._cut_off: dict[Process, tuple[int, tuple[str, ...]]] = {}
 
     def cut_off(self, process: Process, now: int) -> None:
         """For a while, hardly a call of this process gets through, or hardly an answer."""
-        kind = self._random.choice(("fail", "lose", "lose"))
-        self._cut_off[process] = (now + self._random.randrange(self.lease // 2, self.lease * 2), kind)
+        kinds = self._random.choice((("fail",), ("lose",), ("fail", "lose"), ("fail", "lose")))
+        self._cut_off[process] = (now + self._random.randrange(self.lease // 2, self.lease * 2), kinds)
 
     def pick(self, process: Process, now: int, verb: str) -> str:
         """The fault of this call; "" for none."""
         if now < self.down_until:
             return "fail"
-        until, kind = self._cut_off.get(process, (0, ""))
-        if now < until and self._random.random() < 0.8:
-            return kind
+        until, kinds = self._cut_off.get(process, (0, ()))
+        if now < until and self._random.random() < 0.9:
+            return self._random.choice(kinds)
         luck = self._random.random() / RARE.get(verb, 1)
         for kind, chance in zip(Faults._fields, self.faults, strict=True):
             if luck < chance:
@@ -109,7 +117,7 @@ class Observer(Protocol):
         """A call has reached the store; whether its answer reaches the caller is another matter."""
         ...
 
-    def struck(self, process: Process, kind: str) -> None:
+    def struck(self, process: Process, kind: str, verb: str = "") -> None:
         """A process suffers a fault."""
         ...
 
@@ -138,10 +146,10 @@ class FaultyStore:
             fault = self._nemesis.pick(self._process, self._scheduler.now, _named(verb, args))
             early = fault not in ("", "lose") and self._nemesis.before()
             if early or fault in ("fail", "busy"):
-                self._strike(fault)
+                self._strike(fault, verb)
             answer = self._ask(verb, real, args)
             if fault and not early:
-                self._strike(fault)
+                self._strike(fault, verb)
             return answer
 
         return call
@@ -162,8 +170,8 @@ class FaultyStore:
             return (args[0]._replace(expires_at=now + args[0].expires_at - args[0].started_at),)
         return args if place is None else (*args[:place], now, *args[place + 1 :])
 
-    def _strike(self, fault: str) -> None:
-        self._observer.struck(self._process, fault)
+    def _strike(self, fault: str, verb: str) -> None:
+        self._observer.struck(self._process, fault, verb)
         if fault == "crash":
             self._process.alive = False
             raise Crash(self._process.name)

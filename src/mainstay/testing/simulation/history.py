@@ -17,7 +17,8 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     end     ok       a handler is through. job, token, args: outcome (a kind of `core.outcome.Outcome`)
     finish  ok       an outcome was recorded. job, token, args: state, outcome, by ("worker" or "sweep")
     finish  refused  an outcome was refused, its lease was lost. job, token
-    fault   ok       process: whom it struck. args: kind (crash, pause, delay, …; "exit" when the process ended by itself)
+    fault   ok       process: whom it struck. args: kind (crash, pause, delay, …; "exit" when the process ended by itself), verb
+                     (the call that it struck; without one, the whole process)
     lease   ok       process: the worker's identity. args: until (0: left or buried)
     cancel, retry, judge, delete ok    job, args: answer (the store's), approve (of judge)
     note    ok       the engine stored a log line, progress or a checkpoint. job, token, args: running, current (the
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 OPS = frozenset(
-    "enqueue move claim start end finish fault lease cancel retry judge delete note final stray".split()
+    ["enqueue", "move", "claim", "start", "end", "finish", "fault", "lease", "cancel", "retry", "judge", "delete", "note", "final", "stray"]
 )  # fmt: skip
 PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused", "absorbed"})
 _NOTHING: dict[str, Any] = {}
@@ -55,7 +56,7 @@ class Record(NamedTuple):
     phase: str = "ok"
     job: str = ""
     token: int = 0
-    args: dict[str, Any] = _NOTHING  # noqa: RUF012 - never written to
+    args: dict[str, Any] = _NOTHING
 
     def __str__(self) -> str:
         told = " ".join(f"{name}={value}" for name, value in self.args.items() if value is not None)

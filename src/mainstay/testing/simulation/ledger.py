@@ -96,7 +96,9 @@ def _lease_trigger(event: str, until: str, now: str) -> str:
 
 def read(connection: Any, after: int = 0) -> list[Seen]:
     """The account, in the order of the commits, leaving out what comes up to line `after`."""
-    return [Seen._make(row) for row in connection.execute("SELECT * FROM mainstay_seen WHERE n > ? ORDER BY n", (after,))]
+    return [
+        Seen._make(row) for row in connection.execute("SELECT * FROM mainstay_seen WHERE n > ? ORDER BY n", (after,))
+    ]
 
 
 def record(line: Seen, commit: int | None = None) -> Record:
@@ -122,5 +124,7 @@ def strays(connection: Any) -> list[str]:
 
 def finals(connection: Any) -> Sequence[tuple[str, int, str]]:
     """Every job as it stands: id, token, state."""
-    rows: Sequence[tuple[str, int, str]] = connection.execute("SELECT id, token, state FROM mainstay_job ORDER BY seq").fetchall()
+    rows: Sequence[tuple[str, int, str]] = connection.execute(
+        "SELECT id, token, state FROM mainstay_job ORDER BY seq"
+    ).fetchall()
     return rows

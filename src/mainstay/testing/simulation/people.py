@@ -50,7 +50,10 @@ class Producer:
     def _options(self) -> dict[str, Any]:
         random, options = self._random, {}
         if random.random() < 0.35:
-            options |= {"key": random.choice(KEYS), "on_conflict": random.choice(("existing", "existing", "replace", "raise"))}
+            options |= {
+                "key": random.choice(KEYS),
+                "on_conflict": random.choice(("existing", "existing", "replace", "raise")),
+            }
             options |= {"unique": random.choice(("alive", "alive", "start"))}
         if random.random() < 0.3:
             options["delay"] = random.randrange(1, 6_000) / 1000
@@ -94,7 +97,9 @@ class Producer:
         for draft in drafts:
             self._recorder.add(self.process, "enqueue", "unknown", draft.id)
         if tries > 1:
-            self._scheduler.after(self._random.randrange(10, 1_000), self.process, lambda: self._send(drafts, tries - 1))
+            self._scheduler.after(
+                self._random.randrange(10, 1_000), self.process, lambda: self._send(drafts, tries - 1)
+            )
         else:
             self._go_on()
 

@@ -63,7 +63,9 @@ class Recorder:
         self._commits += 1
         for line in lines:
             record = ledger.record(line, self._commits)
-            self.history.add(self._scheduler.now, record.process, record.op, "ok", record.job, record.token, **record.args)
+            self.history.add(
+                self._scheduler.now, record.process, record.op, "ok", record.job, record.token, **record.args
+            )
             if record.op == "move":
                 self._follow(line)
 
@@ -77,9 +79,9 @@ class Recorder:
         """Record what a process did or was told."""
         self.history.add(self._scheduler.now, process.name, op, phase, job, token, **args)
 
-    def struck(self, process: Process, kind: str) -> None:
+    def struck(self, process: Process, kind: str, verb: str = "") -> None:
         """Record a fault: whoever suffers one may lose its lease."""
-        self.add(process, "fault", kind=kind)
+        self.add(process, "fault", kind=kind, verb=verb)
 
     def close(self) -> None:
         """Record how everything stands at the end."""

@@ -88,7 +88,9 @@ def forget(cache: dict[str, str], names: dict[str, tuple[str, str]]) -> None:
 @variant("I5")
 def no_fence() -> AbstractContextManager[object]:
     """An outcome is written by id alone."""
-    return statements(finish=("AND token = ?9", "AND ?9 IS NOT NULL"), finish_completed=("AND token = done.column2", ""))
+    return statements(
+        finish=("AND token = ?9", "AND ?9 IS NOT NULL"), finish_completed=("AND token = done.column2", "")
+    )
 
 
 @variant("I5")
@@ -167,7 +169,9 @@ def returned_unclaimed() -> AbstractContextManager[object]:
 
     def expired(connection: Any, worker: str, wants: Any, limit: int, now: int) -> list[Claimed]:
         rows = connection.execute(statement, (now,)).fetchall()
-        return [Claimed._make(row)._replace(worker=worker) for row in rows] + take(connection, worker, wants, limit, now)
+        return [Claimed._make(row)._replace(worker=worker) for row in rows] + take(
+            connection, worker, wants, limit, now
+        )
 
     return patched((claim, "_take", expired))
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ...core.draft import Draft
     from ...registry import JobType, Registry
     from ...worker.flight import Flight
-    from .slots import Script
     from .recorder import Recorder
     from .scheduler import Process
+    from .slots import Script
 
 app = Mainstay("sqlite:///:memory:")  # only its types are used; its store is never opened
 
@@ -47,7 +47,17 @@ ENDINGS = {
     "quick": {"return": 9, "raise": 1},
     "slow": {"return": 5, "raise": 2, "hang": 2, "children": 2},
     "waits": {"return": 6, "raise": 2, "hang": 2, "snooze": 1},
-    "moody": {"return": 3, "raise": 3, "hang": 2, "snooze": 3, "review": 1, "cancel": 1, "permanent": 1, "children": 4, "crash": 1},
+    "moody": {
+        "return": 3,
+        "raise": 3,
+        "hang": 2,
+        "snooze": 3,
+        "review": 1,
+        "cancel": 1,
+        "permanent": 1,
+        "children": 4,
+        "crash": 1,
+    },
 }
 _CHOICES = {name: [kind for kind, weight in kinds.items() for _ in range(weight)] for name, kinds in ENDINGS.items()}
 TYPES: dict[str, JobType[..., Any, Any]] = {job_type.name: job_type for job_type in app.registry}
@@ -111,5 +121,7 @@ class Stage:
     def _child(self, process: Process, context: Context) -> Draft:
         draft = TYPES["quick"].prepare()
         draft.id = self._ids.new(process.now())
-        self._recorder.add(process, "enqueue", "invoke", draft.id, parent=context.job.id, parent_token=context.job.token)
+        self._recorder.add(
+            process, "enqueue", "invoke", draft.id, parent=context.job.id, parent_token=context.job.token
+        )
         return draft

@@ -17,13 +17,13 @@ from ...upkeep import sweep as sweep_module
 from ...worker import crew as crew_module
 from . import ledger
 from .checker import Violation, check
-from .slots import SimulatedFlights, Slots
 from .faulty import FaultyStore, Nemesis, swarm
 from .history import History
 from .neighbourhood import Neighbourhood
 from .people import Operator, Producer
 from .recorder import Recorder
 from .scheduler import Process, Scheduler, Service
+from .slots import SimulatedFlights, Slots
 from .workload import TYPES, Stage, registry
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class World:
         self.bugs: list[Violation] = []
         self.lease = random.choice((1_000, 2_000, 4_000))
         self.skewed = random.random() < 0.3
-        self.restarts, self.partitions = random.choice((0.0, 0.2, 0.5)), random.choice((0.0, 0.05, 0.2))
+        self.restarts, self.partitions = random.choice((0.0, 0.2, 0.5)), random.choice((0.0, 0.1, 0.3))
         self.supervisor = Process(self.scheduler, "supervisor")
         self.nemesis = Nemesis(random, swarm(random), self.lease)
         self._names = 0
