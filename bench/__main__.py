@@ -30,7 +30,11 @@ def main(arguments: list[str]) -> int:
     scale = (QUICK if given.quick else FULL)._replace(**({"rounds": given.rounds} if given.rounds else {}))
     chosen, fields = chosen_measures(given.only), chosen_contenders(given.only)
     print(headline(scale), f"{load()} before", sep="\n", flush=True)
-    results = measure(chosen, [one for one in fields if not one.missing()], scale)
+    results = Results()
+    try:
+        measure(chosen, [one for one in fields if not one.missing()], scale, results)
+    except KeyboardInterrupt:
+        print("interrupted: this is what was measured until then")
     print(f"{load()} after, this run included\n", *report(results, fields, scale), sep="\n")
     if given.json:
         Path(given.json).write_text(json.dumps(machine(results, scale), indent=1), encoding="utf-8")
@@ -81,16 +85,14 @@ def load() -> str:
     return f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load average unknown"
 
 
-def measure(chosen: Sequence[Measure], fields: Sequence[Contender], scale: Scale) -> Results:
+def measure(chosen: Sequence[Measure], fields: Sequence[Contender], scale: Scale, results: Results) -> None:
     """All measures, round by round; the order of the contenders turns with each round."""
-    results = Results()
     with tempfile.TemporaryDirectory(prefix="mainstay-bench-") as name:
         shared = Path(name)
         for round in range(1, scale.rounds + 1):
             turn = (round - 1) % len(fields)
             for one in chosen:
                 one_measure(one, [*fields[turn:], *fields[:turn]], scale, round, shared, results)
-    return results
 
 
 def one_measure(

@@ -59,8 +59,8 @@ def measures() -> list[Measure]:
     from . import backlog, cold, drain, enqueue, pickup
 
     return [
-        each("enqueue", enqueue.singles),
-        each("bulk", enqueue.bulk),
+        Measure("enqueue", enqueue.singles),
+        Measure("bulk", enqueue.bulk),
         each("drain", drain.with_one),
         each("drain2", drain.with_two),
         each("waiting", backlog.waiting),

@@ -1,42 +1,65 @@
-"""Enqueueing one job by one call, and many by the bulk call. What the store holds afterwards is counted."""
+"""Enqueueing one job by one call, and many by the bulk call. What the store holds afterwards is counted.
+
+The contenders take turns within a round: how long a commit takes changes with whatever else the disk is doing.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..figures import quantile
 from ..processes import produce
+from . import guarded
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from ..contenders import Contender
     from ..scale import Scale
     from . import Figures, Place
 
+    Digest = Callable[[list[dict[str, Any]], int], Figures]
 
-def singles(contender: Contender, scale: Scale, place: Place) -> Figures:
+TURNS = 5
+
+
+def singles(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
     """Durable calls in sequence: rate and quantiles."""
-    path = place.database(contender)
-    got = produce(contender, path, "singles", scale.singles)
-    took = [nanoseconds / 1e6 for nanoseconds in got["took"]]
-    return {
-        "rate": scale.singles / got["seconds"],
-        "p50": quantile(took, 0.50),
-        "p95": quantile(took, 0.95),
-        **_counted(contender, path, got["expected"]),
-    }
+    return _in_turn(contenders, place, "singles", scale.singles, _calls)
 
 
-def bulk(contender: Contender, scale: Scale, place: Place) -> Figures | None:
+def bulk(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
     """The bulk call, where there is one."""
-    if not contender.bulk:
-        return None
-    path = place.database(contender)
-    got = produce(contender, path, "bulk", scale.bulk)
-    return {"rate": scale.bulk / got["seconds"], **_counted(contender, path, got["expected"])}
+    return _in_turn([one for one in contenders if one.bulk], place, "bulk", scale.bulk, _rate)
 
 
-def _counted(contender: Contender, path: Path, expected: int) -> Figures:
-    stored = contender.count(path).waiting
+def _in_turn(
+    contenders: Sequence[Contender], place: Place, action: str, jobs: int, digest: Digest
+) -> Iterator[tuple[Contender, Figures]]:
+    got: dict[Contender, list[dict[str, Any]]] = {contender: [] for contender in contenders}
+    failures: dict[Contender, Figures] = {}
+    for _ in range(TURNS):
+        for contender, measured in got.items():
+            failed = guarded(_turn, contender, place, action, jobs // TURNS, measured)
+            failures |= {contender: failed} if failed else {}
+    for contender, measured in got.items():
+        yield contender, failures.get(contender) or digest(measured, jobs) | _counted(contender, place, measured)
+
+
+def _turn(contender: Contender, place: Place, action: str, jobs: int, measured: list[dict[str, Any]]) -> None:
+    measured.append(produce(contender, place.database(contender), action, jobs))
+
+
+def _rate(measured: list[dict[str, Any]], jobs: int) -> Figures:
+    return {"rate": jobs / sum(turn["seconds"] for turn in measured)}
+
+
+def _calls(measured: list[dict[str, Any]], jobs: int) -> Figures:
+    took = [nanoseconds / 1e6 for turn in measured for nanoseconds in turn["took"]]
+    return _rate(measured, jobs) | {"p50": quantile(took, 0.50), "p95": quantile(took, 0.95)}
+
+
+def _counted(contender: Contender, place: Place, measured: list[dict[str, Any]]) -> Figures:
+    stored = contender.count(place.database(contender)).waiting
+    expected = sum(turn["expected"] for turn in measured)
     return {"expected": expected, "stored": stored, "ok": stored == expected}

@@ -123,7 +123,8 @@ def test_the_numbers_of_the_callers_rows_are_not_taken_for_ours(desk, own):
     assert desk.store.enqueue_in(own, drafts, desk.now) == [(each.id, True) for each in drafts]
     own.commit()
     desk.send(draft())
-    assert {job.seq for job in desk.take(99)} == set(range(1, 22))
+    assert len(numbers := {job.seq for job in desk.take(99)}) == 21
+    assert max(numbers) < 1_000
 
 
 def test_a_refusal_leaves_no_transaction_open_that_was_not(desk, own):

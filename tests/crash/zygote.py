@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
@@ -17,9 +18,8 @@ from pathlib import Path
 from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
-WARM = ("mainstay.worker", "mainstay.worker.shutdown", "mainstay.worker.runner", "mainstay.stores.sqlite.store",
-        "mainstay.stores.sqlite.claim", "mainstay.stores.sqlite.chores", "mainstay.stores.sqlite.bell",
-        "mainstay.stores.sqlite.observe", "tests.crash.workload", "asyncio")  # fmt: skip
+WARM = ("mainstay.worker", "mainstay.stores.sqlite", "mainstay.upkeep")  # packages, with all that is in them
+ALSO = ("tests.crash.workload", "tests.crash.points", "asyncio")
 
 
 class Zygote:
@@ -72,7 +72,7 @@ class Zygote:
 
 def main() -> None:
     """Serve one request a line until the caller is gone; then take every child along."""
-    for module in WARM:
+    for module in (*ALSO, *inside(WARM)):
         importlib.import_module(module)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until a child is ready to hear it: see `listening`
     children: set[int] = set()
@@ -83,6 +83,12 @@ def main() -> None:
     for pid in children:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+
+
+def inside(packages: tuple[str, ...]) -> list[str]:
+    """The modules of some packages."""
+    roots = [importlib.import_module(name) for name in packages]
+    return [found.name for root in roots for found in pkgutil.walk_packages(root.__path__, root.__name__ + ".")]
 
 
 def _fork(request: dict[str, Any], children: set[int]) -> int:

@@ -70,7 +70,7 @@ class Nemesis:
     def cut_off(self, process: Process, now: int) -> None:
         """For a while, hardly a call of this process gets through, or hardly an answer."""
         kinds = self._random.choice((("fail",), ("lose",), ("fail", "lose"), ("fail", "lose")))
-        self._cut_off[process] = (now + self._random.randrange(self.lease // 2, self.lease * 2), kinds)
+        self._cut_off[process] = (now + self._random.randrange(self.lease // 2, self.lease * 3), kinds)
 
     def pick(self, process: Process, now: int, verb: str) -> str:
         """The fault of this call; "" for none."""
@@ -95,9 +95,9 @@ class Nemesis:
         """Whether it strikes before the call or after its commit."""
         return self._random.random() < 0.5
 
-    def delay(self) -> int:
-        """How long a slow call takes."""
-        longest = self.lease * 2 if self._random.random() < 0.2 else 500
+    def delay(self, name: str) -> int:
+        """How long a slow call takes. A sweep's write often comes late: between its read and its write much can happen."""
+        longest = self.lease * 2 if self._random.random() < (0.7 if name == "sweep" else 0.2) else 500
         return self._random.randrange(5, longest)
 
     def pause(self) -> int:
@@ -143,13 +143,14 @@ class FaultyStore:
     def _verb(self, verb: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
             self._process.check()
-            fault = self._nemesis.pick(self._process, self._scheduler.now, _named(verb, args))
+            name = _named(verb, args)
+            fault = self._nemesis.pick(self._process, self._scheduler.now, name)
             early = fault not in ("", "lose") and self._nemesis.before()
             if early or fault in ("fail", "busy"):
-                self._strike(fault, verb)
+                self._strike(fault, name)
             answer = self._ask(verb, real, args)
             if fault and not early:
-                self._strike(fault, verb)
+                self._strike(fault, name)
             return answer
 
         return call
@@ -170,20 +171,20 @@ class FaultyStore:
             return (args[0]._replace(expires_at=now + args[0].expires_at - args[0].started_at),)
         return args if place is None else (*args[:place], now, *args[place + 1 :])
 
-    def _strike(self, fault: str, verb: str) -> None:
-        self._observer.struck(self._process, fault, verb)
+    def _strike(self, fault: str, name: str) -> None:
+        self._observer.struck(self._process, fault, name)
         if fault == "crash":
             self._process.alive = False
             raise Crash(self._process.name)
         if fault in ("fail", "lose"):
             raise StoreUnavailable(f"simulated: {'the answer was lost' if fault == 'lose' else 'no connection'}")
         if not self._scheduler.deep:
-            self._wait(fault)
+            self._wait(fault, name)
         if fault == "busy":
             raise StoreBusy("simulated: another process has held the write lock for too long")
 
-    def _wait(self, fault: str) -> None:
-        length = self._nemesis.pause() if fault == "pause" else self._nemesis.delay()
+    def _wait(self, fault: str, name: str) -> None:
+        length = self._nemesis.pause() if fault == "pause" else self._nemesis.delay(name)
         until = self._scheduler.now + length
         if fault == "pause":
             self._process.paused_until = max(until, self._process.paused_until)

@@ -115,7 +115,7 @@ class Host:
         if self.worker is None or self.process.steps_under_way:
             return
         worker, self.worker = self.worker, None
-        worker.stop(self._world.random.choice((0.1, 2, 8)))
+        worker.stop(self._world.random.choice((0.1, 8, 8)))
         self._world.recorder.struck(self.process, "exit")
         self.process.alive = False
 

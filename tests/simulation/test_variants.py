@@ -1,0 +1,27 @@
+"""The simulator proves itself: each known mistake, put into the real code, is seen within 200 seeds."""
+
+import pytest
+
+from mainstay.testing.simulation.variants import VARIANTS
+from mainstay.testing.simulation.world import simulate
+
+WITHIN = 200
+ASKED = {
+    "no_fence", "fence_on_attempt", "lease_by_worker_clock", "returned_unclaimed", "sweep_from_stale_read",
+    "heart_stopped_before_drain", "deferred_transaction", "completed_early",
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_a_known_mistake_is_seen(name):
+    variant = VARIANTS[name]
+    with variant.apply():
+        for seed in range(WITHIN):
+            if {violation.invariant for violation in simulate(seed).violations} & variant.breaks:
+                return
+    pytest.fail(f"{name} ({variant.story.splitlines()[0]}) was not seen in {WITHIN} seeds")
+
+
+def test_the_mistakes_of_the_field_are_among_them():
+    assert set(VARIANTS) >= ASKED
