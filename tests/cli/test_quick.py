@@ -2,21 +2,25 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+import mainstay
 from mainstay import Mainstay
 from mainstay.cli import produce
 from mainstay.cli.main import main
 from mainstay.cli.quick import parsed, quick
 
+SOURCE = str(Path(mainstay.__file__).parents[1])
 HEAVY = {"click", "asyncio", "logging", "dataclasses", "msgspec", "inspect", "subprocess", "pathlib", "tempfile"}
 
 
 def test_a_plain_enqueue_imports_nothing_heavy(url):
     code = f"""
 import sys
+sys.path.insert(0, {SOURCE!r})
 sys.argv = ["mainstay", "enqueue", "resize", "path=a.png", "width=300", "--url", {url!r}, "--key", "k", "--tag", "eu"]
 from mainstay.__main__ import main
 try:

@@ -71,6 +71,8 @@ def tried(program, folder, tmp_path):
         before = file.read_bytes()
         close(file)
         said = finished(program(UNPRIVILEGED, f"sqlite:///{tmp_path / 'warm.db'}", f"sqlite:///{file}", job))
+        folder.chmod(0o777)
+        file.chmod(0o666)
         assert file.read_bytes() == before
         return json.loads(said)
 

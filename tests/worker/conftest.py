@@ -108,9 +108,10 @@ def start(folder):
     yield begin
     open_gates(folder)
     for process in running:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
 
 
 @pytest.fixture

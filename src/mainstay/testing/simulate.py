@@ -44,7 +44,9 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m mainstay.testing.simulate", description=__doc__)
     parser.add_argument("--seeds", type=int, default=2_000, help="how many (2,000)")
     parser.add_argument("--start", type=int, default=0, help="the first (0)")
-    parser.add_argument("--replay", type=int, metavar="SEED", help="one seed, with the whole story of the jobs concerned")
+    parser.add_argument(
+        "--replay", type=int, metavar="SEED", help="one seed, with the whole story of the jobs concerned"
+    )
     parser.add_argument("--variant", choices=sorted(VARIANTS), help="break the code so, and see whether it is noticed")
     return parser.parse_args(arguments)
 

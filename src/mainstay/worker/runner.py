@@ -64,8 +64,11 @@ def unreadable(error: BaseException) -> Outcome:
 
 def _let_go(tx: Any) -> None:
     """Roll back what a handler began and did not commit: its locks would hold up everyone else."""
-    if getattr(tx, "in_transaction", False):
-        tx.rollback()
+    try:
+        if tx.in_transaction:
+            tx.rollback()
+    except Exception:  # noqa: BLE001, S110  (closed meanwhile, or not a connection that says: then nothing of it is open here)
+        pass
 
 
 def success(context: Context, value: Any) -> Outcome:
