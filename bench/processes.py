@@ -25,6 +25,10 @@ ENOUGH = 20.0  # … or, where a long queue slows a contender down, until what h
 LOOK = 0.005
 
 
+# An installed package has its bytecode beside it; a checkout whose user forbids writing any would be compiled at each start.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 class Failed(Exception):
     """A run that did not come to its end; printed as FAILED, never as a figure."""
 
@@ -32,7 +36,7 @@ class Failed(Exception):
 def produce(contender: Contender, path: Path, action: str, count: int = 0) -> dict[str, Any]:
     """Run a producer to its end and answer what it measured."""
     command = [sys.executable, "-m", "bench.producer", contender.name, str(path), action, str(count)]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     if ended.returncode:
         raise Failed(f"the producer said: {last_words(ended.stderr)}")
     return dict(json.loads(ended.stdout))
@@ -60,7 +64,7 @@ class Workers:
         self.contender, self.path = contender, path
         self.marks = Marks(path.with_suffix(".marks"), jobs)
         self.log = path.with_suffix(".log")
-        environment = os.environ | {"BENCH_MARKS": str(self.marks.path), "BENCH_DB": str(path)}
+        environment = ENVIRONMENT | {"BENCH_MARKS": str(self.marks.path), "BENCH_DB": str(path)}
         self.born = time.monotonic_ns()
         with self.log.open("ab") as log:
             self._started = [

@@ -36,7 +36,7 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
     "finished": ("Drain behind {backlog:,} finished", AGED),
     "pickup": (
         "Pickup across processes, and a worker at rest",
-        [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("rest MiB", "idle_rss"),
+        [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("p95 of limit", "p95", of_limit=True), Column("rest MiB", "idle_rss"),
          Column("rest % core", "idle_cpu")],
     ),
     "cold": ("Cold enqueue, interpreter included", [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p50 of limit", "p50", of_limit=True)]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..contenders import Contender
 from ..figures import quantile
-from ..processes import ROOT, Failed, last_words, produce
+from ..processes import ENVIRONMENT, ROOT, Failed, last_words, produce
 from . import guarded
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ class Program:
         """Run it in a fresh interpreter; no timeout, because waiting with one rounds up."""
         if self.path and not self.path.exists():
             produce(self.contender, self.path, "wake")  # a hook finds its tables there
+        command = [sys.executable, "-c", self.source]
         before = time.perf_counter_ns()
-        ended = subprocess.run([sys.executable, "-c", self.source], cwd=ROOT, capture_output=True, check=False)
+        ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, check=False)
         self.took.append((time.perf_counter_ns() - before) / 1e6)
         if ended.returncode:
             raise Failed(last_words(ended.stderr.decode(errors="replace")))

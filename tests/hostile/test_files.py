@@ -13,6 +13,7 @@ import pytest
 from mainstay import Mainstay, MainstayError
 from mainstay.core.errors import ConfigError, SchemaMismatch, StoreCorrupt, StoreError, StoreUnavailable
 from mainstay.stores.sqlite import faults
+from tests.contract.building import worker
 from tests.hostile.conftest import at_work, ended, finished
 from tests.waiting import eventually
 
@@ -119,17 +120,17 @@ def work_of_nobody():
 
 
 def test_b59_a_worker_whose_file_is_damaged_under_it_can_be_stopped(app, work, path):
-    with at_work(app) as worker:
+    with at_work(app) as busy:
         assert work.enqueue(1).result(timeout=20) == 1
         with path.open("r+b") as file:  # not as SQLite would: that is the point
             file.write(os.urandom(path.stat().st_size))
         for each in beside(path):
             with each.open("r+b") as file:
                 file.write(os.urandom(each.stat().st_size))
-        eventually(lambda: worker.store_errors, "the worker to notice")
+        eventually(lambda: busy.store_errors, "the worker to notice")
         assert isinstance(outcome(lambda: [work.enqueue(n) for n in range(50)]), StoreError)
         begun = time.monotonic()
-        worker.stop(grace=0)
+        busy.stop(grace=0)
         assert time.monotonic() - begun < 30
 
 
@@ -173,6 +174,16 @@ def test_b68_a_newer_schema_is_refused_before_anything_is_touched(app, work, pat
     assert path.read_bytes() == before
 
 
+def test_a_worker_that_cannot_join_leaves_no_life_sign(app, path):
+    app.enqueue("work", {})
+    app.close()
+    with closing(sqlite3.connect(path)) as newer, newer:
+        newer.execute("UPDATE mainstay_schema SET version = 99")
+    with pytest.raises(SchemaMismatch):
+        app.store.join(worker("w", app.clock.now()))
+    assert list(path.with_name("jobs.db-mainstay").iterdir()) == []
+
+
 def test_b68_a_schema_that_lost_its_version_is_refused(app, path):
     app.enqueue("work", {})
     app.close()
@@ -200,12 +211,12 @@ def test_a_users_own_database_gets_our_tables_beside_its_own(app, path):
 @pytest.mark.parametrize("how", ["removed", "replaced", "removed with all that lies beside it"])
 def test_a_file_that_goes_while_a_worker_runs_is_missed_and_work_goes_on_with_the_new_one(app, work, path, how):
     """Nothing is accepted into a file that nobody will ever find again."""
-    with at_work(app, lease="1s") as worker:
+    with at_work(app, lease="1s") as busy:
         assert work.enqueue(1).result(timeout=20) == 1
         take_away(path, how)
         first = outcome(lambda: work.enqueue(2))  # unless the worker was told before
         assert first is None or (isinstance(first, StoreUnavailable) and "while it was open" in str(first))
-        eventually(lambda: worker.store_errors or first, "someone to be told")
+        eventually(lambda: busy.store_errors or first, "someone to be told")
         handle = eventually(lambda: accepted(work, 3), "a job to be accepted again")
         assert handle.result(timeout=30) == 3
     with closing(sqlite3.connect(path)) as check:

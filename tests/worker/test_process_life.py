@@ -1,10 +1,12 @@
 """How process slots begin and end: where they find handlers, and that none outlives its worker."""
 
 import os
+import sys
 
 import pytest
 
 from mainstay import JobFailed
+from mainstay.worker import spawn
 from tests.waiting import eventually
 from tests.worker.conftest import WORKER, attempt, gone, installed
 
@@ -71,6 +73,18 @@ def test_no_child_is_left_when_the_worker_stops(jobs, journal):
     assert gone(pid)
     assert [child.poll() is not None for child in children] == [True] * len(children)
     assert (handle.state, handle.job().attempt) == ("queued", 0)
+
+
+@pytest.mark.parametrize("before", ["", "/somewhere:/else"])
+def test_a_child_searches_where_its_worker_does_and_leaves_no_trace_of_it(monkeypatch, before):
+    monkeypatch.setattr(sys, "path", ["/own", "/other"])
+    monkeypatch.setenv("PYTHONPATH", before)
+    monkeypatch.setattr(os, "environ", spawn._environment())
+    monkeypatch.setattr(sys, "path", ["/fresh"])
+    spawn.settle()
+    assert sys.path == ["/own", "/other"]
+    left = {name: value for name, value in os.environ.items() if "PYTHONPATH" in name}
+    assert left == ({"PYTHONPATH": before} if before else {})
 
 
 @pytest.mark.parametrize("handler", ["separate", "freezes"])

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
+from mainstay.core.errors import StoreUnavailable
 from mainstay.worker import processes
+from mainstay.worker.flight import Flight
 from tests.waiting import eventually
 from tests.worker.conftest import SOURCE, attempt, gone, installed, settled
 
@@ -139,6 +141,28 @@ def test_a_child_leaves_signals_to_its_worker(jobs, worker, journal, folder):
 
 def test_checkpoints_reach_the_next_attempt(jobs, worker):
     assert jobs.resumes.enqueue().result(timeout=20) == [3, 2]
+
+
+def test_a_store_that_fails_to_give_the_checkpoint_costs_nothing(jobs, worker, monkeypatch):
+    store, refusals = jobs.app.store, [StoreUnavailable("gone fishing")]
+    checkpoint = store.checkpoint
+    monkeypatch.setattr(store, "checkpoint", lambda job: raising(refusals.pop()) if refusals else checkpoint(job))
+    assert jobs.resumes.enqueue().result(timeout=20) == [3, 2]
+    assert refusals == []
+
+
+def raising(error):
+    raise error
+
+
+def test_no_process_to_be_had_is_a_failure_not_a_crash(jobs, monkeypatch):
+    monkeypatch.setattr(processes, "spawn", lambda *_, **__: raising(OSError(11, "Resource temporarily unavailable")))
+    slots = processes.ProcessSlots(1, lambda flight: object(), lambda flight, outcome: ended.append(outcome), None)
+    ended = []
+    slots.start([Flight(None, jobs.separate, 0)])
+    (outcome,) = eventually(lambda: ended, "the attempt to end")
+    slots.stop()
+    assert (outcome.kind, outcome.error) == ("failed", "BlockingIOError: [Errno 11] Resource temporarily unavailable")
 
 
 def test_a_handler_may_ask_a_person(jobs, worker):

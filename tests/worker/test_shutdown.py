@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from mainstay.worker import processes, watch
 from tests.waiting import eventually
 from tests.worker.conftest import ended, terminate
 
@@ -57,7 +58,8 @@ def test_b23_what_runs_may_finish_and_nothing_starts_any_more(jobs, start_worker
     assert not journal.lines(f"started {kind} never")
 
 
-def test_b24_what_was_claimed_and_not_begun_is_claimable_at_once_without_an_attempt(jobs, journal, folder):
+def test_b24_what_was_claimed_and_not_begun_is_claimable_at_once_without_an_attempt(jobs, journal, folder, monkeypatch):
+    monkeypatch.setattr(watch, "PATIENCE", 60_000)  # so that it is the stop that hands them back
     handles = [jobs.plain.enqueue("gate") for _ in range(50)]
     worker = jobs.app.worker(concurrency=3)
     worker.claimer._pace = 100.0  # as after many quick jobs: it claims far ahead
@@ -179,6 +181,22 @@ def test_a_handler_that_begins_in_the_moment_of_the_stop_is_told(jobs):
     worker.crew._holds = meanwhile
     with worker:
         handle = jobs.reads.enqueue()
+        eventually(lambda: handle.job().token == 1 and handle.state == "queued", "it to be handed back")
+
+
+def test_a_process_that_is_told_to_stop_just_before_it_gets_its_job_is_told_again(jobs, monkeypatch):
+    worker = jobs.app.worker(concurrency=1, process_slots=1)
+    send = processes.Child.send
+
+    def meanwhile(child, message):
+        if message["do"] == "run":
+            worker.claimer.open = False
+            worker.crew.ask_to_stop()
+        send(child, message)
+
+    monkeypatch.setattr(processes.Child, "send", meanwhile)
+    with worker:
+        handle = jobs.reads_separately.enqueue()
         eventually(lambda: handle.job().token == 1 and handle.state == "queued", "it to be handed back")
 
 

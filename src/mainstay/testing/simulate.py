@@ -45,7 +45,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=2_000, help="how many (2,000)")
     parser.add_argument("--start", type=int, default=0, help="the first (0)")
     parser.add_argument(
-        "--replay", type=int, metavar="SEED", help="one seed, with the whole story of the jobs concerned"
+        "--replay", type=int, metavar="SEED", help="one seed, with the whole story of every job concerned"
     )
     parser.add_argument("--variant", choices=sorted(VARIANTS), help="break the code so, and see whether it is noticed")
     return parser.parse_args(arguments)
@@ -53,9 +53,9 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 
 def _show(result: Result, given: argparse.Namespace) -> None:
     print(f"seed {result.seed}: {len(result.violations)} violations")
-    for violation in result.violations[: None if given.replay is not None else SHOWN]:
+    for place, violation in enumerate(result.violations[: None if given.replay is not None else SHOWN]):
         print(f"  {violation}")
-        if given.replay is not None and violation.job:
+        if violation.job and (place == 0 or given.replay is not None):
             print(*(f"    {record}" for record in result.history.of(violation.job)), sep="\n")
     again = f" --variant {given.variant}" if given.variant else ""
     print(f"  again: python -m mainstay.testing.simulate --replay {result.seed}{again}")

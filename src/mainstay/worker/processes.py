@@ -13,7 +13,8 @@ from collections import deque
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from ..core.outcome import CANCELLED, Outcome
+from ..core.errors import StoreError
+from ..core.outcome import CANCELLED, HANDED_BACK, Outcome
 from .executors import drained
 from .runner import described
 from .spawn import spawn
@@ -90,9 +91,11 @@ class ProcessSlots:
             problem = None if self._closed or flight.ended else slot.prepare(flight.type)  # not on the job's own time
             if self._begin(flight) is not None:
                 self._end(flight, problem or slot.run(flight))
-        except Exception as error:  # noqa: BLE001  (neither a slot nor a job may be lost to a surprise)
+        except StoreError:  # its checkpoint could not be read: nothing has begun
+            self._end(flight, HANDED_BACK)
+        except Exception as error:  # noqa: BLE001  (no process to be had, say: neither slot nor job may be lost to it)
             slot.discard()
-            self._end(flight, Outcome("crashed", error=described(error)))
+            self._end(flight, Outcome("failed", error=described(error)))
         finally:
             slot.put_down()
 
@@ -129,8 +132,9 @@ class ProcessSlots:
         self._closed = True
         for _ in self._crew:
             self._calls.put(False)
-        for thread, slot in self._crew:
+        for _, slot in self._crew:
             slot.abort()
+        for thread, _ in self._crew:
             thread.join(2 * LAST_BREATH)
 
 
@@ -185,12 +189,20 @@ class Slot:
             return _died(flight, None)
         earlier = self._sink.checkpoint(job) if job.token > 1 else None  # the first claim can have none
         child.send({"do": "run", "job": list(job), "checkpoint": earlier})
+        self._repeat(flight)
         while (message := child.receive()) is not None:
             if "note" in message:
                 self._sink.note(note_in(message["note"]))
             else:
                 return outcome_in(message["outcome"])
         return _died(flight, self.discard())
+
+    def _repeat(self, flight: Flight) -> None:
+        """Say again what was said before the job was sent: then nobody there knew what it was about."""
+        if flight.cancel is not None:
+            self.tell(flight, {"do": "cancel", "because": flight.cancel})
+        if flight.context is not None and flight.context.stopping:
+            self.tell(flight, {"do": "stop"})
 
     def tell(self, flight: Flight, message: dict[str, Any]) -> None:
         """Send word to the handler of this job, and to no other."""

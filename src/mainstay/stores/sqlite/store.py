@@ -111,7 +111,11 @@ class SqliteStore:
         from . import chores, presence
 
         presence.hold(self.db.path, worker.id)  # before the row: whoever sees the row may try the lock
-        chores.join(self.db, worker)
+        try:
+            chores.join(self.db, worker)
+        except BaseException:
+            presence.release(self.db.path, worker.id)
+            raise
 
     def beat(self, worker: str, now: int, lease: int) -> Beat:
         from .chores import beat

@@ -14,19 +14,47 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NOW = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
-_MOVE = ("job, token, before, after, attempt, crashes, worker, run_at, max_attempts, queue, type, priority, was_priority, "
-         "cancelling")  # fmt: skip
-_NEW = ("{row}.id, {row}.token, {before}, {after}, {row}.attempt, {row}.crashes, {row}.worker, {row}.run_at, "
-        "{row}.max_attempts, {row}.queue, {row}.type, {row}.priority, {was}, {row}.cancel_at IS NOT NULL")  # fmt: skip
+BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag")
 
-TABLES = """
+ACCOUNT = """
 CREATE TABLE IF NOT EXISTS mainstay_seen (n INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER, job TEXT, token INTEGER,
     before TEXT, after TEXT, attempt INTEGER, crashes INTEGER, worker TEXT, run_at INTEGER, max_attempts INTEGER,
     queue TEXT, type TEXT, priority INTEGER, was_priority INTEGER, cancelling INTEGER)
 """
-LEASES = (("INSERT", "new.expires_at"), ("UPDATE OF expires_at", "new.expires_at"), ("DELETE", "0"))
-NOTES = ("log", "progress", "checkpoint")
-BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag")
+BORN = """
+CREATE TRIGGER mainstay_born AFTER INSERT ON mainstay_job BEGIN
+    INSERT INTO mainstay_seen VALUES (NULL, NOW, new.id, new.token, '', new.state, new.attempt, new.crashes, new.worker,
+        new.run_at, new.max_attempts, new.queue, new.type, new.priority, NULL, new.cancel_at IS NOT NULL);
+END
+"""
+MOVED = """
+CREATE TRIGGER mainstay_moved AFTER UPDATE ON mainstay_job
+WHEN old.state IS NOT new.state OR old.token IS NOT new.token OR old.priority IS NOT new.priority BEGIN
+    INSERT INTO mainstay_seen VALUES (NULL, NOW, new.id, new.token, old.state, new.state, new.attempt, new.crashes,
+        new.worker, new.run_at, new.max_attempts, new.queue, new.type, new.priority, old.priority,
+        new.cancel_at IS NOT NULL);
+END
+"""
+GONE = """
+CREATE TRIGGER mainstay_gone AFTER DELETE ON mainstay_job BEGIN
+    INSERT INTO mainstay_seen VALUES (NULL, NOW, old.id, old.token, old.state, '', old.attempt, old.crashes, old.worker,
+        old.run_at, old.max_attempts, old.queue, old.type, old.priority, old.priority, old.cancel_at IS NOT NULL);
+END
+"""
+# A note keeps its own token; `attempt` holds the job's token of that moment, `cancelling` whether it ran.
+NOTED = """
+CREATE TRIGGER mainstay_TABLE_EVENT AFTER EVENT ON mainstay_TABLE BEGIN
+    INSERT INTO mainstay_seen (at, job, token, before, after, attempt, cancelling)
+    SELECT NOW, id, new.token, 'note', 'note', token, state = 'running' FROM mainstay_job WHERE seq = new.job;
+END
+"""
+# A lease keeps the worker in `worker`, and in `run_at` until when it runs: 0 once the worker has left or was buried.
+LEASED = """
+CREATE TRIGGER mainstay_lease_EVENT AFTER EVENT ON mainstay_worker BEGIN
+    INSERT INTO mainstay_seen (at, job, token, before, after, worker, run_at)
+    VALUES (NOW, '', 0, 'lease', 'lease', ROW.id, UNTIL);
+END
+"""
 
 
 class Seen(NamedTuple):
@@ -55,43 +83,22 @@ MOVE = Seen._fields[4:]
 
 def install(connection: Any, now: str = NOW) -> None:
     """Have the engine keep the account from here on; `now` is the SQL expression for its time."""
-    connection.execute(TABLES)
-    for statement in _triggers(now):
-        connection.execute(statement)
+    for statement in (ACCOUNT, BORN, MOVED, GONE, *_notes(), *_leases()):
+        connection.execute(statement.replace("NOW", now))
 
 
-def _triggers(now: str) -> list[str]:
-    born = _NEW.format(row="new", before="''", after="new.state", was="NULL")
-    moved = _NEW.format(row="new", before="old.state", after="new.state", was="old.priority")
-    gone = _NEW.format(row="old", before="old.state", after="''", was="old.priority")
-    insert = f"INSERT INTO mainstay_seen (at, {_MOVE}) SELECT {now}, "
-    changed = "old.state IS NOT new.state OR old.token IS NOT new.token OR old.priority IS NOT new.priority"
+def _notes() -> list[str]:
     return [
-        f"CREATE TRIGGER mainstay_born AFTER INSERT ON mainstay_job BEGIN {insert} {born}; END",
-        f"CREATE TRIGGER mainstay_moved AFTER UPDATE ON mainstay_job WHEN {changed} BEGIN {insert} {moved}; END",
-        f"CREATE TRIGGER mainstay_gone AFTER DELETE ON mainstay_job BEGIN {insert} {gone}; END",
-        *(_note_trigger(table, event, now) for table in NOTES for event in ("INSERT", "UPDATE")),
-        *(_lease_trigger(event, until, now) for event, until in LEASES),
+        NOTED.replace("EVENT", event).replace("TABLE", table)
+        for table in ("log", "progress", "checkpoint")
+        for event in ("INSERT", "UPDATE")
     ]
 
 
-def _note_trigger(table: str, event: str, now: str) -> str:
-    """A note keeps its own token; `attempt` holds the job's token of that moment, `cancelling` whether it ran."""
-    return f"""
-        CREATE TRIGGER mainstay_{table}_{event} AFTER {event} ON mainstay_{table} BEGIN
-            INSERT INTO mainstay_seen (at, job, token, before, after, attempt, cancelling)
-            SELECT {now}, id, new.token, 'note', 'note', token, state = 'running' FROM mainstay_job WHERE seq = new.job;
-        END"""
-
-
-def _lease_trigger(event: str, until: str, now: str) -> str:
-    """A lease keeps the worker in `worker`, and in `run_at` until when it runs: 0 once it has left or was buried."""
-    row = "old" if event == "DELETE" else "new"
-    return f"""
-        CREATE TRIGGER mainstay_lease_{event[:6]} AFTER {event} ON mainstay_worker BEGIN
-            INSERT INTO mainstay_seen (at, job, token, before, after, worker, run_at)
-            VALUES ({now}, '', 0, 'lease', 'lease', {row}.id, {until});
-        END"""
+def _leases() -> list[str]:
+    renewed = [LEASED.replace("EVENT", event).replace("ROW", "new") for event in ("INSERT", "UPDATE")]
+    ended = LEASED.replace("EVENT", "DELETE").replace("ROW", "old").replace("UNTIL", "0")
+    return [ended, *(text.replace("UNTIL", "new.expires_at") for text in renewed)]
 
 
 def read(connection: Any, after: int = 0) -> list[Seen]:
@@ -103,7 +110,7 @@ def read(connection: Any, after: int = 0) -> list[Seen]:
 
 def record(line: Seen, commit: int | None = None) -> Record:
     """A line as a record; `commit` tells which lines were written together."""
-    n, at, job, token, before, after, attempt, _, worker, until, *_ = line
+    n, at, job, token, before, _, attempt, _, worker, until, *_ = line
     if before == "note":
         return Record(n, at, "engine", "note", "ok", job, token, {"current": attempt, "running": bool(line.cancelling)})
     if before == "lease":
@@ -119,7 +126,7 @@ def strays(connection: Any) -> list[str]:
     lonely = "SELECT EXISTS (SELECT 1 FROM mainstay_{0} WHERE job NOT IN (SELECT seq FROM mainstay_job))"
     found = [table for table in BELONGINGS if connection.execute(lonely.format(table)).fetchone()[0]]
     bare = "SELECT EXISTS (SELECT 1 FROM mainstay_job WHERE seq NOT IN (SELECT job FROM mainstay_body))"
-    return found + ["job"] if connection.execute(bare).fetchone()[0] else found
+    return [*found, "job"] if connection.execute(bare).fetchone()[0] else found
 
 
 def finals(connection: Any) -> Sequence[tuple[str, int, str]]:

@@ -48,7 +48,8 @@ class Producer:
         return [self._draft(self._options())]
 
     def _options(self) -> dict[str, Any]:
-        random, options = self._random, {}
+        random = self._random
+        options: dict[str, Any] = {}
         if random.random() < 0.35:
             options |= {
                 "key": random.choice(KEYS),

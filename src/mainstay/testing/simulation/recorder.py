@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ...core.decide import Transition
     from ...core.draft import Draft
+    from ...core.job import Claimed
     from .history import History
     from .scheduler import Process, Scheduler
 
@@ -78,6 +79,15 @@ class Recorder:
     def add(self, process: Process, op: str, phase: str = "ok", job: str = "", token: int = 0, **args: Any) -> None:
         """Record what a process did or was told."""
         self.history.add(self._scheduler.now, process.name, op, phase, job, token, **args)
+
+    def claimed(self, process: Process, jobs: Sequence[Claimed]) -> None:
+        """Record that a worker learnt what it holds."""
+        for job in jobs:
+            self.add(process, "claim", "ok", job.id, job.token)
+
+    def started(self, process: Process, job: Claimed) -> None:
+        """Record that a handler is about to run."""
+        self.add(process, "start", "ok", job.id, job.token)
 
     def struck(self, process: Process, kind: str, verb: str = "") -> None:
         """Record a fault: whoever suffers one may lose its lease."""

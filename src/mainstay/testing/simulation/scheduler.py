@@ -136,6 +136,9 @@ class Service:
         wait = self._try()
         self._process.steps_under_way -= 1
         self._running = False
+        self._go_on(wait)
+
+    def _go_on(self, wait: int) -> None:
         if not self._stopping and self._name != "bell":
             self._plan(0 if self._woken else wait)
 

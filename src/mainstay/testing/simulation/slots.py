@@ -42,7 +42,7 @@ class Slots:
         self._scheduler, self._play, self._through = scheduler, play, through
         self._slots, self._begin, self._finish = slots, begin, end
         self._process = scheduler.current
-        self._running: dict[Flight, Script] = {}
+        self._running: dict[Flight, Any] = {}  # and its script
         self.jobs: deque[Flight] = deque()
         self.stuck = 0
 
@@ -75,15 +75,15 @@ class Slots:
         if script.gi_running:  # it waits inside a call of its own
             self._later(10, lambda: self._go_on(flight, error))
             return
-        assert flight.context is not None
+        context: Any = flight.context
         try:
             wait = next(script) if error is None else script.throw(error)
         except StopIteration as returned:
-            self._end(flight, success(flight.context, returned.value))
+            self._end(flight, success(context, returned.value))
         except Crash:
             raise
         except BaseException as raised:  # noqa: BLE001 - whatever a handler raises is an outcome
-            self._end(flight, failure(flight.type, flight.context, raised))
+            self._end(flight, failure(flight.type, context, raised))
         else:
             self._later(wait, lambda: self._go_on(flight, None))
 

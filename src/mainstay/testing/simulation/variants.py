@@ -68,7 +68,8 @@ def statements(**changes: tuple[str, str]) -> Iterator[None]:
     cache = sql._cache  # noqa: SLF001 - the texts are read once
     texts = {name: sql.load(name) for name in changes}
     for name, (old, new) in changes.items():
-        assert old in texts[name], f"{name}.sql no longer says {old!r}"
+        if old not in texts[name]:
+            raise LookupError(f"{name}.sql no longer says {old!r}: bring this variant up to date")
         cache[name] = texts[name].replace(old, new)
     forget(cache, changes)
     try:
@@ -162,13 +163,11 @@ def returned_unclaimed() -> AbstractContextManager[object]:
     """A claim sets expired jobs back to queued and hands them out without claiming them."""
     take = claim._take  # noqa: SLF001
     columns = sql.load("claim").partition("RETURNING")[2]
-    statement = (
-        "UPDATE mainstay_job SET state = 'queued' WHERE state = 'running' AND worker IN "
-        f"(SELECT id FROM mainstay_worker WHERE expires_at <= ?) RETURNING {columns}"
-    )
+    statement = """UPDATE mainstay_job SET state = 'queued'
+        WHERE state = 'running' AND worker IN (SELECT id FROM mainstay_worker WHERE expires_at <= ?) RETURNING """
 
     def expired(connection: Any, worker: str, wants: Any, limit: int, now: int) -> list[Claimed]:
-        rows = connection.execute(statement, (now,)).fetchall()
+        rows = connection.execute(statement + columns, (now,)).fetchall()
         return [Claimed._make(row)._replace(worker=worker) for row in rows] + take(
             connection, worker, wants, limit, now
         )
@@ -308,7 +307,7 @@ def deferred_transaction() -> AbstractContextManager[object]:
 @variant("I9")
 def hand_back_costs() -> AbstractContextManager[object]:
     """A job that was handed back unstarted has spent an attempt."""
-    decide = finisher.decide
+    decide = finisher.decide  # type: ignore[attr-defined]
 
     def costly(job: Any, outcome: Any, *more: Any) -> Any:
         transition = decide(job, outcome, *more)
@@ -320,7 +319,7 @@ def hand_back_costs() -> AbstractContextManager[object]:
 @variant("I9")
 def crash_is_free() -> AbstractContextManager[object]:
     """A job that kills its worker loses no attempt, and kills the next one."""
-    decide = sweep.decide
+    decide = sweep.decide  # type: ignore[attr-defined]
 
     def free(job: Any, outcome: Any, *more: Any) -> Any:
         transition = decide(job, outcome, *more)
@@ -354,7 +353,7 @@ def sent_twice_stored_twice() -> AbstractContextManager[object]:
         known = "SELECT 1 FROM mainstay_job WHERE id = ?"
         for draft in drafts:
             if connection.execute(known, (draft.id,)).fetchone():
-                draft.id = enqueue.IDS.new(now)
+                draft.id = enqueue.IDS.new(now)  # type: ignore[attr-defined]
         return real(connection, drafts, now, *more)
 
     return patched((enqueue, "enqueue", anew))

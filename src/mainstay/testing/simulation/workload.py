@@ -47,18 +47,8 @@ ENDINGS = {
     "quick": {"return": 9, "raise": 1},
     "slow": {"return": 5, "raise": 2, "hang": 2, "children": 2},
     "waits": {"return": 6, "raise": 2, "hang": 2, "snooze": 1},
-    "moody": {
-        "return": 3,
-        "raise": 3,
-        "hang": 2,
-        "snooze": 3,
-        "review": 1,
-        "cancel": 1,
-        "permanent": 1,
-        "children": 4,
-        "crash": 1,
-    },
-}
+    "moody": {"return": 3, "raise": 3, "hang": 3, "snooze": 3, "review": 1, "cancel": 1, "permanent": 1, "children": 4, "crash": 1},
+}  # fmt: skip
 _CHOICES = {name: [kind for kind, weight in kinds.items() for _ in range(weight)] for name, kinds in ENDINGS.items()}
 TYPES: dict[str, JobType[..., Any, Any]] = {job_type.name: job_type for job_type in app.registry}
 

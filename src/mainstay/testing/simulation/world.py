@@ -22,7 +22,7 @@ from .history import History
 from .neighbourhood import Neighbourhood
 from .people import Operator, Producer
 from .recorder import Recorder
-from .scheduler import Process, Scheduler, Service
+from .scheduler import START, Process, Scheduler, Service
 from .slots import SimulatedFlights, Slots
 from .workload import TYPES, Stage, registry
 
@@ -83,8 +83,8 @@ class Host:
         world, process = self._world, self.process
         app = Mainstay(store=world.store_of(process), clock=process)
         app._registry = registry()  # noqa: SLF001 - every process has imported the same program
-        app.events.on("claimed", lambda jobs: [world.recorder.add(process, "claim", "ok", j.id, j.token) for j in jobs])
-        app.events.on("started", lambda job: world.recorder.add(process, "start", "ok", job.id, job.token))
+        app.events.on("claimed", partial(world.recorder.claimed, process))
+        app.events.on("started", partial(world.recorder.started, process))
         slots = world.random.choice((1, 2, 4))
         queues = ["default", self.queue, *("other",) * (self._number == 0 or world.random.random() < 0.7)]
         worker = app.worker(concurrency=slots, queues=queues, lease=world.lease / 1000, random=world.random.random)
@@ -152,7 +152,7 @@ class World:
         self._names = 0
         self._neighbourhood: Neighbourhood | None = None
         self._open()
-        self.hosts = [Host(self, number) for number in range(random.choice((1, 2, 2, 3)))]
+        self.hosts = [Host(self, number) for number in range(random.choice((1, 2, 3, 3)))]
 
     def _open(self) -> None:
         if self.random.random() < 0.1:
@@ -176,7 +176,9 @@ class World:
 
     def store_of(self, process: Process) -> Any:
         """A process's way to the store."""
-        store = FaultyStore(self.store, process, self.scheduler, self.nemesis, self.recorder, own_clock=self.skewed)
+        store: Any = FaultyStore(
+            self.store, process, self.scheduler, self.nemesis, self.recorder, own_clock=self.skewed
+        )
         host = next((host for host in self.hosts if host.process is process), None)
         store.bell = lambda worker: host
         store.sweep = self.random.choice((500, 1_000, 2_000))
@@ -199,7 +201,7 @@ class World:
             self.recorder.close()
         self._close()
         violations = self.bugs + check(self.history, live=True)
-        return Result(self.seed, self.history, violations, self.scheduler.steps, self.scheduler.now)
+        return Result(self.seed, self.history, violations, self.scheduler.steps, self.scheduler.now - START)
 
     def _rest(self, budget: int) -> None:
         """Let time pass until everything is at rest."""

@@ -1,0 +1,211 @@
+"""The checker itself: hand-made histories that break one invariant each must be reported, a good one must pass."""
+
+import pytest
+
+from mainstay.testing.simulation.checker import check
+from mainstay.testing.simulation.history import History, load, merge
+
+
+class Story(History):
+    """A history told line by line: each line is at one more millisecond."""
+
+    def tell(self, op, phase="ok", job="J", token=0, process="p", at=None, **args):
+        self.add(len(self) if at is None else at, process, op, phase, job, token, **args)
+        return self
+
+    def enqueued(self, job="J", state="queued", **asked):
+        self.tell("enqueue", "invoke", job, **asked)
+        self.moved("", state, job=job, run_at=asked.get("run_at"))
+        return self.tell("enqueue", "ok", job, sent=job, created=True)
+
+    def moved(self, before, after, token=0, attempt=0, job="J", **more):
+        return self.tell("move", "ok", job, token, "engine", before=before, after=after, attempt=attempt, **more)
+
+    def claimed(self, token=1, attempt=1, job="J", worker="w1", process="one", **more):
+        self.moved("queued", "running", token, attempt, job, worker=worker, **more)
+        return self.tell("claim", "ok", job, token, process)
+
+    def ran(self, token=1, job="J", process="one", outcome="completed"):
+        self.tell("start", "ok", job, token, process)
+        return self.tell("end", "ok", job, token, process, outcome=outcome)
+
+    def finished(self, state="completed", token=1, attempt=1, job="J", outcome="completed", **more):
+        self.tell("finish", "ok", job, token, "one", state=state, outcome=outcome, by="worker")
+        return self.moved("running", state, token, attempt, job, **more)
+
+    def stands(self, state, job="J", token=1):
+        return self.tell("final", "ok", job, token, "engine", state=state)
+
+
+def broken(story, **options):
+    return {violation.invariant for violation in check(story, **options)}
+
+
+def test_a_good_history_passes():
+    story = Story().enqueued().claimed().ran().finished().stands("completed")
+    assert check(story, live=True) == []
+
+
+def test_a_retried_handed_back_and_cancelled_job_passes():
+    story = Story().enqueued(key="k").claimed()
+    story.ran(outcome="failed").finished("scheduled", outcome="failed").moved("scheduled", "queued", 1, 1)
+    story.claimed(2, 2).finished("queued", 2, 1, outcome="handed back").claimed(3, 2)
+    story.tell("cancel", answer="cancelling").ran(3, outcome="cancelled").finished(
+        "cancelled", 3, 2, outcome="cancelled"
+    )
+    assert check(story.stands("cancelled", token=3), live=True) == []
+
+
+BREACHES = {
+    "accepted and lost": ("I1", Story().tell("enqueue", "invoke").tell("enqueue", "ok", sent="J", created=True)),
+    "vanished": ("I1", Story().enqueued()),
+    "never ends": ("I1", Story().enqueued().claimed().stands("running")),
+    "turned away and stored": ("I2", Story().tell("enqueue", "invoke").tell("enqueue", "fail").stands("queued", token=0)),
+    "half a batch": (
+        "I2",
+        Story().tell("enqueue", "invoke", "A", batch="b").tell("enqueue", "invoke", "B", batch="b").moved("", "queued", job="A")
+        .stands("queued", "A"),
+    ),
+    "another job answered as new": (
+        "I2",
+        Story().enqueued().tell("enqueue", "ok", "J", sent="other", created=True).stands("queued"),
+    ),
+    "a child is missing": (
+        "I2",
+        Story().enqueued().claimed().tell("enqueue", "invoke", "C", parent="J", parent_token=1).ran().finished()
+        .stands("completed"),
+    ),
+    "nobody enqueued it": ("I3", Story().moved("", "queued").stands("queued")),
+    "a child of a refused attempt": (
+        "I3",
+        Story().enqueued().claimed().tell("enqueue", "invoke", "C", parent="J", parent_token=1).moved("", "queued", job="C")
+        .finished("queued", outcome="crashed").stands("queued").stands("queued", "C"),
+    ),
+    "a token twice": ("I4", Story().enqueued().claimed().finished("queued", outcome="crashed").claimed(1, 2).stands("running")),
+    "a token for two": ("I4", Story().enqueued().claimed().tell("claim", token=1, process="two").stands("running")),
+    "two outcomes": ("I5", Story().enqueued().claimed().ran().finished().finished().stands("completed")),
+    "an old token's outcome": (
+        "I5",
+        Story().enqueued().claimed().moved("running", "queued", 1, 1).claimed(2, 2)
+        .tell("finish", token=1, state="completed", outcome="failed", by="worker").moved("running", "completed", 2, 2)
+        .stands("completed"),
+    ),
+    "completed before it returned": (
+        "I5",
+        Story().enqueued().claimed().tell("start", token=1).finished().tell("end", token=1, outcome="completed")
+        .stands("completed"),
+    ),
+    "taken after the end": (
+        "I6",
+        Story().enqueued().claimed().ran().finished().moved("completed", "running", 2, 2).stands("running"),
+    ),
+    "started after the end": (
+        "I6",
+        Story().enqueued().claimed().finished("dead", outcome="crashed").tell("start", token=1).stands("dead"),
+    ),
+    "taken from a holder": ("I7", Story().enqueued().claimed().moved("running", "running", 2, 2).stands("running")),
+    "started without a claim": ("I7", Story().enqueued().ran(7).stands("queued")),
+    "robbed of a running lease": (
+        "I7",
+        Story().enqueued().tell("lease", job="", process="w1", until=1_000).claimed().finished("queued", outcome="crashed")
+        .stands("queued"),
+    ),
+    "lost its lease undisturbed": (
+        "I7",
+        Story().enqueued().tell("lease", job="", process="w1", until=9).claimed().finished("queued", outcome="crashed")
+        .stands("queued"),
+    ),
+    "a lease renewed after its end": (
+        "I7",
+        Story().tell("lease", job="", process="w1", until=0).tell("lease", job="", process="w1", until=9),
+    ),
+    "an unknown move": ("I8", Story().enqueued().moved("queued", "completed").stands("completed")),
+    "a gap": ("I8", Story().enqueued().moved("running", "completed").stands("completed")),
+    "one attempt too many": ("I9", Story().enqueued().claimed(1, 4, max_attempts=3).stands("running")),
+    "a hand-back that costs": (
+        "I9",
+        Story().enqueued().claimed().finished("queued", 1, 1, outcome="handed back").stands("queued"),
+    ),
+    "a failure that is free": ("I9", Story().enqueued().claimed().finished("scheduled", 1, 0, outcome="failed").stands("scheduled")),
+    "two with one key": ("I12", Story().enqueued(key="k").enqueued("K", key="k").stands("queued").stands("queued", "K")),
+    "a key kept after the end": (
+        "I12",
+        Story().enqueued(key="k").claimed().ran().finished().tell("enqueue", "absorbed", sent="K").stands("completed"),
+    ),
+    "completed after a cancel": (
+        "I14",
+        Story().enqueued().claimed().tell("cancel", answer="cancelling").ran().finished().stands("completed"),
+    ),
+    "retried after a cancel": (
+        "I14",
+        Story().enqueued().claimed().ran(outcome="failed").finished("scheduled", outcome="failed", cancelling=True)
+        .stands("scheduled"),
+    ),
+    "there twice": ("I15", Story().enqueued().stands("queued").stands("queued")),
+    "elsewhere than it was put": ("I15", Story().enqueued().stands("dead")),
+    "removed while it ran": ("I15", Story().enqueued().claimed().moved("running", "", 1, 1)),
+    "left behind": ("I15", Story().tell("stray", job="", table="log")),
+    "before its time": ("I16", Story().enqueued(state="scheduled", run_at=99).moved("scheduled", "queued", run_at=99).claimed()),
+    "the lesser first": (
+        "I16",
+        Story().tell("enqueue", "invoke", "A").tell("enqueue", "invoke", "B").moved("", "queued", job="A", priority=1)
+        .moved("", "queued", job="B", priority=0).moved("queued", "running", 1, 1, "B", priority=0),
+    ),
+    "a stale note": ("I18", Story().enqueued().claimed(2, 1).tell("note", token=1, current=2, running=True).stands("running")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_each_breach_is_reported(name):
+    invariant, story = BREACHES[name]
+    assert invariant in broken(story, live=True)
+
+
+def test_an_unknown_enqueue_may_be_absent_or_there():
+    absent = Story().tell("enqueue", "invoke").tell("enqueue", "unknown")
+    there = Story().tell("enqueue", "invoke").tell("enqueue", "unknown").moved("", "queued").stands("queued")
+    assert broken(absent) == broken(there) == set()
+
+
+def test_what_is_not_at_rest_is_wrong_only_when_faults_have_stopped():
+    story = Story().enqueued().stands("queued")
+    assert broken(story) == set()
+    assert broken(story, live=True) == {"I1"}
+
+
+def test_where_the_order_is_not_sure_a_late_line_is_no_breach():
+    story = Story().enqueued().claimed().finished("dead", outcome="crashed").ran().stands("dead")
+    assert broken(story) == {"I6"}
+    assert broken(story, ordered=False) == set()
+
+
+def test_a_campaign_without_moves_is_judged_by_what_it_has():
+    story = Story().tell("enqueue", "invoke").tell("enqueue", "ok", sent="J", created=True)
+    story.tell("claim", token=1).ran().tell("finish", token=1, state="completed", outcome="completed").stands(
+        "completed"
+    )
+    assert broken(story, live=True, ordered=False) == set()
+
+
+def test_a_fault_excuses_the_loss_of_a_lease():
+    story = Story().enqueued().tell("lease", job="", process="w1", until=6).claimed()
+    story.tell("fault", job="", process="one", kind="pause").finished("queued", outcome="crashed").stands("queued")
+    assert broken(story) == set()
+
+
+def test_a_history_survives_its_file(tmp_path):
+    story = Story().enqueued(key="k").claimed()
+    story.dump(tmp_path / "history.jsonl")
+    with (tmp_path / "history.jsonl").open("a") as file:
+        file.write('[99,"cut')
+    again = load(tmp_path / "history.jsonl")
+    assert again.records == story.records
+    assert again.hash() == story.hash()
+
+
+def test_histories_of_several_processes_become_one():
+    one, two = History(), History()
+    one.add(1, "one", "start", job="A")
+    one.add(5, "one", "end", job="A")
+    two.add(3, "two", "start", job="B")
+    assert [(record.step, record.process) for record in merge(one, two)] == [(0, "one"), (1, "two"), (2, "one")]
