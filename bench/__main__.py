@@ -9,12 +9,13 @@ import platform
 import sqlite3
 import sys
 import tempfile
+import time
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from .contenders import Contender, contenders
-from .figures import Results
+from .figures import Results, quantile
 from .measures import Measure, Place, measures
 from .report import number, report
 from .scale import FULL, QUICK, Scale
@@ -29,13 +30,13 @@ def main(arguments: list[str]) -> int:
     given = parsed(arguments)
     scale = (QUICK if given.quick else FULL)._replace(**({"rounds": given.rounds} if given.rounds else {}))
     chosen, fields = chosen_measures(given.only), chosen_contenders(given.only)
-    print(headline(scale), f"{load()} before", sep="\n", flush=True)
+    print(headline(scale), f"before: {conditions()}", sep="\n", flush=True)
     results = Results()
     try:
         measure(chosen, [one for one in fields if not one.missing()], scale, results)
     except KeyboardInterrupt:
         print("interrupted: this is what was measured until then")
-    print(f"{load()} after, this run included\n", *report(results, fields, scale), sep="\n")
+    print(f"after: {conditions()}\n", *report(results, fields, scale), sep="\n")
     if given.json:
         Path(given.json).write_text(json.dumps(machine(results, scale), indent=1), encoding="utf-8")
     return 1 if results.failures() else 0
@@ -80,9 +81,20 @@ def headline(scale: Scale) -> str:
     return f"{system}, {os.cpu_count()} cores; {scale.rounds} round(s), medians (low–high), ratios within a round"
 
 
-def load() -> str:
-    """How busy the machine is: absolute figures from a busy one say little, ratios something."""
-    return f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load average unknown"
+def conditions() -> str:
+    """How busy the machine is and what a durable write costs now: a slow disk flatters whoever commits least often."""
+    load = f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load average unknown"
+    with tempfile.NamedTemporaryFile() as file:
+        took = [synced(file.fileno()) for _ in range(50)]
+    return f"{load}, one fsync {number(quantile(took, 0.5))} ms (p95 {number(quantile(took, 0.95))})"
+
+
+def synced(file: int) -> float:
+    """Milliseconds to append a page and have it on the disk."""
+    before = time.perf_counter_ns()
+    os.write(file, bytes(4096))
+    os.fsync(file)
+    return (time.perf_counter_ns() - before) / 1e6
 
 
 def measure(chosen: Sequence[Measure], fields: Sequence[Contender], scale: Scale, results: Results) -> None:

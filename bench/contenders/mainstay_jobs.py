@@ -43,7 +43,7 @@ class Enqueuer:
 
     def __init__(self, path: Path, type: str) -> None:
         self.app = make(path)
-        self.job = self.app.registry.get(type)
+        self.job = self.app.registry.expect(type)
 
     def one(self, n: int) -> None:
         self.job.enqueue(**payload(n))

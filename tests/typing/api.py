@@ -272,7 +272,8 @@ app.approve("01J", note="checked")
 app.reject("01J", "wrong customer")
 app.delete("01J")
 app.get("01J").attempt.upper()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-app.cancel(handle)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+app.cancel(handle)  # a handle will do
+app.cancel(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 with app.worker(concurrency=8, queues=["mail"], grace="5s") as worker:
     assert_type(worker.id, str)

@@ -5,9 +5,9 @@ A simulator that finds nothing proves nothing until it is known what it would ha
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...core.job import Claimed
 from ...core.outcome import COMPLETED
@@ -18,71 +18,14 @@ from ...worker import Worker, finisher
 from ...worker.claimer import Claimer
 from ...worker.crew import Crew
 from ...worker.finisher import Finisher
-from ...worker.heartbeat import Heartbeat
+from ...worker.heartbeat import BEATS, Heartbeat
 from .faulty import FaultyStore
+from .patches import VARIANTS as VARIANTS
+from .patches import patched, statements, variant
 from .world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-
-
-class Variant(NamedTuple):
-    """One mistake, and the invariants that it must be seen to break."""
-
-    name: str
-    story: str
-    breaks: frozenset[str]
-    apply: Callable[[], AbstractContextManager[object]]
-
-
-VARIANTS: dict[str, Variant] = {}
-
-
-def variant(*breaks: str) -> Callable[[Callable[[], AbstractContextManager[object]]], None]:
-    """Register a function that answers the patch; its docstring tells the mistake."""
-
-    def add(function: Callable[[], AbstractContextManager[object]]) -> None:
-        name = function.__name__.strip("_")
-        VARIANTS[name] = Variant(name, function.__doc__ or "", frozenset(breaks), function)
-
-    return add
-
-
-@contextmanager
-def patched(*patches: tuple[Any, str, Any]) -> Iterator[None]:
-    """Put other values in the place of attributes, for a while."""
-    before = [(target, name, getattr(target, name)) for target, name, _ in patches]
-    for target, name, value in patches:
-        setattr(target, name, value)
-    try:
-        yield
-    finally:
-        for target, name, value in before:
-            setattr(target, name, value)
-
-
-@contextmanager
-def statements(**changes: tuple[str, str]) -> Iterator[None]:
-    """Change the text of statements; what is to be changed must be there."""
-    cache = sql._cache  # noqa: SLF001 - the texts are read once
-    texts = {name: sql.load(name) for name in changes}
-    for name, (old, new) in changes.items():
-        if old not in texts[name]:
-            raise LookupError(f"{name}.sql no longer says {old!r}: bring this variant up to date")
-        cache[name] = texts[name].replace(old, new)
-    forget(cache, changes)
-    try:
-        yield
-    finally:
-        cache.update(texts)
-        forget(cache, changes)
-
-
-def forget(cache: dict[str, str], names: dict[str, tuple[str, str]]) -> None:
-    """Drop the texts that were made of these."""
-    for text in [text for text in cache if " " in text and text.partition(" ")[0] in names]:
-        del cache[text]
 
 
 # The fence ------------------------------------------------------------------------------------------------------------
@@ -262,6 +205,18 @@ def closed_for_good() -> AbstractContextManager[object]:
         return wait
 
     return patched((Claimer, "step", close))
+
+
+@variant("I1")
+def lost_for_as_long_as_it_lives() -> AbstractContextManager[object]:
+    """A claimer that once met a lost lease waits for a new identity, which never comes when a late beat has saved the old."""
+    return patched((Claimer, "_too_soon", lambda claimer, now: True))
+
+
+@variant("I7")
+def next_beat_counted_from_the_answer() -> AbstractContextManager[object]:
+    """After a beat that took long the next one comes too late: the lease was counted from the beginning of the first."""
+    return patched((Heartbeat, "_due", lambda heartbeat: heartbeat._lease // BEATS))  # noqa: SLF001
 
 
 @variant("I1")
