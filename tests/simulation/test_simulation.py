@@ -1,5 +1,6 @@
 """The real steps on a virtual clock: 2,000 seeds of crashes, pauses, lost answers and outages, none of which may hurt a job."""
 
+import os
 import subprocess
 import sys
 
@@ -30,7 +31,11 @@ def test_the_same_seed_is_the_same_history_in_any_process():
     program = "from mainstay.testing.simulation.world import simulate; print(simulate(5).history.hash())"
     for seed in ("1", "2"):
         run = subprocess.run(
-            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         )
         assert run.stdout.strip() == here
 

@@ -27,7 +27,7 @@ VERBS: dict[str, int | None] = {
 }  # fmt: skip
 
 # How much likelier a call is to fail than the others: those that are called seldom.
-RARE = {"claim": 3, "finish": 3, "sweep": 12, "join": 3, "leave": 6, "held": 3, "retry": 2}
+RARE = {"claim": 3, "finish": 3, "sweep": 12, "join": 3, "leave": 4, "held": 3, "retry": 2}
 
 
 class Faults(NamedTuple):
@@ -57,20 +57,20 @@ class Nemesis:
         self.faults, self.lease = faults, lease
         self.down_until = 0  # an outage: nothing reaches the store before
         self._random = random
-        self._cut_off: dict[Process, tuple[int, tuple[str, ...]]] = {}
+        self._cut_off: dict[Process, tuple[int, str]] = {}
 
     def cut_off(self, process: Process, now: int) -> None:
-        """For a while, hardly a call of this process gets through, or hardly an answer."""
-        kinds = self._random.choice((("fail",), ("lose",), ("fail", "lose"), ("fail", "lose")))
-        self._cut_off[process] = (now + self._random.randrange(self.lease // 2, self.lease * 3), kinds)
+        """For a while, hardly a call of this process gets through, or hardly an answer; or its beats do, and nothing else."""
+        kind = self._random.choice(("fail", "lose", "beats"))
+        self._cut_off[process] = (now + self._random.randrange(self.lease // 2, self.lease * 3), kind)
 
     def pick(self, process: Process, now: int, verb: str) -> str:
         """The fault of this call; "" for none."""
         if now < self.down_until:
             return "fail"
-        until, kinds = self._cut_off.get(process, (0, ()))
+        until, kind = self._cut_off.get(process, (0, ""))
         if now < until and self._random.random() < 0.9:
-            return self._random.choice(kinds)
+            return kind if kind != "beats" else "lose" if verb == "beat" else "fail"
         if self._random.random() >= min(0.8, sum(self.faults) * RARE.get(verb, 1)):
             return ""
         return self._random.choices(Faults._fields, self.faults)[0]

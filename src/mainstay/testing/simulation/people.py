@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .recorder import Recorder
     from .scheduler import Process, Scheduler
 
-KEYS = ("a", "b", "c")
+KEYS = ("a", "b")
 PATIENCE = 4  # sends of one draft before a producer gives up
 
 
@@ -50,7 +50,7 @@ class Producer:
     def _options(self) -> dict[str, Any]:
         random = self._random
         options: dict[str, Any] = {}
-        if random.random() < 0.35:
+        if random.random() < 0.45:
             options |= {
                 "key": random.choice(KEYS),
                 "on_conflict": random.choice(("existing", "existing", "replace", "raise")),

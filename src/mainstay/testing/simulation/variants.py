@@ -18,14 +18,16 @@ from ...worker import Worker, finisher
 from ...worker.claimer import Claimer
 from ...worker.crew import Crew
 from ...worker.finisher import Finisher
-from ...worker.heartbeat import BEATS, Heartbeat
+from ...worker.heartbeat import Heartbeat
 from .faulty import FaultyStore
-from .patches import VARIANTS as VARIANTS
-from .patches import patched, statements, variant
+from .patches import VARIANTS, patched, statements, variant
 from .world import World
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+
+
+__all__ = ["VARIANTS"]
 
 
 # The fence ------------------------------------------------------------------------------------------------------------
@@ -191,32 +193,6 @@ def unanswered_claim_forgotten() -> AbstractContextManager[object]:
         return step(claimer, now)
 
     return patched((Claimer, "step", forgetful))
-
-
-@variant("I1")
-def closed_for_good() -> AbstractContextManager[object]:
-    """A late "lease lost" about the old identity closes the claimer after the worker has rejoined under a new one."""
-    step = Claimer.step
-
-    def close(claimer: Any, now: int) -> int:
-        wait = step(claimer, now)
-        if claimer._lost:  # noqa: SLF001
-            claimer.open, claimer._lost = False, ""  # noqa: SLF001
-        return wait
-
-    return patched((Claimer, "step", close))
-
-
-@variant("I1")
-def lost_for_as_long_as_it_lives() -> AbstractContextManager[object]:
-    """A claimer that once met a lost lease waits for a new identity, which never comes when a late beat has saved the old."""
-    return patched((Claimer, "_too_soon", lambda claimer, now: True))
-
-
-@variant("I7")
-def next_beat_counted_from_the_answer() -> AbstractContextManager[object]:
-    """After a beat that took long the next one comes too late: the lease was counted from the beginning of the first."""
-    return patched((Heartbeat, "_due", lambda heartbeat: heartbeat._lease // BEATS))  # noqa: SLF001
 
 
 @variant("I1")
