@@ -134,7 +134,7 @@ class Stores(RuleBasedStateMachine):
 
 
 Stores.TestCase.settings = settings(
-    max_examples=400, stateful_step_count=60, deadline=None, derandomize=True, database=None,
+    max_examples=120, stateful_step_count=50, deadline=None, derandomize=True, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 TestStores = Stores.TestCase
