@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..core.outcome import Outcome
 
 LEVELS = ("debug", "info", "warning", "error")
+INFO = LEVELS.index("info")
 KINDS = {
     "completed": "completed", "handed back": "queued", "cancelled": "cancelled", "review": "review",
     "snoozed": "scheduled", "failed": "retrying", "crashed": "retrying", "timed out": "retrying",
@@ -73,6 +74,8 @@ class WorkerLog:
         self.write("info", "worker_stopped", "stopped", worker=worker.id)
 
     def _ended(self, job: Claimed, outcome: Outcome) -> None:
+        if outcome.kind == "completed" and self._least > INFO:  # nearly every job: not even put into words
+            return
         took = max(self._clock.now() - job.started_at, 0)
         failed = outcome.error is not None
         final = failed and (not outcome.retry or job.attempt >= job.max_attempts)

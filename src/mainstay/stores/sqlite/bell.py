@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .connect import Database
 
-POLL = 25
+POLL = 50
 RINGS = {b"j": "jobs", b"c": "cancel"}
 LONGEST = 100  # a socket's path may have some 108 bytes
 
