@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from mainstay import Cancel, JobFailed, Mainstay, Retry, Review, Snooze, ctx
+from mainstay import Cancel, Draft, JobFailed, Mainstay, Retry, Review, Snooze, ctx
 from mainstay.core.errors import UsageError
 from mainstay.core.outcome import Cancelled, Stopping
 from mainstay.testing import Kit, Trial
@@ -178,3 +178,11 @@ def test_a_trial_raises_what_the_handler_raises_and_can_ask_it_to_stop(app):
         Trial(save, cancelled="too late").run()
     with pytest.raises(ValueError, match="no"):
         Trial(app.job(_fails)).run()
+
+
+def test_a_payload_that_cannot_be_read_leaves_no_job_behind_in_this_thread(app, kit):
+    mail = app.job(name="mail")(_mail)
+    app.enqueue(Draft("mail", '{"to": 7}'))
+    assert kit.drain().dead == 1
+    assert repr(ctx) == "<ctx: no job runs here>"
+    assert mail("ada") is None

@@ -76,7 +76,6 @@ class Store(Protocol):
     """An engine. Safe for threads; opened on first use; safe to use in a forked child."""
 
     url: str
-    shares_transactions: bool  # whether `tx=` can work here
 
     # jobs ---------------------------------------------------------------------------------------------------------
     def enqueue(self, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:

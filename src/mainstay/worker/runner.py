@@ -24,11 +24,11 @@ ERROR, TRACEBACK = 2_000, 60_000  # characters kept
 def run(flight: Flight, context: Context) -> Outcome:
     """Call a plain handler and say how it ended."""
     flight.context = context
-    held = current.set(context)
     try:
         arguments = flight.type.schema.decode(flight.job.payload)
     except BaseException as error:  # noqa: BLE001  (a type's own validation may raise anything)
         return unreadable(error)
+    held = current.set(context)
     try:
         return success(context, flight.type.function(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)

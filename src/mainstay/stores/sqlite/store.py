@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 class SqliteStore:
     """A store in one SQLite file, or in memory for tests."""
 
-    shares_transactions = True
     lease = 10_000  # a paused worker is given up after this; a dead one is seen at once by its lock
     sweep = 500
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +19,7 @@ from .checker import Violation, check
 from .faulty import FaultyStore, Nemesis, swarm
 from .history import History
 from .neighbourhood import Neighbourhood
+from .patches import patched
 from .people import Operator, Producer
 from .recorder import Recorder
 from .scheduler import START, Process, Scheduler, Service
@@ -27,7 +27,7 @@ from .slots import SimulatedFlights, Slots
 from .workload import TYPES, Stage, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from ...core.outcome import Outcome
     from ...worker import Worker
@@ -260,8 +260,7 @@ class World:
         story = "".join(traceback.format_exception(error))
         self.bugs.append(Violation("bug", "", len(self.history), f"a step raised:\n{story}"))
 
-    @contextmanager
-    def _laws(self) -> Iterator[None]:
+    def _laws(self) -> AbstractContextManager[None]:
         """Put virtual time and the seed where the real worker would use threads, the clock and the system's randomness."""
         play = lambda flight, context: self.stage.play(self.scheduler.current, flight, context)  # noqa: E731
         laws: list[tuple[Any, str, Any]] = [
@@ -273,14 +272,7 @@ class World:
             (enqueue_module, "IDS", self.ids),
             (sweep_module, "GRACE", self.random.choice((1_000, 5_000, 60_000))),
         ]
-        before = [(module, name, getattr(module, name)) for module, name, _ in laws]
-        for module, name, value in laws:
-            setattr(module, name, value)
-        try:
-            yield
-        finally:
-            for module, name, value in before:
-                setattr(module, name, value)
+        return patched(*laws)
 
 
 def simulate(seed: int) -> Result:
