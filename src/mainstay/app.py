@@ -61,7 +61,7 @@ class Mainstay:
         self.max_payload = max_payload  # bytes of JSON
         self.clock: Clock = clock or SystemClock()
         self.events = Events()
-        self.store: Store = store if store is not None else open_store(url or _configured_url(), self.clock)
+        self.store: Store = store if store is not None else open_store(url or _configured_url(), clock)
         self._registry: Registry | None = None
 
     @property

@@ -170,14 +170,14 @@ def test_more_due_jobs_than_one_claim_promotes_all_come(desk):
 
 
 def test_a_claim_that_found_too_little_says_when_more_is_due(desk):
-    assert desk.claim(5).next_due is None
+    assert desk.claim(5).wait is None
     desk.add(run_at=desk.now + HOUR)
-    soon = desk.now + SECOND
-    desk.add(run_at=soon)
-    assert desk.claim(5).next_due == soon
+    desk.add(run_at=desk.now + SECOND)
+    assert desk.claim(5).wait == SECOND
     job = desk.run()
     desk.end(job, FAILED)
-    assert desk.claim(5).next_due == soon
+    desk.clock.advance("300ms")
+    assert desk.claim(5).wait == 700
 
 
 def test_a_clock_that_steps_back_does_not_stop_claims(desk):

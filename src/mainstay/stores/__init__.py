@@ -9,9 +9,15 @@ if TYPE_CHECKING:
     from ..core.clock import Clock
     from .contract import Store
 
+POSTGRES = ("postgresql", "postgres")
+REDIS = ("redis", "rediss", "valkey", "valkeys", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")
+
 
 def open_store(url: str, clock: Clock | None = None) -> Store:
-    """The store behind a URL; nothing is opened or created before the first verb."""
+    """The store behind a URL; nothing is opened or created before the first verb.
+
+    With a `clock` the store judges by the caller's time: for tests. Without one, PostgreSQL and Redis judge by their own.
+    """
     if not url:
         raise ConfigError(
             'which store? Give Mainstay("sqlite:///jobs.db"), set MAINSTAY_URL, or put url = "…" into mainstay.toml'
@@ -20,8 +26,25 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
     if scheme == "sqlite":
         from .sqlite.store import SqliteStore
 
-        return SqliteStore(url, clock)
+        return SqliteStore(url)
+    if scheme in POSTGRES:
+        _need("psycopg", "postgres")
+        from .postgres.store import PostgresStore
+
+        return PostgresStore(url, clock)
+    if scheme in REDIS:
+        _need("redis", "redis")
+        from .redis.store import RedisStore
+
+        return RedisStore(url, clock)
     raise ConfigError(
         f'store URL {url!r}: give "sqlite:///jobs.db" (a file in this folder), "sqlite:////var/lib/jobs.db" '
-        '(an absolute path) or "sqlite:///:memory:"'
+        '(an absolute path), "sqlite:///:memory:", "postgresql://user@host/database" or "redis://host:6379/0"'
     )
+
+
+def _need(module: str, extra: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(module) is None:
+        raise ConfigError(f'this URL needs the package {module}: pip install "mainstay[{extra}]"')

@@ -1,7 +1,8 @@
 """The Store protocol: what an engine promises. A verb exists once `tests/contract` has its test.
 
 All instants are milliseconds since the epoch. `now` is the caller's clock: engines with a clock of their own (PostgreSQL,
-Redis) judge leases by that one and use `now` only for what the caller sees. Every verb is atomic: it happens whole or
+Redis) judge by that one what is due, over or lost, and use `now` only for what the caller sees; a store that was opened
+with a `clock` (a test's, the simulator's) judges by `now`, whatever the engine. Every verb is atomic: it happens whole or
 not at all, and it raises a `StoreError` or a subclass when it did not happen or when nobody can know.
 """
 
@@ -26,11 +27,11 @@ LOST = "lost"  # the token is no longer current: drop it
 
 
 class Claims(NamedTuple):
-    """The answer to a claim: what the fused finishes came to, the jobs, and when the next waiting job is due."""
+    """The answer to a claim: what the fused finishes came to, the jobs, and how long until the next is due."""
 
     verdicts: list[str]
     jobs: list[Claimed]
-    next_due: int | None
+    wait: int | None  # ms by the engine's clock; None: nothing is scheduled, or there was enough to take
 
 
 class Beat(NamedTuple):

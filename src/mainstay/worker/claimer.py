@@ -129,8 +129,7 @@ class Claimer:
             return LINGER
         if room > 0 and len(claims.jobs) == room:
             return 0 if self._room(now) > 0 else self._poll
-        due = self._poll if claims.next_due is None else claims.next_due - now
-        return max(0, min(due, self._poll))
+        return self._poll if claims.wait is None else max(0, min(claims.wait, self._poll))
 
     def _take_over(self, jobs: list[Claimed], now: int) -> None:
         flights = [Flight(job, self._registry.get(job.type), now) for job in jobs]

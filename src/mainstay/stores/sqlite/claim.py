@@ -40,7 +40,7 @@ def claim(
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
         jobs = _take(connection, worker, wants, limit, now)
         due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
-    return Claims(verdicts, jobs, due)
+    return Claims(verdicts, jobs, None if due is None else due - now)
 
 
 def _take(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...core.clock import SystemClock
 from .connect import Database
 
 TYPE_CHECKING = False
@@ -11,7 +10,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from ...core.clock import Clock
     from ...core.decide import Transition
     from ...core.draft import Draft
     from ...core.filter import Page, Term
@@ -27,9 +25,8 @@ class SqliteStore:
     lease = 10_000  # a paused worker is given up after this; a dead one is seen at once by its lock
     sweep = 500
 
-    def __init__(self, url: str, clock: Clock | None = None) -> None:
+    def __init__(self, url: str) -> None:
         self.url = url
-        self.clock = clock or SystemClock()
         self.db = Database(url)
         self._bells: set[MemoryBell] = set()
 

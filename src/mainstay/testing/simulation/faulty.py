@@ -149,8 +149,6 @@ class FaultyStore:
             args = self._judged(verb, args)
         answer = real(*args)
         self._observer.committed(self._process, verb, args, answer)
-        if self._own_clock and verb == "claim" and answer.next_due is not None:
-            return answer._replace(next_due=answer.next_due - self._scheduler.now + self._process.now())
         return answer
 
     def _judged(self, verb: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
