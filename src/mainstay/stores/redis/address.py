@@ -1,0 +1,106 @@
+"""The URLs: redis, rediss, valkey, valkeys, and with +cluster or +sentinel several servers that act as one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from ...core.errors import ConfigError
+
+PREFIX = "mainstay"
+PORTS = {"": 6379, "cluster": 6379, "sentinel": 26379}
+OURS = ("prefix", "socket_timeout", "socket_connect_timeout", "health_check_interval")
+TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
+
+
+class Address(NamedTuple):
+    """Where an installation's keys are: the servers, how to speak to them, and the prefix of the keys."""
+
+    kind: str  # "" one server, "cluster", "sentinel"
+    hosts: tuple[tuple[str, int], ...]
+    service: str  # what the sentinels call the server
+    options: dict[str, Any]  # for redis-py
+    prefix: str  # with its hash tag: "{mainstay}:"
+    shown: str  # the URL without its password
+
+
+def parse_url(url: str) -> Address:
+    """The address in a URL."""
+    try:
+        parts = urlsplit(url)
+        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    except ValueError as error:
+        raise ConfigError(f"{_hidden(url)!r}: {error}. {_HOW}") from error
+    scheme, _, kind = parts.scheme.replace("valkey", "redis").partition("+")
+    unknown = [name for name in options if name not in (*OURS, *TLS)]
+    if unknown or scheme not in ("redis", "rediss") or kind not in PORTS or not parts.netloc:
+        raise ConfigError(f"{_hidden(url)!r}: {'unknown option ' + unknown[0] if unknown else _HOW}")
+    user, _, hosts = parts.netloc.rpartition("@")
+    path = [unquote(part) for part in parts.path.split("/")[1:] if part]
+    service = path.pop(0) if kind == "sentinel" and path else ""
+    return Address(
+        kind, _hosts(hosts, PORTS[kind], url), service or "mymaster",
+        _numbers(options, url) | _login(user) | _database(path, kind, url) | _tls(scheme, options),
+        _prefix(options.get("prefix", PREFIX), url), _hidden(url),
+    )  # fmt: skip
+
+
+_HOW = (
+    'write "redis://host:6379/0", "rediss://user:password@host/0", "redis+cluster://host:port,host:port/" or '
+    '"redis+sentinel://host:26379,host:26379/service/0"'
+)
+
+
+def _hidden(url: str) -> str:
+    """The URL as it may be shown and logged."""
+    scheme, mark, rest = url.partition("://")
+    login, at, host = rest.rpartition("@")
+    return f"{scheme}{mark}{login.partition(':')[0]}{':…' if ':' in login else ''}{at}{host}"
+
+
+def _hosts(text: str, port: int, url: str) -> tuple[tuple[str, int], ...]:
+    found = []
+    for part in text.split(","):
+        name, colon, number = part.rpartition(":") if not part.endswith("]") else (part, "", "")
+        if not colon:
+            name, number = part, str(port)
+        if not number.isdigit() or int(number) > 65_535:
+            raise ConfigError(f"{_hidden(url)!r}: {number!r} is not a port")
+        found.append((name.strip("[]") or "127.0.0.1", int(number)))
+    return tuple(found)
+
+
+def _login(user: str) -> dict[str, Any]:
+    name, _, password = user.partition(":")
+    login = {"username": unquote(name) or None, "password": unquote(password) or None}
+    return {key: value for key, value in login.items() if value}
+
+
+def _database(path: list[str], kind: str, url: str) -> dict[str, Any]:
+    if not path:
+        return {}
+    if len(path) > 1 or not path[0].isdigit():
+        raise ConfigError(f"{_hidden(url)!r}: the path is the number of the database, e.g. /0")
+    if kind == "cluster" and path[0] != "0":
+        raise ConfigError(f"{_hidden(url)!r}: a cluster has database 0 only; give each installation a prefix= instead")
+    return {} if kind == "cluster" else {"db": int(path[0])}
+
+
+def _numbers(options: dict[str, str], url: str) -> dict[str, Any]:
+    try:
+        return {name: float(options[name]) for name in OURS[1:] if name in options}
+    except ValueError:
+        raise ConfigError(f"{_hidden(url)!r}: {', '.join(OURS[1:])} are seconds") from None
+
+
+def _tls(scheme: str, options: dict[str, str]) -> dict[str, Any]:
+    chosen: dict[str, Any] = {name: options[name] for name in TLS if name in options}
+    if "ssl_check_hostname" in chosen:
+        chosen["ssl_check_hostname"] = chosen["ssl_check_hostname"].lower() in ("1", "true", "yes")
+    return {"ssl": True} | chosen if scheme == "rediss" else {}
+
+
+def _prefix(name: str, url: str) -> str:
+    if not name or not name.isprintable() or any(mark in name for mark in "{}*?[]"):
+        raise ConfigError(f"{_hidden(url)!r}: a prefix has printable characters, without {{ }} * ? [ ]")
+    return f"{{{name}}}:"

@@ -1,0 +1,127 @@
+"""Taking jobs and giving them back: the hot path of a worker, and the one door out of `running`. One call each."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import LeaseLost
+from ...core.job import Claimed
+from ...core.notes import Checkpoint, Log, Progress
+from ...core.states import COMPLETED, QUEUED
+from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
+from . import enqueue, meta
+from .letters import LETTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...core.decide import Transition
+    from ...core.notes import Note
+    from .connect import Server
+
+UNRECORDED = {("completed", COMPLETED), ("handed back", QUEUED)}  # the job itself tells of these attempts
+SEQ = 12  # characters of the number in front of an id
+JOB = 7  # values a claimed job
+_PLACE = itemgetter(15, 16, 0)  # rank, ord, seq
+_VERDICTS = {"s": STORED, "a": ALREADY, "c": CANCELLING, "l": LOST}
+
+
+def claim(
+    server: Server, worker: str, wants: Mapping[str, Sequence[str]], limit: int, judged: int | str,
+    finishing: Sequence[Transition], notes: Sequence[Note],
+) -> Claims:  # fmt: skip
+    """Notes, finishes, promotion and claim in one call."""
+    values: list[Any] = [judged, worker, max(0, limit), len(wants)]
+    for queue, types in wants.items():
+        values.append(len(types))
+        values += [meta.lane(queue, name) for name in types]
+    values.append(len(notes))
+    values += _notes(notes)
+    values += _transitions(server, finishing)
+    answer = server.run("claim", values)
+    if answer == "lost":
+        raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
+    verdicts, now, wait = answer[:3]
+    jobs = [_claimed(answer, n, now, worker) for n in range(3, len(answer), JOB)]
+    return Claims([_VERDICTS[letter] for letter in verdicts], jobs, wait)
+
+
+def _claimed(answer: list[Any], n: int, started: int, worker: str | None, cancelling: bool = False) -> Claimed:
+    """The job that begins at place `n` of an answer."""
+    seq, text, payload, attempt, crashes, token, ord = answer[n : n + JOB]
+    first, origin, _ = text.split("\n")
+    type, queue, priority, max_attempts, timeout, keep, backoff = meta.head(first)
+    return tuple.__new__(Claimed, (
+        seq, seq[SEQ:], type, queue, attempt, max_attempts, crashes, token, timeout, keep, backoff,
+        int(origin.partition(" ")[0]), started, cancelling, payload, -priority, ord, worker,
+    ))  # fmt: skip
+
+
+def of_row(row: list[Any]) -> Claimed:
+    """A running job from its row (statements/parts/row.lua)."""
+    return _claimed(row, 0, row[7], row[9], bool(row[8]))
+
+
+def held(server: Server, worker: str) -> list[Claimed]:
+    """What a worker holds."""
+    return sorted(map(of_row, server.run("held", [worker])), key=_PLACE)
+
+
+def finish(server: Server, transitions: Sequence[Transition], notes: Sequence[Note], judged: int | str) -> list[str]:
+    """Apply transitions; per transition a verdict."""
+    if not transitions and not notes:
+        return []
+    values = [judged, len(notes), *_notes(notes), *_transitions(server, transitions)]
+    return [_VERDICTS[letter] for letter in server.run("finish", values)]
+
+
+def note(server: Server, notes: Sequence[Note]) -> list[bool]:
+    """Write notes; per note whether its attempt holds the job."""
+    return [found == 1 for found in server.run("note", _notes(notes))] if notes else []
+
+
+def _transitions(server: Server, transitions: Sequence[Transition]) -> list[Any]:
+    """Transitions as the scripts take them: five values each (statements/parts/outcome.lua)."""
+    values: list[Any] = []
+    for t in transitions:
+        expires = "" if t.expires_at is None else t.expires_at
+        values += (t.seq, t.token, t.at, expires, "" if _simple(t) else _extra(server, t))
+    return values
+
+
+def _simple(t: Transition) -> bool:
+    """Whether a job just completed, with nothing to keep but the fact."""
+    return t.state == COMPLETED and t.outcome == COMPLETED and t.reason is None and t.result is None and not t.children
+
+
+def _extra(server: Server, t: Transition) -> str:
+    recorded = (t.outcome, t.state) not in UNRECORDED
+    found: dict[str, Any] = {
+        "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes, "run_at": t.run_at, "finished": t.finished_at,
+        "reason": t.reason, "error": t.error, "result": t.result, "record": _record(t) if recorded else None,
+    }  # fmt: skip
+    if t.children:
+        enqueue.prepare(server, t.children, t.at)
+        found["children"] = enqueue.flat(t.children)
+    return meta.dumps({name: value for name, value in found.items() if value is not None})
+
+
+def _record(t: Transition) -> str:
+    """How an attempt ended, as it is kept."""
+    return meta.dumps((t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback))
+
+
+def _notes(notes: Sequence[Note]) -> list[Any]:
+    """Notes as the scripts take them: five values each (statements/parts/note.lua)."""
+    values: list[Any] = []
+    for each in notes:
+        values += (each.seq, each.token, *_WORDS[type(each)](each))
+    return values
+
+
+_WORDS: dict[type, Any] = {
+    Log: lambda log: ("l", log.n, meta.dumps((log.at, log.level, log.stage, log.message, log.fields))),
+    Progress: lambda progress: ("p", 0, meta.dumps((progress.done, progress.total, progress.stage))),
+    Checkpoint: lambda checkpoint: ("c", 0, checkpoint.body),
+}

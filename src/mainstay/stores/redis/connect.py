@@ -1,0 +1,245 @@
+"""Connections to a Redis server: a few that wait for whoever asks, each checked before it is used again after a pause.
+
+The driver's own retries are off: it would send a command again that may have run already. Our scripts bear that, but when
+to try again is the caller's to say. Connections are used directly, without the driver's client around them: a third of the
+time of a small call would be spent there.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from redis import exceptions as theirs
+
+from ...core.errors import StoreUnavailable
+from . import faults, schema, script
+from .address import parse_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+TIMEOUT = 4.0  # seconds for an answer, and as much again for each 20,000 values sent: that is work for the server
+CONNECT = 3.0
+HEAVY = 20_000
+HEALTH = 30.0  # a connection that was idle for so long is asked whether it lives before it is trusted
+FRESH = 0.05  # one used within this many seconds is taken as it is
+IDLE = 16  # connections kept for the next who asks
+
+
+class Wire(Protocol):
+    """What is used of the driver's connections, which have no types of their own."""
+
+    def connect(self) -> None: ...
+    def disconnect(self) -> None: ...
+    def can_read(self, timeout: float) -> bool: ...
+    def pack_command(self, *command: Any) -> list[bytes]: ...
+    def pack_commands(self, commands: Sequence[tuple[Any, ...]]) -> list[bytes]: ...
+    def send_packed_command(self, command: list[bytes]) -> None: ...
+    def read_response(self) -> Any: ...
+
+
+class Server:
+    """One installation on one server, sentinel or cluster; connected when first used, and anew after a fork."""
+
+    def __init__(self, url: str) -> None:
+        self.address = parse_url(url)
+        self.prefix, self.shown = self.address.prefix, self.address.shown
+        self._abandoned: list[object] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start without connections; those of a parent process must not even be closed here."""
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._idle: list[tuple[Wire, float]] = []
+        self._pool: Any = None
+        self._checked = False
+
+    def same_process(self) -> None:
+        """Let go of what a parent process has opened."""
+        if self._pid != os.getpid():
+            self._abandoned += [self._idle, self._pool]
+            self._forget()
+
+    # what the verbs call ------------------------------------------------------------------------------------------
+    def run(self, name: str, arguments: Sequence[Any]) -> Any:
+        """Run the script of that name, which the server may have to be told first."""
+        chosen = script.load(name)
+        try:
+            return self.command("EVALSHA", chosen.sha, 1, self.prefix, *arguments)
+        except faults.Unknown:
+            return self.command("EVAL", chosen.text, 1, self.prefix, *arguments)
+
+    def command(self, *command: Any) -> Any:
+        """One command and its answer."""
+        return self.commands([command])[0]
+
+    def read(self, command: str, key: str, *arguments: Any) -> Any:
+        """One command on one of our keys."""
+        return self.command(command, self.prefix + key, *arguments)
+
+    def commands(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Some commands in one round trip, and their answers; the first error of one is raised."""
+        self.same_process()
+        try:
+            if not self._checked:
+                self._check()
+            return self._exchange(commands)
+        except BaseException as error:
+            fault = self._failed(error)
+            if fault is error:
+                raise
+            raise fault from error
+
+    # connections --------------------------------------------------------------------------------------------------
+    def _exchange(self, commands: Sequence[tuple[Any, ...]], again: bool = True) -> list[Any]:
+        connection = self._take()
+        try:
+            answers = exchange(connection, commands)
+        except BaseException:
+            connection.disconnect()
+            raise
+        self._give(connection)
+        for answer in answers:
+            if again and self.address.kind and isinstance(answer, (theirs.MovedError, theirs.ReadOnlyError)):
+                self._drop()  # refused, so nothing happened: the keys have another home by now
+                return self._exchange(commands, again=False)
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
+
+    def _check(self) -> None:
+        """Before the first use: the schema is ours, and the server keeps what it is given."""
+        schema.ensure(self._exchange, self.prefix, self.shown)
+        self._checked = True
+
+    def _take(self) -> Wire:
+        try:
+            connection, used = self._idle.pop()
+        except IndexError:
+            return self.connection()
+        if time.monotonic() - used > FRESH and _stale(connection):
+            connection.disconnect()
+            return self._take()
+        return connection
+
+    def _give(self, connection: Wire) -> None:
+        if len(self._idle) < IDLE and self._pid == os.getpid():
+            self._idle.append((connection, time.monotonic()))
+        else:
+            connection.disconnect()
+
+    def connection(self) -> Wire:
+        """A new connection to the server that has our keys."""
+        with self._lock:
+            if self._pool is None:
+                self._pool = _SOURCES[self.address.kind](self)
+            pool = self._pool
+        wire: Wire = pool.connection_class(**pool.connection_kwargs)  # not by the pool, which counts and never forgets
+        wire.connect()  # by this name: a sentinel's connection would otherwise not ask where to go
+        return wire
+
+    def _failed(self, error: BaseException) -> BaseException:
+        """The failure as one of ours. After one of the connection all are suspect: a failover moves every key."""
+        if isinstance(error, theirs.NoScriptError):
+            return faults.Unknown()
+        if isinstance(error, (theirs.ConnectionError, theirs.TimeoutError, OSError)):
+            self._drop()
+        return faults.mapped(error, self.shown)
+
+    def _drop(self) -> None:
+        idle, self._idle = self._idle, []
+        for connection, _ in idle:
+            connection.disconnect()
+        if self.address.kind:
+            self._pool = None
+
+    def close(self) -> None:
+        """Close every connection of this process that is not in use."""
+        self.same_process()
+        self._drop()
+        self._pool, self._checked = None, False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What every connection is opened with."""
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+
+        return {
+            "socket_timeout": TIMEOUT, "socket_connect_timeout": CONNECT, "health_check_interval": HEALTH,
+            "socket_keepalive": True, "decode_responses": True, "protocol": 2, "retry": Retry(NoBackoff(), 0),
+        } | self.address.options  # fmt: skip
+
+
+def exchange(connection: Wire, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Send commands and read as many answers; an answer may be an error of the server."""
+    packed = connection.pack_commands(commands) if len(commands) > 1 else connection.pack_command(*commands[0])
+    connection.send_packed_command(packed)
+    values = len(commands[0])
+    if values > HEAVY:
+        connection.can_read(TIMEOUT * (1 + values / HEAVY))
+    return [answer(connection) for _ in commands]
+
+
+def answer(connection: Wire) -> Any:
+    """The next answer; an error of the server is answered, one of the connection raised."""
+    try:
+        return connection.read_response()
+    except theirs.ResponseError as error:
+        return error
+
+
+def _stale(connection: Wire) -> bool:
+    """Whether something lies in a connection that should be silent: its end, mostly."""
+    try:
+        return bool(connection.can_read(0))
+    except (theirs.ConnectionError, theirs.TimeoutError, OSError):
+        return True
+
+
+# Where connections come from ------------------------------------------------------------------------------------------
+def _alone(server: Server) -> Any:
+    from redis.connection import Connection, ConnectionPool, SSLConnection
+
+    options = server.options
+    kind = SSLConnection if options.pop("ssl", False) else Connection
+    ((host, port),) = server.address.hosts[:1]
+    return ConnectionPool(connection_class=kind, host=host, port=port, **options)
+
+
+def _sentinel(server: Server) -> Any:
+    """The server that the sentinels call the primary, asked for anew at every connect."""
+    from redis.sentinel import Sentinel
+
+    options = server.options
+    same = ("socket_timeout", "socket_connect_timeout", "retry", "protocol")
+    asking = {name: value for name, value in options.items() if name in same or name.startswith("ssl")}
+    untyped: Any = Sentinel
+    group = untyped(list(server.address.hosts), sentinel_kwargs=asking | {"decode_responses": True})
+    return group.master_for(server.address.service, **options).connection_pool
+
+
+def _cluster(server: Server) -> Any:
+    """The node that has our slot: all keys are in one."""
+    from redis.cluster import ClusterNode, RedisCluster
+
+    untyped: Any = ClusterNode
+    nodes = [untyped(host, port) for host, port in server.address.hosts]
+    options = server.options
+    cluster: Any = RedisCluster(startup_nodes=nodes, **options)
+    node = cluster.get_node_from_key(server.prefix)
+    if node is None or node.redis_connection is None:
+        raise StoreUnavailable(
+            f"{server.shown}: no node of the cluster has the slot of {server.prefix}. Check its nodes."
+        )
+    pool = node.redis_connection.connection_pool
+    pool.connection_kwargs["retry"] = options["retry"]
+    return pool
+
+
+_SOURCES: dict[str, Callable[[Server], Any]] = {"": _alone, "sentinel": _sentinel, "cluster": _cluster}

@@ -1,0 +1,4 @@
+-- The states as people and the audit know them.
+local NAMES = {
+    q = "queued", s = "scheduled", b = "blocked", r = "running", v = "review", c = "completed", x = "cancelled", d = "dead",
+}

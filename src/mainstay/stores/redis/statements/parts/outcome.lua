@@ -1,0 +1,74 @@
+-- The one door out of running: a list of seq, token, instant, expiry, extra; five values each (claim.py writes it).
+-- No extra: it simply completed. Else JSON: state, attempt, crashes, and where there are any run_at, finished, reason,
+-- record, error, result, children (a flat list of drafts).
+-- Verdicts, one letter each: s stored, a already, c cancelling, l lost.
+local FINAL = { x = true, d = true }
+
+local function verdict(r, seq, token, state)
+    if not r or r[TOKEN] ~= token or r[SEQ] ~= seq then
+        return "l"
+    end
+    if r[STATE] == "r" then
+        return r[CANCEL] and not FINAL[state] and "c" or "s"
+    end
+    return (r[STATE] == state or (r[STATE] == "q" and state == "s")) and "a" or "l"
+end
+
+local function move(r, id, at, expires, extra)
+    leave(r, id)
+    r[ATTEMPT], r[CRASHES] = extra.attempt, extra.crashes
+    if extra.finished then
+        finish(r, extra.state, extra.finished, expires, extra.reason or false)
+    else
+        r[STATE], r[WORKER], r[RUN_AT], r[REASON] = extra.state, false, extra.run_at or false, extra.reason or false
+        if extra.state ~= "q" then -- what goes back to the queue keeps its place there
+            r[ORD] = extra.run_at or r[ORD]
+        end
+    end
+    enter(r, id)
+    if extra.record then
+        call("RPUSH", P .. "attempt:" .. id, extra.record)
+    end
+    if extra.error then
+        later("HSET", P .. "error", id, extra.error)
+    end
+    if extra.result then
+        later("HSET", P .. "result", id, extra.result)
+    end
+end
+
+-- Applies `count` transitions from `first` on; answers the verdicts, and whether there is anything new to claim.
+local function apply(list, first, count, now)
+    local ids, extras, letters, born = {}, {}, {}, {}
+    for n = 1, count do
+        local i = first + (n - 1) * 5
+        ids[n] = string.sub(list[i], SEQ_LENGTH + 1)
+        extras[n] = list[i + 4] ~= "" and cjson.decode(list[i + 4])
+    end
+    local found, news = read(ids), false
+    for n, id in ipairs(ids) do
+        local i, r, extra = first + (n - 1) * 5, found[id], extras[n]
+        local letter = verdict(r, string.sub(list[i], 1, SEQ_LENGTH), tonumber(list[i + 1]), extra and extra.state or "c")
+        letters[n] = letter
+        if letter == "s" then
+            local at, expires = tonumber(list[i + 2]), tonumber(list[i + 3]) or false
+            if extra then
+                move(r, id, at, expires, extra)
+                news = news or extra.state == "q"
+                for _, value in ipairs(extra.children or {}) do
+                    born[#born + 1] = value
+                end
+            else
+                leave(r, id)
+                finish(r, "c", at, expires, false)
+                enter(r, id)
+            end
+            write(id, r)
+        end
+    end
+    flush()
+    if #born > 0 then
+        accept(born, 1, now, true)
+    end
+    return table.concat(letters), news or #born > 0
+end

@@ -1,0 +1,21 @@
+-- Deletes jobs and all that belongs to them: no key and no entry of an index stays behind.
+local HASHES = { "job", "payload", "result", "checkpoint", "progress", "error" }
+
+local function remove(found)
+    local lists = {}
+    for id, r in pairs(found) do
+        leave(r, id)
+        release(r)
+        unindex(r, id)
+        for _, hash in ipairs(HASHES) do
+            later("HDEL", P .. hash, id)
+        end
+        later("ZREM", P .. "ids", id)
+        lists[#lists + 1] = P .. "attempt:" .. id
+        lists[#lists + 1] = P .. "log:" .. id
+    end
+    flush()
+    for start = 1, #lists, PIECE do
+        call("UNLINK", unpack(lists, start, math.min(start + PIECE - 1, #lists)))
+    end
+end

@@ -1,0 +1,150 @@
+"""The scripts: every file is used, names the parts it needs, and compiles on every server; none does more than it must."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import mainstay.stores.redis
+from mainstay.core.clock import ManualClock
+from mainstay.core.filter import Term
+from mainstay.stores import open_store
+from mainstay.stores.redis import script
+from tests.contract.building import draft, worker
+from tests.servers.engines import ENGINES
+
+FOLDER = Path(mainstay.stores.redis.__file__).parent
+STATEMENTS = sorted(path.stem for path in (FOLDER / "statements").glob("*.lua"))
+PARTS = sorted(path.stem for path in (FOLDER / "statements" / "parts").glob("*.lua"))
+pytestmark = pytest.mark.engines("redis")
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def store(engine, tmp_path, clock):
+    with ENGINES[engine](tmp_path) as url, open_store(url, clock) as store:
+        yield store
+
+
+def commands(store):
+    """How many commands the server has run so far, those inside scripts included."""
+    text = store.server.command("INFO", "commandstats")
+    return sum(int(calls) for name, calls in re.findall(r"cmdstat_(\S+?):calls=(\d+)", text) if name != "info")
+
+
+def cost(store, verb):
+    """How many commands a verb makes the server run."""
+    verb()  # the server knows the script, and the store its connection
+    before = commands(store)
+    verb()
+    return commands(store) - before
+
+
+# the files --------------------------------------------------------------------------------------------------------
+def test_every_statement_is_used():
+    code = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py"))
+    unused = [name for name in STATEMENTS if f'"{name}"' not in code and not name.startswith("load_")]
+    assert unused == []
+
+
+def test_every_part_is_used_and_every_use_is_there():
+    uses = [line.split()[2:] for name in STATEMENTS for line in text(name).splitlines() if line.startswith(script.USES)]
+    assert len(uses) == len(STATEMENTS)
+    assert sorted({part for names in uses for part in names}) == PARTS
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_statement_says_first_what_it_promises(name):
+    assert re.match(r"-- [A-Z].*[.,a-z:]$", text(name).splitlines()[0])
+
+
+def text(name):
+    return (FOLDER / "statements" / f"{name}.lua").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_statement_compiles(store, name):
+    chosen = script.load(name)
+    assert store.server.command("SCRIPT", "LOAD", chosen.text) == chosen.sha
+
+
+# what they cost ---------------------------------------------------------------------------------------------------
+def claim(store, clock, limit=5):
+    return lambda: store.claim("w", {"default": ["work", "other"]}, limit, clock.now())
+
+
+@pytest.fixture
+def joined(store, clock):
+    store.join(worker("w", clock.now()))
+    return store
+
+
+def test_unknown_types_in_front_do_not_make_a_claim_dearer(joined, clock):
+    joined.enqueue([draft() for _ in range(100)], clock.now())
+    alone = cost(joined, claim(joined, clock))
+    joined.enqueue([draft("strange", priority=9) for _ in range(3_000)], clock.now())
+    assert cost(joined, claim(joined, clock)) == alone
+
+
+def test_a_backlog_does_not_make_a_claim_dearer(joined, clock):
+    joined.enqueue([draft() for _ in range(100)], clock.now())
+    small = cost(joined, claim(joined, clock))
+    joined.enqueue([draft() for _ in range(5_000)], clock.now())
+    joined.enqueue([draft(run_at=clock.now() + 10**6) for _ in range(1_000)], clock.now())
+    assert cost(joined, claim(joined, clock)) == small
+
+
+def test_a_claim_of_many_runs_hardly_more_commands_than_a_claim_of_one(joined, clock):
+    joined.enqueue([draft() for _ in range(1_000)], clock.now())
+    one, many = cost(joined, claim(joined, clock, 1)), cost(joined, claim(joined, clock, 200))
+    assert many < one + 50  # further pieces of the lane; nothing a job
+
+
+def test_a_bulk_enqueue_runs_hardly_more_commands_than_one_job(store, clock):
+    one = cost(store, lambda: store.enqueue([draft()], clock.now()))
+    assert cost(store, lambda: store.enqueue([draft() for _ in range(1_000)], clock.now())) <= one + 10
+
+
+def test_one_enqueue_is_one_round_trip(store, clock, monkeypatch):
+    store.enqueue([draft()], clock.now())
+    trips, exchange = [], store.server._exchange
+    monkeypatch.setattr(store.server, "_exchange", lambda commands: (trips.append(commands), exchange(commands))[1])
+    store.enqueue([draft(tags=("a",), tenant="t")], clock.now())
+    assert len(trips) == 1
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [[], [Term("tenant", "=", ("rare",))], [Term("state", "=", ("dead",))], [Term("tag", "=", ("rare",))]],
+    ids=["all", "tenant", "dead", "tag"],
+)
+def test_a_search_by_an_index_reads_no_more_than_it_answers(store, clock, terms):
+    store.enqueue([draft(tenant="rare", tags=("rare",))], clock.now())
+    small = cost(store, lambda: store.search(terms, 5, None, clock.now()))
+    store.enqueue([draft(tenant="often") for _ in range(3_000)], clock.now())
+    assert cost(store, lambda: store.search(terms, 5, None, clock.now())) == small
+
+
+def test_a_search_that_checks_every_job_stops_at_its_window(store, clock, monkeypatch):
+    from mainstay.stores.redis import search
+
+    monkeypatch.setattr(search, "WINDOW", 1_000)
+    ((old, _),) = store.enqueue([draft(priority=7)], clock.now())
+    store.enqueue([draft() for _ in range(2_000)], clock.now())
+    terms = [Term("priority", "=", (7,))]
+    page = store.search(terms, 5, None, clock.now())
+    assert (page.ids, page.searched) == ((), 1_000)
+    while page.after is not None:
+        page = store.search(terms, 5, page.after, clock.now())
+    assert page.ids == (old,)
+
+
+def test_a_waiting_job_takes_less_than_a_kilobyte(store, clock):
+    store.enqueue([draft()], clock.now())
+    before = int(store.facts()["size"])
+    store.enqueue([draft(payload=f'"{"x" * 200}"') for _ in range(5_000)], clock.now())
+    assert (int(store.facts()["size"]) - before) / 5_000 < 1_000
