@@ -1,0 +1,345 @@
+"""Connections to one PostgreSQL database: a few, opened when needed, shared by all threads, and made anew after a fork.
+
+A statement alone is a transaction of its own and costs one round trip. Several that need no answer of each other are
+sent as one batch: a transaction as well, because nothing ends it before the batch does. Nothing here depends on what a
+session remembers, so a pooler in transaction mode may stand in between; it is noticed by the settings it swallows, and
+then statements are not prepared.
+
+A URL is libpq's, `postgresql://user:password@host,other:5432/database?sslmode=require`, with options of ours taken out first:
+`schema=mainstay` · `connections=3`, how many a process may open; a worker's bell has one more · `pooler=auto`, else
+`transaction` or `no` · `listen=` the URL of a way around the pooler, for the bell; `no`: it polls · `mode=create`, or
+`existing`: a missing schema is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from ...core.errors import ConfigError, StoreBusy
+from ..steps import Step
+from . import arrays, faults, schema
+from .sql import SCHEMA, Statements
+from .wire import Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import TracebackType
+
+    from ..steps import Answer, Steps
+
+    Connection = psycopg.Connection[tuple[Any, ...]]
+
+T = TypeVar("T")
+CONNECTIONS = 3  # a worker's claims, its beats, and one for everything else; its bell has one more
+IDLE = 60.0  # seconds after which a connection beyond the first is let go
+WAIT = 10.0  # seconds a caller waits for a connection
+TRIES = 5  # of a transaction that met another and was rolled back for it
+
+# The plans are known: walks along an index, joined row by row, whatever the statistics say of a table that was empty a
+# moment ago. So one generic plan serves for ever, and rows are locked in the order in which they were asked for.
+SETTINGS = {
+    "enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
+    "enable_sort": "off", "jit": "off", "plan_cache_mode": "force_generic_plan", "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "60s",
+}  # fmt: skip
+# A peer that is gone without a word is found out within some ten seconds.
+DEFAULTS = {
+    "connect_timeout": "5", "keepalives": "1", "keepalives_idle": "5", "keepalives_interval": "2",
+    "keepalives_count": "3", "tcp_user_timeout": "10000", "application_name": "mainstay",
+}  # fmt: skip
+OURS = ("schema", "connections", "pooler", "listen", "mode")
+_RETRIED = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, psycopg.errors.UniqueViolation)
+
+
+class Database:
+    """One database, connected to when first used."""
+
+    def __init__(self, url: str) -> None:
+        self.params, options = parse_url(url)
+        self.place = f"{self.params.get('host') or 'PostgreSQL'}/{self.params.get('dbname') or ''}".rstrip("/")
+        self.load = Statements(options.get("schema", SCHEMA))
+        self.limit = _whole(options.get("connections", str(CONNECTIONS)))
+        self.pooled = _pooled(options.get("pooler", "auto"))  # None: to be found out
+        self.create = _creating(options.get("mode", "create"))
+        self.listen = options.get("listen", "")  # the URL of a way around the pooler; "no": none
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start without connections. Those of a parent process are not closed here: psycopg knows whose they are."""
+        self._pid = os.getpid()
+        self._gate = threading.Condition()
+        self._idle: list[tuple[float, Wire]] = []  # the last used at the end
+        self._open, self._checked = 0, False
+
+    def _same_process(self) -> None:
+        if self._pid != os.getpid():
+            self._abandoned = getattr(self, "_abandoned", []), self._idle  # kept: they are the parent's
+            self._forget()
+
+    # use ----------------------------------------------------------------------------------------------------------
+    def using(self) -> Using:
+        """`with db.using() as wire:` one of our connections, errors mapped."""
+        self._same_process()
+        return Using(self)
+
+    @contextmanager
+    def aside(self) -> Iterator[Connection]:
+        """A connection of its own, whatever the schema is: for those who change it."""
+        try:
+            with self.connect() as connection:
+                yield connection
+        except BaseException as error:
+            faults.translate(error, self.place)
+            raise
+
+    def execute(self, name: str, *values: Any) -> Answer:
+        """One statement, by name, as a transaction of its own."""
+        return self.batch([Step(self.load(name), values)])[0]
+
+    def batch(self, steps: Sequence[Step]) -> list[Answer]:
+        """Several statements in one transaction and one round trip, none of which needs an answer of another."""
+        return self._on_wire(lambda wire: wire.send(steps))
+
+    def alone(self, steps: Steps[T]) -> T:
+        """Drive steps of which each may be a transaction of its own: at most one of them writes."""
+        return drive(steps, lambda step: self.batch([step])[0])
+
+    def run(self, steps: Callable[[], Steps[T]]) -> T:
+        """Drive steps in one transaction; again from the start when it met another and was rolled back for it."""
+        return self._on_wire(lambda wire: _transacted(wire, steps()))
+
+    def _on_wire(self, work: Callable[[Wire], T]) -> T:
+        """Do what is one transaction; again when it surely did not happen and may happen now: it met another and was rolled
+        back for it, or the connection is one of the time before a restart or a failover, and a new one does better.
+        """
+        for left in range(TRIES, 0, -1):
+            with self.using() as wire:
+                try:
+                    return work(wire)
+                except _RETRIED:
+                    if left == 1:
+                        raise
+                except psycopg.OperationalError:
+                    if wire.new or not wire.undone:
+                        raise
+                    wire.close()
+                except psycopg.errors.ReadOnlySqlTransaction:
+                    if wire.new:
+                        raise
+                    wire.close()
+        raise StoreBusy(f"{self.place}: every try met another transaction; try again")
+
+    # the pool -----------------------------------------------------------------------------------------------------
+    def take(self) -> Wire:
+        """An idle connection that lives, or a new one; waits while all are in use."""
+        until = time.monotonic() + WAIT
+        with self._gate:
+            while True:
+                if self._idle:
+                    _, wire = self._idle.pop()
+                    if wire.alive():
+                        return wire
+                    self._drop(wire)
+                elif self._open < self.limit:
+                    self._open += 1
+                    break
+                elif not self._gate.wait(until - time.monotonic()):
+                    raise StoreBusy(
+                        f"all {self.limit} connections are in use; add &connections={2 * self.limit} to the URL"
+                    )
+        return self._connected()
+
+    def _connected(self) -> Wire:
+        connection = None
+        try:
+            connection = self.connect()
+            self._check(connection)
+            return Wire(connection, prepares=not self.pooled)
+        except BaseException:
+            with self._gate:
+                self._open -= 1
+                self._gate.notify()
+            if connection is not None:
+                connection.close()
+            raise
+
+    def give(self, wire: Wire, fresh: bool) -> None:
+        """Take a connection back. `fresh`: let go of all that are idle; what broke this one broke them too."""
+        now = time.monotonic()
+        with self._gate:
+            if self._pid != os.getpid():
+                return
+            if fresh or (self._idle and now - self._idle[0][0] > IDLE):
+                self._let_go(0.0 if fresh else IDLE, now)
+            if wire.rest() and not fresh:
+                self._idle.append((now, wire))
+            else:
+                self._drop(wire)
+            self._checked = self._checked and not fresh
+            self._gate.notify()
+
+    def _let_go(self, age: float, now: float) -> None:
+        idle, self._idle = self._idle, []
+        for at, wire in idle:
+            if now - at >= age:
+                self._drop(wire)
+            else:
+                self._idle.append((at, wire))
+
+    def _drop(self, wire: Wire) -> None:
+        self._open -= 1
+        wire.close()
+
+    def _check(self, connection: Connection) -> None:
+        """On the first connection, and again after trouble: who is at the other end, and has it our tables?"""
+        if self._checked:
+            return
+        if self.pooled is None:
+            setting = connection.execute("SELECT current_setting('enable_seqscan')", prepare=False).fetchone()
+            self.pooled = setting != ("off",)
+        schema.ensure(connection, self.load, self.place, self.create)
+        self._checked = True
+
+    # connections --------------------------------------------------------------------------------------------------
+    def connect(self, **given: str) -> Connection:
+        """A new connection, beside all others."""
+        params = self.params | given
+        if self.pooled:
+            return self._dial(params)
+        try:
+            return self._dial(params | {"options": _with_settings(params.get("options"))})
+        except psycopg.OperationalError as error:
+            if "unsupported startup parameter" not in str(error):
+                raise
+            self.pooled = True  # pgbouncer's words for settings that it cannot pass on
+            return self._dial(params)
+
+    def _dial(self, params: dict[str, Any]) -> Connection:
+        connection = psycopg.connect(**params, autocommit=True, cursor_factory=psycopg.RawCursor)
+        connection.prepare_threshold = None  # what is to be prepared, the wire prepares
+        arrays.register(connection.adapters)
+        return connection
+
+    def close(self) -> None:
+        """Close every connection of this process that is not in use."""
+        self._same_process()
+        with self._gate:
+            self._let_go(0.0, time.monotonic())
+            self._checked = False
+
+
+class Using:
+    """One connection for the length of a block."""
+
+    __slots__ = ("_db", "_wire")
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def __enter__(self) -> Wire:
+        try:
+            self._wire = self._db.take()
+        except BaseException as error:
+            faults.translate(error, self._db.place)
+            raise
+        return self._wire
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.give(self._wire, faults.broken(error))
+        if error is not None:
+            faults.translate(error, self._db.place)
+
+
+def drive(steps: Steps[T], execute: Callable[[Step], Answer]) -> T:
+    """Run steps to their end."""
+    try:
+        step = next(steps)
+        while True:
+            step = steps.send(execute(step))
+    except StopIteration as end:
+        answer: T = end.value
+        return answer
+
+
+def _transacted(wire: Wire, steps: Steps[T]) -> T:
+    """Drive steps in a transaction, which is begun with the first of them."""
+    begin = [Step("BEGIN")]
+
+    def execute(step: Step) -> Answer:
+        waiting, begin[:] = [*begin, step], []
+        return wire.send(waiting)[-1]
+
+    try:
+        answer = drive(steps, execute)
+    except BaseException:
+        if wire.undoable:
+            wire.send([Step("ROLLBACK")])
+        raise
+    if not begin:
+        wire.send([Step("COMMIT")])
+    return answer
+
+
+# URLs -----------------------------------------------------------------------------------------------------------------
+
+
+def parse_url(url: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """What libpq is to know of a URL, and the options that are ours."""
+    base, _, query = url.partition("?")
+    parts = [part for part in query.split("&") if part]
+    ours = {name: value for name, _, value in (part.partition("=") for part in parts) if name in OURS}
+    rest = [part for part in parts if part.partition("=")[0] not in OURS]
+    try:
+        params = conninfo_to_dict(base + ("?" + "&".join(rest) if rest else ""))
+    except psycopg.Error as error:
+        raise ConfigError(
+            f"{_masked(url)}: {str(error).strip()}. Write postgresql://user:password@host:5432/database, then options of "
+            f"libpq or mainstay's own: {', '.join(OURS)}"
+        ) from None
+    if "," in str(params.get("host", "")):
+        params.setdefault("target_session_attrs", "read-write")
+    from urllib.parse import unquote
+
+    return DEFAULTS | params, {name: unquote(value) for name, value in ours.items()}
+
+
+def _masked(url: str) -> str:
+    from ...core.settings import masked
+
+    return masked(url)
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1_000:
+        raise ConfigError(f"connections={text!r}: how many connections a process may open at once, from 1 to 1000")
+    return int(text)
+
+
+def _pooled(text: str) -> bool | None:
+    choices = {"auto": None, "transaction": True, "no": False}
+    if text not in choices:
+        raise ConfigError(f"pooler={text!r}: give auto (it is found out), transaction (pgbouncer and its like) or no")
+    return choices[text]
+
+
+def _creating(text: str) -> bool:
+    if text not in ("create", "existing"):
+        raise ConfigError(
+            f"mode={text!r}: give create (the schema is made on first use) or existing (it must be there)"
+        )
+    return text == "create"
+
+
+def _with_settings(options: str | None) -> str:
+    """Our settings, then the user's: what comes later counts."""
+    ours = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
+    return f"{ours} {options}" if options else ours

@@ -1,0 +1,2 @@
+-- What a job last saved.
+SELECT body FROM mainstay.checkpoint WHERE job = (SELECT job FROM mainstay.body WHERE id = $1::text)

@@ -1,0 +1,19 @@
+-- The same door as finish for the many that simply completed: seq, token, instant, end of retention, and results, if any.
+WITH given AS MATERIALIZED (
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[])
+                  AS u(seq, token, at, expires_at, result)
+), done AS (
+    UPDATE mainstay.job j
+    SET state = 'completed', worker = NULL, run_at = NULL, finished_at = g.at, reason = NULL,
+        expires_at = CASE WHEN g.expires_at IS NOT NULL AND j.lock_until > g.expires_at THEN j.lock_until ELSE g.expires_at END
+    FROM given g
+    WHERE j.seq = g.seq AND j.worker IS NOT NULL AND j.token = g.token AND j.cancel_at IS NULL
+    RETURNING j.seq, j.lock_until
+), freed AS (
+    UPDATE mainstay.body b SET lock = NULL FROM done WHERE done.lock_until = -1 AND b.job = done.seq
+), kept AS (
+    INSERT INTO mainstay.result (job, body)
+    SELECT seq, result FROM given WHERE result IS NOT NULL AND CASE WHEN seq IN (SELECT seq FROM done) THEN true END
+    ON CONFLICT (job) DO UPDATE SET body = excluded.body
+)
+SELECT CASE WHEN count(*) <> cardinality($1::bigint[]) THEN coalesce(array_agg(seq), '{}') END FROM done

@@ -1,0 +1,2 @@
+-- Unregisters a worker; what it still holds is orphaned at once.
+DELETE FROM mainstay.worker WHERE id = $1::text

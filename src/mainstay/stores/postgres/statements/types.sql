@@ -1,0 +1,2 @@
+-- Every type ever declared.
+SELECT name, queue, signature, policy, seen_at FROM mainstay.type ORDER BY name

@@ -1,0 +1,183 @@
+"""Statements over one connection, straight through libpq: everything of a round is sent at once and read at once.
+
+psycopg's cursors do the same with a system call and a handful of objects for every statement: five times the work of a
+small claim. What psycopg knows of values and rows is used all the same, by its `Transformer`.
+"""
+
+from __future__ import annotations
+
+import select
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg import pq
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import error_from_result
+
+from ..steps import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from psycopg.pq.abc import PGresult
+
+    from ..steps import Step
+
+    Connection = psycopg.Connection[tuple[Any, ...]]
+
+ANSWER = 15  # seconds; a server waits for locks no longer than 10
+PREPARED = 200  # statements a connection; ours are fewer, what searches put together may be more
+_READ, _WRITE = select.POLLIN, select.POLLIN | select.POLLOUT
+_ROWS = pq.ExecStatus.TUPLES_OK
+_AWAY = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown, psycopg.errors.CannotConnectNow)
+_FINE = (_ROWS, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.PIPELINE_SYNC)
+
+
+class Wire:
+    """A connection of ours, for one thread at a time."""
+
+    def __init__(self, connection: Connection, prepares: bool) -> None:
+        self.connection, self._pgconn, self._prepares = connection, connection.pgconn, prepares
+        self._values = Transformer(connection)
+        self._names: dict[str, bytes] = {}  # of what is prepared, by text
+        self._seen: set[str] = set()  # what came once: the second time it is prepared
+        self.new = True  # nobody has used it before
+        self.undone = False  # the server went away before it had done anything of what was sent last
+        self._poll = select.poll()
+        self._poll.register(self._pgconn.socket, _READ)
+
+    def send(self, steps: Sequence[Step]) -> list[Answer]:
+        """Run statements in one round trip, and in one transaction unless they say otherwise; raises what failed first.
+
+        Whoever is interrupted in here leaves a connection that is busy: it must not be used again.
+        """
+        self._pgconn.enter_pipeline_mode()
+        preparing = [self._queue(step) for step in steps]
+        self._pgconn.pipeline_sync()
+        self._flush()
+        answers, failure = self._read(steps, preparing)
+        if failure is not None:
+            raise failure
+        self._pgconn.exit_pipeline_mode()
+        return answers
+
+    def _queue(self, step: Step) -> bytes | None:
+        """Queue one statement; answers the name under which it is being prepared, if it is."""
+        values = self._values
+        params = values.dump_sequence(step.values, [PyFormat.AUTO] * len(step.values)) if step.values else None
+        formats = values.formats if params else None
+        name, new = self._names.get(step.text), None
+        if name is None and self._worth_preparing(step.text):
+            name = new = b"m%d" % len(self._names)
+            self._pgconn.send_prepare(new, step.text.encode())
+            self._names[step.text] = new
+        if name is None:
+            self._pgconn.send_query_params(step.text.encode(), params, None, formats, pq.Format.BINARY)
+        else:
+            self._pgconn.send_query_prepared(name, params, formats, pq.Format.BINARY)
+        return new
+
+    def _worth_preparing(self, text: str) -> bool:
+        if text in self._seen:
+            return True
+        if self._prepares and len(self._seen) < PREPARED:
+            self._seen.add(text)
+        return False
+
+    def _read(self, steps: Sequence[Step], preparing: list[bytes | None]) -> tuple[list[Answer], psycopg.Error | None]:
+        """The answers, and the first failure: what follows one was not done. Leaves the pipeline unless the server is gone."""
+        answers: list[Answer] = []
+        failure: psycopg.Error | None = None
+        try:
+            for step, name in zip(steps, preparing, strict=True):
+                if name is not None and (refused := self._result()).status not in _FINE:
+                    del self._names[step.text]
+                    failure = failure or _failed(refused)
+                result = self._result()
+                if result.status in _FINE:
+                    answers.append(self._answer(result))
+                else:
+                    failure = failure or _failed(result)
+            self._result(last=True)
+            if failure is not None:
+                self._pgconn.exit_pipeline_mode()
+        except psycopg.OperationalError as gone:
+            failure = failure or gone  # the server's own last words tell more
+        self.undone = isinstance(failure, _AWAY) and not answers and steps[0].text != "COMMIT"
+        return answers, failure
+
+    def _answer(self, result: PGresult) -> Answer:
+        rows: list[tuple[Any, ...]] = []
+        if result.status == _ROWS:
+            self._values.set_pgresult(result)
+            rows = self._values.load_rows(0, result.ntuples, tuple)
+        return Answer(rows, result.command_tuples or 0)
+
+    def _result(self, last: bool = False) -> PGresult:
+        """The next result; every one but the last is followed by an empty one."""
+        result = self._next()
+        if result is None:
+            raise psycopg.OperationalError("the connection was closed by the server")
+        if not last:
+            self._next()
+        return result
+
+    def _next(self) -> PGresult | None:
+        pgconn = self._pgconn
+        while pgconn.is_busy():
+            self._await()
+            pgconn.consume_input()
+        return pgconn.get_result()
+
+    def _await(self) -> None:
+        """Wait until the server says something. One that hangs, or a proxy that swallows, is taken for gone at some time."""
+        if not self._poll.poll(ANSWER * 1000):
+            self.connection.close()
+            raise psycopg.OperationalError(f"no answer within {ANSWER} s; whether it was done is not known")
+
+    def _flush(self) -> None:
+        """Hand over everything; a server that is busy answering must be listened to meanwhile."""
+        while self._pgconn.flush():
+            self._poll.modify(self._pgconn.socket, _WRITE)
+            self._await()
+            self._poll.modify(self._pgconn.socket, _READ)
+            self._pgconn.consume_input()
+
+    # life ---------------------------------------------------------------------------------------------------------
+    def alive(self) -> bool:
+        """Whether a connection that rests may be used. One whose server is gone has its last words waiting to be read."""
+        try:
+            if self._poll.poll(0):  # or a word about a setting that was changed: only a question tells
+                self.connection.execute("SELECT 1", prepare=False)
+        except (psycopg.Error, OSError):
+            return False
+        return self._pgconn.status == pq.ConnStatus.OK
+
+    def rest(self) -> bool:
+        """Lay it aside; False when it is not fit for the next."""
+        self.new = False
+        return self._resting
+
+    @property
+    def _resting(self) -> bool:
+        """Whether it is neither in a transaction nor in the middle of an answer."""
+        idle = self._pgconn.transaction_status == pq.TransactionStatus.IDLE
+        return idle and not self._pgconn.pipeline_status and not self.connection.closed
+
+    @property
+    def undoable(self) -> bool:
+        """Whether a transaction is open that can be rolled back."""
+        status = self._pgconn.transaction_status
+        return (
+            status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR) and not self._pgconn.pipeline_status
+        )
+
+    def close(self) -> None:
+        """End the connection."""
+        self.connection.close()
+
+
+def _failed(result: PGresult) -> psycopg.Error:
+    if result.status == pq.ExecStatus.PIPELINE_ABORTED:
+        return psycopg.OperationalError("an earlier statement failed")
+    return error_from_result(result)

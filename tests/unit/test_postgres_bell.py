@@ -1,0 +1,156 @@
+"""The bell of PostgreSQL: one NOTIFY for many rings, a listener that knows when it is deaf, and the poll behind it."""
+
+import threading
+
+import psycopg
+import pytest
+
+from mainstay.core.clock import ManualClock
+from mainstay.stores import open_store
+from mainstay.stores.postgres import bell as bells
+from tests.contract.building import Desk, draft
+from tests.servers import postgres
+from tests.servers.engines import postgres_server
+from tests.waiting import eventually
+
+LONG = 10_000
+
+
+@pytest.fixture
+def server():
+    return postgres_server("18")
+
+
+@pytest.fixture
+def url(server):
+    with server.database() as url:
+        yield url
+
+
+@pytest.fixture
+def store(url):
+    with open_store(url, ManualClock()) as store:
+        store.types()
+        yield store
+
+
+@pytest.fixture
+def bell(store):
+    bell = store.bell("w")
+    yield bell
+    bell.close()
+
+
+def proven(bell):
+    """A bell that has heard itself."""
+    eventually(lambda: bell.wait(20) == "" and not bell._echo, "the listener hears its echo")
+    return bell
+
+
+def test_a_listener_hears_itself(bell):
+    assert proven(bell).hears
+
+
+def test_many_rings_are_few_notifications_and_the_last_is_not_lost(url, store):
+    with psycopg.connect(url, autocommit=True) as heard:
+        heard.execute("LISTEN mainstay")
+        for _ in range(500):
+            store.ring()
+        first = list(heard.notifies(timeout=1, stop_after=1))
+        rest = list(heard.notifies(timeout=0.2))
+    assert len(first) == 1
+    assert 1 <= len(rest) < 100  # the last rings of all are told by one at the end
+
+
+def test_each_kind_of_ring_comes_through(store, bell):
+    proven(bell)
+    store.ring("jobs")
+    store.ring("cancel")
+    assert {bell.wait(LONG), bell.wait(LONG)} == {"jobs", "cancel"}
+
+
+def test_a_program_that_ends_takes_no_ring_with_it(url, store):
+    with psycopg.connect(url, autocommit=True) as heard:
+        heard.execute("LISTEN mainstay")
+        store.ring("jobs")
+        store.ring("cancel")
+        store.close()
+        assert [notify.payload for notify in heard.notifies(timeout=2, stop_after=2)] == ["jobs", "cancel"]
+
+
+def test_b50_an_enqueue_succeeds_though_its_ring_fails(store, monkeypatch):
+    (store.db.load._cache.clear(), monkeypatch.setitem(store.db.load._cache, "ring", "SELECT no_such_function()"))
+    ((job, created),) = store.enqueue([draft()], 1)
+    assert created
+    assert store.get(job).state == "queued"
+
+
+def test_a_listener_that_was_terminated_listens_again(server, store, bell):
+    proven(bell)
+    assert server.terminate(f"application_name = '{bells.NAME}'") == 1
+    bell._retry_at = 0.0
+    eventually(lambda: bell.wait(50) == "jobs", "it says that something may have come meanwhile")
+    proven(bell)
+    store.ring()
+    assert bell.wait(LONG) == "jobs"
+
+
+def test_a_listener_that_hears_nothing_gives_up_and_polls(store, monkeypatch):
+    """As behind a pooler that hands its LISTEN to one server connection and its waiting to none."""
+    monkeypatch.setattr(bells, "ECHO", 0.05)
+    monkeypatch.setattr(bells, "PROVE", 0.05)
+    bell = store.bell("w")
+    bell._connection.execute("UNLISTEN *")
+    try:
+        eventually(lambda: bell.wait(60) == "" and not bell.hears, "it notices that it is deaf")
+        store.enqueue([draft()], 1)
+        assert bell.wait(LONG) == "jobs"  # by the poll
+    finally:
+        bell.close()
+
+
+@pytest.mark.parametrize("option", ["listen=no", "pooler=transaction"])
+def test_without_a_listener_the_poll_finds_what_came(url, option):
+    with open_store(f"{url}?{option}", ManualClock()) as store:
+        desk, bell = Desk(store, ManualClock()), store.bell("w")
+        assert not bell.hears
+        assert bell.wait(60) == ""
+        desk.add()
+        assert bell.wait(LONG) == "jobs"
+        assert bell.wait(600) == ""  # the same job rings once
+        bell.close()
+
+
+def test_without_a_listener_the_poll_finds_who_is_to_stop(url):
+    with open_store(f"{url}?listen=no", ManualClock()) as store:
+        desk, bell = Desk(store, ManualClock()), store.bell("w-first")
+        job = desk.run()
+        assert bell.wait(60) == ""
+        store.cancel([job.id], desk.now, "me")
+        assert bell.wait(LONG) == "cancel"
+        bell.close()
+
+
+def test_a_way_around_the_pooler_may_be_named(url):
+    with open_store(f"{url}?pooler=transaction&listen={url.replace(':', '%3A')}", ManualClock()) as store:
+        bell = store.bell("w")
+        assert proven(bell).hears
+        store.ring()
+        assert bell.wait(LONG) == "jobs"
+        bell.close()
+
+
+def test_a_closed_bell_lets_go_of_who_waits(store):
+    bell = store.bell("w")
+    waiting = threading.Thread(target=lambda: bell.wait(LONG))
+    waiting.start()
+    bell.close()
+    waiting.join(5)
+    assert not waiting.is_alive()
+
+
+def test_schemas_do_not_hear_each_other(server, store, bell):
+    proven(bell)
+    with postgres.schema(server.url(store.db.params["dbname"])) as url, open_store(url) as other:
+        other.ring()
+        assert bell.wait(100) == ""

@@ -1,0 +1,110 @@
+"""`mainstay migrate`: what it tells, what it does, what it prints; each against a real database."""
+
+import json
+
+import psycopg
+import pytest
+
+from mainstay.cli import exits
+from mainstay.cli.main import main
+from mainstay.stores import open_store
+from mainstay.stores.postgres import schema
+from tests.contract.building import draft
+from tests.servers.engines import postgres_server
+
+
+@pytest.fixture
+def server():
+    return postgres_server("16")
+
+
+@pytest.fixture
+def url(server):
+    with server.database() as url:
+        yield url
+
+
+@pytest.fixture
+def migrate(url, capsys):
+    """Run the command; answers its code and output."""
+
+    def run(*words):
+        code = main(["migrate", *words, "--url", url])
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def test_a_fresh_database_is_told_and_brought_up(migrate):
+    code, out = migrate("status")
+    assert code == exits.PARTIAL
+    assert "mainstay migrate up" in out
+    assert migrate("up")[0] == exits.OK
+    assert migrate("status", "--json") == (exits.OK, migrate("--json")[1])
+    assert json.loads(migrate("--json")[1])["version"] == schema.VERSION
+    assert json.loads(migrate("up", "--json")[1])["applied"] == []
+
+
+def test_what_it_prints_makes_the_same_tables(server, migrate, url):
+    code, script = migrate("sql")
+    assert code == exits.OK
+    with psycopg.connect(url, autocommit=True) as own:
+        own.execute(script)
+    assert migrate("status")[0] == exits.OK
+    with open_store(url) as store:
+        assert store.enqueue([draft()], 1)[0][1] is True
+    assert "nothing to do" in migrate("sql")[1]
+    with server.database() as other:
+        main(["migrate", "up", "--url", other])
+        assert tables(other) == tables(url)
+
+
+def tables(url):
+    columns = (
+        "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'mainstay'"
+    )
+    indexes = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'mainstay'"
+    with psycopg.connect(url) as own:
+        return sorted(own.execute(columns).fetchall()), sorted(own.execute(indexes).fetchall())
+
+
+def test_a_role_that_may_not_create_can_use_what_an_owner_made(server, migrate, url, capsys):
+    server.run("DROP ROLE IF EXISTS tenant")
+    server.run("CREATE ROLE tenant LOGIN")
+    poor = url.replace("postgres@", "tenant@")
+    assert main(["migrate", "up", "--url", poor]) == exits.DENIED
+    assert "mainstay migrate sql" in capsys.readouterr().err
+    migrate("up")
+    with psycopg.connect(url, autocommit=True) as own:
+        own.execute("GRANT USAGE ON SCHEMA mainstay TO tenant")
+        own.execute("GRANT ALL ON ALL TABLES IN SCHEMA mainstay TO tenant")
+        own.execute("GRANT ALL ON ALL SEQUENCES IN SCHEMA mainstay TO tenant")
+    with open_store(poor) as store:
+        assert store.enqueue([draft()], 1)[0][1] is True
+        store.cancel([store.find("", 1)[0]], 1, "me")
+    with psycopg.connect(url, autocommit=True) as own:
+        own.execute("DROP OWNED BY tenant")
+    server.run("DROP ROLE tenant")
+
+
+def test_a_newer_schema_is_not_touched(migrate, url, capsys):
+    migrate("up")
+    with psycopg.connect(url, autocommit=True) as own:
+        own.execute("UPDATE mainstay.schema_version SET version = 99")
+    assert migrate("status")[0] == exits.FAILED
+    assert main(["migrate", "up", "--url", url]) == exits.STORE
+    assert "Upgrade mainstay" in capsys.readouterr().err
+
+
+def test_another_schema_is_named_throughout(migrate, url, capsys):
+    named = f"{url}?schema=jobs"
+    main(["migrate", "sql", "--since", "0", "--url", named])
+    script = capsys.readouterr().out
+    assert "mainstay." not in script.replace("mainstay.job`", "")
+    assert main(["migrate", "up", "--url", named]) == exits.OK
+    assert migrate("status")[0] == exits.PARTIAL
+
+
+def test_other_engines_need_none(capsys):
+    assert main(["migrate", "--url", "sqlite:///jobs.db"]) == exits.USAGE
+    assert "only PostgreSQL" in capsys.readouterr().err
