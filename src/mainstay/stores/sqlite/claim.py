@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from ...core.errors import LeaseLost
@@ -11,8 +10,9 @@ from ...core.job import Claimed
 from ...core.notes import Checkpoint, Log, Note, Progress
 from ...core.states import COMPLETED, QUEUED, SCHEDULED
 from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
-from .enqueue import enqueue
-from .sql import batches, load, many
+from ..steps import Step
+from .enqueue import enqueue_steps
+from .sql import batches, load, many, run
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...core.decide import Transition
+    from ..steps import Steps
     from .connect import Database
 
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
 UNRECORDED = {("completed", COMPLETED), ("handed back", QUEUED)}  # the job itself tells of these attempts
-_PLACE = itemgetter(15, 16, 0)  # rank, ord, seq
 _STATEMENTS = {Log: "note_log", Progress: "note_progress", Checkpoint: "note_checkpoint"}
 
 
@@ -53,9 +53,18 @@ def _take(
             break
         bound = {"worker": worker, "now": now, "queue": queue, "types": json.dumps(types), "limit": left}
         rows = connection.execute(load("claim"), bound).fetchall()
-        rows.sort(key=_PLACE)  # RETURNING promises no order
-        jobs += map(Claimed._make, rows)
+        rows.sort()  # RETURNING promises no order; the columns begin with the place in the queue
+        jobs += [_claimed(row, queue, worker, now) for row in rows]
     return jobs
+
+
+def _claimed(row: tuple[Any, ...], queue: str, worker: str, now: int) -> Claimed:
+    """A job just taken: what is the same for all of them is not read from each row."""
+    rank, ord, seq, id, type, attempt, most, crashes, token, timeout, keep, backoff, created, payload = row
+    return tuple.__new__(Claimed, (
+        seq, id, type, queue, attempt, most, crashes, token, timeout, keep, backoff, created, now, False, payload, rank, ord,
+        worker,
+    ))  # fmt: skip
 
 
 def held(db: Database, worker: str) -> list[Claimed]:
@@ -78,7 +87,7 @@ def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], n
     connection.execute("SAVEPOINT batch")
     if _finish_all(connection, transitions):
         connection.execute("RELEASE batch")
-        _effects(connection, transitions)
+        run(connection, _effects(transitions))
         return [STORED] * len(transitions)
     connection.execute("ROLLBACK TO batch")
     connection.execute("RELEASE batch")
@@ -88,8 +97,10 @@ def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], n
 def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> bool:
     """Apply a batch in few statements; False when some transition did not apply."""
     simple = [t for t in transitions if t.state == COMPLETED and t.reason is None]
-    others = [_bound(t) for t in transitions if t.state != COMPLETED or t.reason is not None]
-    applied = connection.executemany(load("finish"), others).rowcount if others else 0
+    applied = 0
+    if len(simple) < len(transitions):
+        others = [_bound(t) for t in transitions if t.state != COMPLETED or t.reason is not None]
+        applied = connection.executemany(load("finish"), others).rowcount
     for start, size in batches(len(simple)):
         flat: list[Any] = []
         for t in simple[start : start + size]:
@@ -99,10 +110,16 @@ def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition
 
 
 def _finish_one(connection: sqlite3.Connection, transition: Transition) -> str:
-    if connection.execute(load("finish"), _bound(transition)).rowcount == 1:
-        _effects(connection, (transition,))
-        return STORED
-    return standing(connection, transition)
+    return STORED if run(connection, finish_steps(transition)) else standing(connection, transition)
+
+
+def finish_steps(transition: Transition) -> Steps[bool]:
+    """Apply one transition, on whichever connection; False where it does not hold any more."""
+    _, count = yield Step(load("finish"), _bound(transition))
+    if count == 0:
+        return False
+    yield from _effects((transition,))
+    return True
 
 
 def standing(connection: sqlite3.Connection, transition: Transition) -> str:
@@ -124,17 +141,26 @@ def _bound(transition: Transition) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _effects(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> None:
+def _effects(transitions: Sequence[Transition]) -> Steps[None]:
     """What an applied transition leaves behind: its attempt, its result, its children."""
+    transitions = [t for t in transitions if not _plain(t)]
     attempts = [_attempt(t) for t in transitions if (t.outcome, t.state) not in UNRECORDED]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
     children = [child for t in transitions for child in t.children]
-    if attempts:
-        connection.executemany(load("finish_attempt"), attempts)
-    if results:
-        connection.executemany(load("finish_result"), results)
+    yield from _insert("finish_attempt", attempts)
+    yield from _insert("finish_result", results)
     if children:
-        enqueue(connection, children, transitions[0].at, alone=True)
+        yield from enqueue_steps(children, transitions[0].at, alone=True)
+
+
+def _plain(t: Transition) -> bool:
+    """Whether a job just completed, and leaves nothing but that."""
+    return t.outcome == COMPLETED and t.state == COMPLETED and t.result is None and not t.children
+
+
+def _insert(name: str, rows: Sequence[tuple[Any, ...]]) -> Steps[None]:
+    for start, size in batches(len(rows)):
+        yield Step(many(name, size), [value for row in rows[start : start + size] for value in row])
 
 
 def _attempt(transition: Transition) -> tuple[Any, ...]:
@@ -153,9 +179,3 @@ def note(db: Database, notes: Sequence[Note]) -> list[bool]:
     """Write notes in a transaction of their own."""
     with db.writing() as connection:
         return write_notes(connection, notes)
-
-
-def finish_in(connection: sqlite3.Connection, transition: Transition) -> None:
-    """Apply one transition in the caller's transaction, or raise."""
-    if _finish_one(connection, transition) != STORED:
-        raise LeaseLost(f"job {transition.id} is no longer this attempt's: roll the transaction back")

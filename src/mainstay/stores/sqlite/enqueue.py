@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...core.draft import Draft
 from ...core.errors import DuplicateKey
 from ...core.ids import IDS
-from .sql import batches, load, many
+from ..steps import Step
+from .sql import batches, load, many, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,13 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from ..steps import Steps
 
-Answer = tuple[str, bool]
+
+Accepted = tuple[str, bool]
 _NOTHING = (None,) * 6
 
 
-def enqueue(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int, alone: bool = False) -> list[Answer]:
-    """Insert the drafts inside the transaction that is open; per draft its id and whether it is new.
+def enqueue(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int, alone: bool = False) -> list[Accepted]:
+    """Insert the drafts inside the transaction that is open; per draft its id and whether it is new."""
+    return run(connection, enqueue_steps(drafts, now, alone))
+
+
+def enqueue_steps(drafts: Sequence[Draft], now: int, alone: bool = False) -> Steps[list[Accepted]]:
+    """As `enqueue`, on whichever connection.
 
     `alone`: nobody waits for the answer (children of a job that is through), so a taken key raises nothing.
     """
@@ -29,57 +37,69 @@ def enqueue(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int, a
         if not draft.created_at:
             draft.created_at = now
         if draft.undeclared is not None:
-            _follow_declaration(connection, draft)
+            yield from _follow_declaration(draft)
     if len(drafts) > 1 and all(draft.lock is None and not draft.tags for draft in drafts):
-        return _bulk(connection, drafts, now)
-    return [_one(connection, draft, now, alone) for draft in drafts]
+        return (yield from _bulk(drafts, now))
+    return (yield from _each(drafts, now, alone))
 
 
-def _follow_declaration(connection: sqlite3.Connection, draft: Draft) -> None:
+def _follow_declaration(draft: Draft) -> Steps[None]:
     """Give a draft whose producer lacks the type the queue and policy with which a worker declared it."""
-    row = connection.execute(load("enqueue_policy"), {"name": draft.type}).fetchone()
-    if row is None:
+    rows, _ = yield Step(load("enqueue_policy"), {"name": draft.type})
+    if not rows:
         return
     import json
 
-    for name, value in json.loads(row[0]).items():
+    for name, value in json.loads(rows[0][0]).items():
         if name in Draft.__slots__ and name not in (draft.undeclared or ()):
             setattr(draft, name, value)
 
 
-def _one(connection: sqlite3.Connection, draft: Draft, now: int, alone: bool = False) -> Answer:
-    cursor = connection.execute(load("enqueue"), _row(None, draft, now))
-    if cursor.rowcount == 0:
-        return _conflict(connection, draft, now, alone)
-    seq = cursor.lastrowid
-    connection.execute(load("enqueue_body"), _body(seq, draft))
-    if draft.tags:
-        connection.executemany(load("enqueue_tag"), [(tag, seq) for tag in draft.tags])
+def _each(drafts: Sequence[Draft], now: int, alone: bool = False) -> Steps[list[Accepted]]:
+    accepted = []
+    for draft in drafts:
+        accepted += [(yield from _one(draft, now, alone))]
+    return accepted
+
+
+def _one(draft: Draft, now: int, alone: bool) -> Steps[Accepted]:
+    rows, _ = yield Step(load("enqueue"), _row(None, draft, now))
+    if not rows:
+        return (yield from _conflict(draft, now, alone))
+    seq: int = rows[0][0]
+    yield Step(load("enqueue_body"), _body(seq, draft))
+    yield from _tag(seq, draft)
     return draft.id, True
 
 
-def _bulk(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int) -> list[Answer]:
+def _tag(seq: int, draft: Draft) -> Steps[None]:
+    for tag in draft.tags:
+        yield Step(load("enqueue_tag"), (tag, seq))
+
+
+def _bulk(drafts: Sequence[Draft], now: int) -> Steps[list[Accepted]]:
     """Many drafts without keys: the first insert takes the write lock and the number from which the others count on."""
-    first = connection.execute(load("enqueue"), _row(None, drafts[0], now))
-    if first.rowcount == 0:  # there already; and then `lastrowid` tells of some other row
-        return [_one(connection, draft, now) for draft in drafts]
-    seq = first.lastrowid or 0
+    first, _ = yield Step(load("enqueue"), _row(None, drafts[0], now))
+    if not first:  # there already
+        return (yield from _each(drafts, now))
+    seq: int = first[0][0]
     plain = all(map(_is_plain, drafts))
     jobs, bodies = ("enqueue_plain", "enqueue_plain_body") if plain else ("enqueue", "enqueue_body")
     row, body = (_plain_row, _plain_body) if plain else (_row, _body)
-    created = first.rowcount
+    created = 1
     for start, size in batches(len(drafts) - 1):
         flat: list[Any] = []
         for n in range(start + 1, start + 1 + size):
             flat += row(seq + n, drafts[n], now)
-        created += connection.execute(many(jobs, size), flat).rowcount
+        _, count = yield Step(many(jobs, size), flat)
+        created += count
     if created != len(drafts):
-        return _again(connection, drafts, seq, now)
+        return (yield from _again(drafts, seq, now))
     for start, size in batches(len(drafts)):
         flat = []
         for n in range(start, start + size):
             flat += body(seq + n, drafts[n])
-        connection.execute(many(bodies, size), flat)
+        yield Step(many(bodies, size), flat)
     return [(draft.id, True) for draft in drafts]
 
 
@@ -100,13 +120,13 @@ def _plain_body(seq: int, draft: Draft) -> tuple[Any, ...]:
     return seq, draft.payload
 
 
-def _again(connection: sqlite3.Connection, drafts: Sequence[Draft], seq: int, now: int) -> list[Answer]:
+def _again(drafts: Sequence[Draft], seq: int, now: int) -> Steps[list[Accepted]]:
     """Some ids were there already (a batch sent twice): take the batch out again and insert one by one."""
-    connection.execute(
+    yield Step(
         "DELETE FROM mainstay_job WHERE seq BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM mainstay_body WHERE job = seq)",
         (seq, seq + len(drafts)),
     )
-    return [_one(connection, draft, now) for draft in drafts]
+    return (yield from _each(drafts, now))
 
 
 def _row(seq: int | None, draft: Draft, now: int) -> tuple[Any, ...]:
@@ -131,28 +151,30 @@ def _tags(draft: Draft) -> str | None:
     return json.dumps(draft.tags)
 
 
-def _conflict(connection: sqlite3.Connection, draft: Draft, now: int, alone: bool) -> Answer:
+def _conflict(draft: Draft, now: int, alone: bool) -> Steps[Accepted]:
     """The id or the lock is taken: answer the job that has it, replace it, or refuse, as the draft says."""
-    seq, existing, state = connection.execute(load("enqueue_existing"), {"id": draft.id, "lock": draft.lock}).fetchone()
+    rows, _ = yield Step(load("enqueue_existing"), {"id": draft.id, "lock": draft.lock})
+    seq, existing, state = rows[0]
     if existing == draft.id:
         return existing, True  # the same draft sent twice: its answer was lost
-    if draft.on_conflict == "replace" and _replace(connection, draft, seq, now):
+    if draft.on_conflict == "replace" and (yield from _replace(draft, seq, now)):
         return existing, False
     if draft.on_conflict == "existing" or alone:
         return existing, False
     raise DuplicateKey(f"job {existing} ({state}) already has the key {draft.key!r} of type {draft.type}", existing)
 
 
-def _replace(connection: sqlite3.Connection, draft: Draft, seq: int, now: int) -> bool:
-    from .operate import untag
-
+def _replace(draft: Draft, seq: int, now: int) -> Steps[bool]:
     row = _row(seq, draft, now)
     names = ("seq", "id", "type", "queue", "state", "priority", "ord", "run_at", "max_attempts", "lock", "lock_until",
              "timeout", "keep", "backoff", "created_at")  # fmt: skip
-    if connection.execute(load("enqueue_replace"), dict(zip(names, row, strict=True))).rowcount == 0:
+    _, count = yield Step(load("enqueue_replace"), dict(zip(names, row, strict=True)))
+    if count == 0:
         return False
+    tags, _ = yield Step(load("tags"), {"seqs": f"[{seq}]"})
+    for before in tags:
+        yield Step(load("untag"), before)
     bound = {"seq": seq, "payload": draft.payload, "tenant": draft.tenant, "ref": draft.ref, "tags": _tags(draft)}
-    untag(connection, f"[{seq}]")
-    connection.execute(load("enqueue_replace_body"), bound)
-    connection.executemany(load("enqueue_tag"), [(tag, seq) for tag in draft.tags])
+    yield Step(load("enqueue_replace_body"), bound)
+    yield from _tag(seq, draft)
     return True

@@ -8,30 +8,43 @@ from typing import TYPE_CHECKING
 
 from ...core import keys
 from ...core.states import SCHEDULED
-from .sql import load
+from ..steps import Step
+from .sql import load, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from ..steps import Steps
     from .connect import Database
 
+STATE = "SELECT state FROM mainstay_job WHERE id = ?"
 BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress")
 
 
 def cancel(db: Database, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
     """Cancel what waits, ask what runs to stop."""
     with db.writing() as connection:
-        return {job_id: _cancel(connection, job_id, now, actor) for job_id in ids}
+        return run(connection, cancel_steps(ids, now, actor))
 
 
-def _cancel(connection: sqlite3.Connection, job_id: str, now: int, actor: str) -> str:
-    bound = {"id": job_id, "now": now, "reason": f"cancelled by {actor}"}
-    if connection.execute(load("cancel_waiting"), bound).rowcount:
-        return _act(connection, now, actor, "cancel", job_id, "cancelled")
-    if connection.execute(load("cancel_running"), {"id": job_id, "now": now}).rowcount:
-        return _act(connection, now, actor, "cancel", job_id, "cancelling")
-    return "ended" if _state(connection, job_id) else "missing"
+def cancel_steps(ids: Sequence[str], now: int, actor: str) -> Steps[dict[str, str]]:
+    """As `cancel`, on whichever connection."""
+    answers = {}
+    for job_id in ids:
+        answers[job_id] = yield from _cancel(job_id, now, actor)
+    return answers
+
+
+def _cancel(job_id: str, now: int, actor: str) -> Steps[str]:
+    for verb, outcome in (("cancel_waiting", "cancelled"), ("cancel_running", "cancelling")):
+        bound = {"id": job_id, "now": now, "reason": f"cancelled by {actor}"}
+        _, count = yield Step(load(verb), bound)
+        if count:
+            yield Step(load("act"), (now, actor, "cancel", job_id, "{}"))
+            return outcome
+    rows, _ = yield Step(STATE, (job_id,))
+    return "ended" if rows else "missing"
 
 
 def retry(db: Database, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
@@ -99,7 +112,7 @@ def untag(connection: sqlite3.Connection, seqs: str) -> None:
 
 
 def _state(connection: sqlite3.Connection, job_id: str) -> str | None:
-    row = connection.execute("SELECT state FROM mainstay_job WHERE id = ?", (job_id,)).fetchone()
+    row = connection.execute(STATE, (job_id,)).fetchone()
     return row[0] if row else None
 
 

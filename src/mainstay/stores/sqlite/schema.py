@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 
 from ...core.errors import ConfigError, SchemaMismatch
+from ..steps import Step
+from .sql import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+
+    from ..steps import Steps
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 VERSION = 1
@@ -21,24 +25,48 @@ def ensure(connection: sqlite3.Connection, path: str, migrate: bool) -> None:
     if found == VERSION:
         return
     _check_library()
-    if found > VERSION:
-        raise SchemaMismatch(
-            f"{path} has schema {found}, this mainstay knows {VERSION}: it was written by a newer version. "
-            "Upgrade mainstay here (pip install -U mainstay), or use another file."
-        )
+    refuse_newer(path, found)
     if not migrate:
         raise SchemaMismatch(f"{path} has no mainstay schema yet: enqueue a job or start a worker first.")
     apply(connection)
 
 
+def refuse_newer(path: str, found: int) -> None:
+    """Raise when a file is of a later version than this code."""
+    if found > VERSION:
+        raise SchemaMismatch(
+            f"{path} has schema {found}, this mainstay knows {VERSION}: it was written by a newer version. "
+            "Upgrade mainstay here (pip install -U mainstay), or use another file."
+        )
+
+
 def version(connection: sqlite3.Connection) -> int:
     """The schema's version; 0 where there is none. Not `user_version`: that one is the user's."""
-    if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'mainstay_schema'").fetchone() is None:
+    return run(connection, version_steps())
+
+
+def version_steps() -> Steps[int]:
+    """As `version`, on whichever connection."""
+    there, _ = yield Step("SELECT 1 FROM sqlite_schema WHERE name = 'mainstay_schema'")
+    if not there:
         return 0
-    row: tuple[int] | None = connection.execute("SELECT version FROM mainstay_schema").fetchone()
-    if row is None:
+    rows, _ = yield Step("SELECT version FROM mainstay_schema")
+    if not rows:
         raise SchemaMismatch("the table mainstay_schema is empty, so nobody knows its version: restore a backup")
-    return row[0]
+    found: int = rows[0][0]
+    return found
+
+
+def join_steps(path: str) -> Steps[None]:
+    """Bring the file to this version inside a caller's transaction."""
+    found = yield from version_steps()
+    if found == VERSION:
+        return
+    _check_library()
+    refuse_newer(path, found)
+    for number in range(found + 1, VERSION + 1):
+        for statement in statements(number):
+            yield Step(statement)
 
 
 def apply(connection: sqlite3.Connection) -> None:

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 import os
 
+from ..steps import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from typing import TypeVar
+
+    from ..steps import Steps
+
+    T = TypeVar("T")
+
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
 _cache: dict[str, str] = {}
 
@@ -36,3 +47,17 @@ def batches(count: int) -> list[tuple[int, int]]:
             pieces.append((start, size))
             start += size
     return pieces
+
+
+def run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
+    """Drive a verb on one of our own connections, inside the transaction that is open."""
+    execute, send = connection.execute, steps.send
+    try:
+        step = next(steps)
+        while True:
+            cursor = execute(step.text, step.values)
+            rows = cursor.fetchall() if cursor.description else []
+            step = send(Answer(rows, cursor.rowcount))
+    except StopIteration as end:
+        result: T = end.value
+        return result

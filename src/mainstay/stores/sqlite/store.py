@@ -8,14 +8,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
-    from typing import Self
+    from typing import Any, Self
 
     from ...core.decide import Transition
     from ...core.draft import Draft
     from ...core.filter import Page, Term
     from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, TypeInfo, WorkerInfo
     from ...core.notes import Note
+    from ...core.record import Parcel
     from ..contract import Beat, Bell, Claims, Marks, Orphan
+    from ..outbox.guest import Outbox
     from .bell import MemoryBell
 
 
@@ -39,12 +41,10 @@ class SqliteStore:
         self.ring()
         return answers
 
-    def enqueue_in(self, tx: object, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
-        from .enqueue import enqueue
-        from .outbox import Joined
+    def outbox(self) -> Outbox:
+        from .outbox import SqliteOutbox
 
-        with Joined(tx, self.db) as connection:
-            return enqueue(connection, drafts, now)
+        return SqliteOutbox(self.db)
 
     def claim(
         self, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
@@ -63,13 +63,6 @@ class SqliteStore:
         from .claim import finish
 
         return finish(self.db, transitions, notes)
-
-    def finish_in(self, tx: object, transition: Transition) -> None:
-        from .claim import finish_in
-        from .outbox import Joined
-
-        with Joined(tx, self.db) as connection:
-            finish_in(connection, transition)
 
     def note(self, notes: Sequence[Note]) -> list[bool]:
         from .claim import note
@@ -161,6 +154,27 @@ class SqliteStore:
         from .chores import types
 
         return types(self.db)
+
+    def setting(self, name: str) -> str | None:
+        from .transfer import setting
+
+        return setting(self.db, name)
+
+    def set_setting(self, name: str, value: str | None) -> None:
+        from .transfer import set_setting
+
+        set_setting(self.db, name, value)
+
+    # moving -------------------------------------------------------------------------------------------------------
+    def dump(self, part: str, after: str | None, limit: int) -> Parcel:
+        from .transfer import dump
+
+        return dump(self.db, part, after, limit)
+
+    def load(self, part: str, rows: Sequence[tuple[Any, ...]], was: str, mark: str) -> None:
+        from .transfer import load_rows
+
+        load_rows(self.db, part, rows, was, mark)
 
     # observation --------------------------------------------------------------------------------------------------
     def get(self, job_id: str) -> Job | None:

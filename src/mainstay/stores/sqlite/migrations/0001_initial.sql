@@ -118,5 +118,7 @@ CREATE TABLE mainstay_type (
     seen_at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE mainstay_setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
 CREATE TABLE mainstay_schema (version INTEGER NOT NULL) STRICT;
 INSERT INTO mainstay_schema VALUES (1);

@@ -10,5 +10,5 @@ WHERE seq IN (
     ORDER BY priority DESC, ord, seq
     LIMIT :limit
 )
-RETURNING seq, id, type, queue, attempt, max_attempts, crashes, token, timeout, keep, backoff, created_at, started_at,
-          0, (SELECT payload FROM mainstay_body WHERE job = seq), -priority, ord, worker
+RETURNING -priority, ord, seq, id, type, attempt, max_attempts, crashes, token, timeout, keep, backoff, created_at,
+          (SELECT payload FROM mainstay_body WHERE job = seq)

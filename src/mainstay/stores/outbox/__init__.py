@@ -1,0 +1,139 @@
+"""Enqueue, cancel and complete on the caller's own connection, inside its transaction: written once, driven sync or async.
+
+The engine's verbs are generators of statements (`steps`). A guest is the caller's connection, whatever driver or framework
+it comes from; the engine's `Outbox` says how its verbs sit in a transaction that is not its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...core.errors import LeaseLost, TransactionUnsupported
+from .guest import Aside
+from .recognise import afind, find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...core.decide import Transition
+    from ...core.draft import Draft
+    from ..contract import Store
+    from ..steps import Steps
+    from .guest import Guest, Joined, Outbox
+
+    Verb = Callable[[Outbox], Steps[Any]]
+
+T = TypeVar("T")
+
+
+# the verbs ------------------------------------------------------------------------------------------------------------
+def enqueue(store: Store, tx: object, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
+    """As the store's `enqueue`; the jobs come with the caller's commit, all or none of them."""
+    return run(store, tx, lambda outbox: outbox.enqueue(drafts, now))
+
+
+async def aenqueue(store: Store, tx: object, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
+    """As `enqueue`, on an async connection."""
+    return await arun(store, tx, lambda outbox: outbox.enqueue(drafts, now))
+
+
+def cancel(store: Store, tx: object, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+    """As the store's `cancel`; it holds with the caller's commit."""
+    return run(store, tx, lambda outbox: outbox.cancel(ids, now, actor))
+
+
+async def acancel(store: Store, tx: object, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+    """As `cancel`, on an async connection."""
+    return await arun(store, tx, lambda outbox: outbox.cancel(ids, now, actor))
+
+
+def finish(store: Store, tx: object, transition: Transition) -> None:
+    """Apply one transition with the caller's commit; raises `LeaseLost` when it does not hold any more."""
+    _hold(transition, run(store, tx, lambda outbox: outbox.finish(transition)))
+
+
+async def afinish(store: Store, tx: object, transition: Transition) -> None:
+    """As `finish`, on an async connection."""
+    _hold(transition, await arun(store, tx, lambda outbox: outbox.finish(transition)))
+
+
+def _hold(transition: Transition, applied: bool) -> None:
+    if not applied:
+        raise LeaseLost(f"job {transition.id} is no longer this attempt's: roll the transaction back")
+
+
+# driving --------------------------------------------------------------------------------------------------------------
+def run(store: Store, tx: object, verb: Callable[[Outbox], Steps[T]]) -> T:
+    """Drive a verb on a sync connection."""
+    outbox = store.outbox()
+    guest = find(tx, outbox.engine, outbox.place)
+    try:
+        return drive(guest, joined(outbox, guest, verb))
+    except BaseException as error:
+        if guest.undo is not None:
+            guest.undo()
+        fault = outbox.fault(error)
+        if fault is error:
+            raise
+        raise fault from error
+
+
+async def arun(store: Store, tx: object, verb: Callable[[Outbox], Steps[T]]) -> T:
+    """Drive a verb on an async connection."""
+    outbox = store.outbox()
+    guest = await afind(tx, outbox.engine, outbox.place)
+    try:
+        return await adrive(guest, joined(outbox, guest, verb))
+    except BaseException as error:
+        if guest.undo is not None:
+            await guest.undo()
+        fault = outbox.fault(error)
+        if fault is error:
+            raise
+        raise fault from error
+
+
+def joined(outbox: Outbox, guest: Guest, verb: Callable[[Outbox], Steps[T]]) -> Joined[T]:
+    """The verb's steps as the engine puts them on this guest."""
+    if guest.engine != outbox.engine:
+        raise TransactionUnsupported(
+            f"tx= ({guest.kind}) is connected to another database than the store ({outbox.place}): jobs commit with your "
+            "data only where both are in one database"
+        )
+    return outbox.around(guest, verb(outbox))
+
+
+def drive(guest: Guest, steps: Joined[T]) -> T:
+    """Run statements to the end; what goes wrong is thrown to the steps, which may put things in order first."""
+    answer: Any = None
+    go: Any = steps.send
+    try:
+        while True:
+            step = go(answer)
+            try:
+                answer = step.call() if isinstance(step, Aside) else guest.execute(step)
+                go = steps.send
+            except BaseException as error:  # noqa: BLE001  (the steps raise it again)
+                answer, go = error, steps.throw
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+async def adrive(guest: Guest, steps: Joined[T]) -> T:
+    """As `drive`; also a cancelled task's steps put things in order first."""
+    import asyncio
+
+    answer: Any = None
+    go: Any = steps.send
+    try:
+        while True:
+            step = go(answer)
+            try:
+                answer = await (asyncio.to_thread(step.call) if isinstance(step, Aside) else guest.execute(step))
+                go = steps.send
+            except BaseException as error:  # noqa: BLE001  (the steps raise it again)
+                answer, go = error, steps.throw
+    except StopIteration as end:
+        result: T = end.value
+        return result

@@ -1,0 +1,2 @@
+-- Every setting but those about moving.
+SELECT name, value FROM mainstay_setting WHERE name NOT LIKE 'move.%' ORDER BY name

@@ -1,0 +1,2 @@
+-- A setting of the installation that moves here.
+INSERT INTO mainstay_setting (name, value) VALUES (?, ?)

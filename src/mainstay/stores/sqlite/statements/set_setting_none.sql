@@ -1,0 +1,2 @@
+-- Removes a setting.
+DELETE FROM mainstay_setting WHERE name = :name

@@ -1,0 +1,83 @@
+"""Settings, and an installation row by row: out of this store, or into it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import Conflict
+from ...core.record import ANOTHER, JobRecord, Parcel
+from .sql import load
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from .connect import Database
+
+CURSOR = {"jobs": 1, "attempts": 2, "logs": 3, "actions": 1, "types": 0, "settings": 0}  # columns; 0: all at once
+JOB, BODY = 23, 29  # where the columns of the job end in a JobRecord, and those of its body
+LARGE = 4 << 20  # characters in one parcel: no row is added to so many
+_LOAD = {"actions": "act"}  # what another statement does already
+
+
+def setting(db: Database, name: str) -> str | None:
+    """One setting."""
+    with db.reading() as connection:
+        row = connection.execute(load("setting"), {"name": name}).fetchone()
+    return row[0] if row else None
+
+
+def set_setting(db: Database, name: str, value: str | None) -> None:
+    """Change or remove a setting."""
+    statement = "set_setting_none" if value is None else "set_setting"
+    with db.writing() as connection:
+        connection.execute(load(statement), {"name": name, "value": value})
+
+
+def dump(db: Database, part: str, after: str | None, limit: int) -> Parcel:
+    """The next rows of a part."""
+    width = CURSOR[part]
+    places = [int(number) for number in after.split()] if after else [-1] * width
+    bound = dict(zip(("after", "after2", "after3"), places, strict=False)) | {"limit": limit}
+    with db.reading() as connection:
+        rows, cut = _some(connection.execute(load(f"dump_{part}"), bound))
+    if width == 0:
+        return Parcel(rows, None)
+    last = " ".join(map(str, rows[-1][-width:])) if cut or len(rows) == limit else None
+    return Parcel([row[:-width] for row in rows], last)
+
+
+def _some(cursor: sqlite3.Cursor) -> tuple[list[tuple[Any, ...]], bool]:
+    """Rows until they are large enough, and whether there may be more."""
+    rows, size = [], 0
+    for row in cursor:
+        rows.append(row)
+        size += sum(len(value) for value in row if type(value) is str)
+        if size > LARGE:
+            return rows, True
+    return rows, False
+
+
+def load_rows(db: Database, part: str, rows: Sequence[tuple[Any, ...]], was: str, mark: str) -> None:
+    """Insert rows as they are, with the mark of how far the move is."""
+    with db.writing() as connection:
+        if not connection.execute(load("load_mark"), {"was": was, "mark": mark}).rowcount:
+            raise Conflict(ANOTHER)
+        if part == "jobs":
+            for row in rows:
+                _load_job(connection, JobRecord._make(row))
+        else:
+            connection.executemany(load(_LOAD.get(part, f"load_{part}")), rows)
+
+
+def _load_job(connection: sqlite3.Connection, job: JobRecord) -> None:
+    seq = connection.execute(load("load_jobs"), job[:JOB]).lastrowid
+    connection.execute(load("enqueue_body"), (seq, *job[JOB:BODY]))
+    if job.result is not None:
+        connection.execute(load("load_result"), (seq, job.result))
+    if job.checkpoint is not None:
+        connection.execute(load("load_checkpoint"), (seq, job.token, job.created_at, job.checkpoint))
+    if (job.done, job.total, job.stage) != (None, None, None):
+        connection.execute(load("load_progress"), (seq, job.token, job.created_at, job.done, job.total, job.stage))
+    connection.executemany(load("enqueue_tag"), [(tag, seq) for tag in json.loads(job.tags or "[]")])
