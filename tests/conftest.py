@@ -1,8 +1,32 @@
-"""The order of the tests: what fails fast runs first. Nothing is left out."""
+"""The order of the tests: what fails fast runs first. Nothing is left out. And the engines that a test runs on."""
 
 from pathlib import Path
 
+from tests.servers import session
+from tests.servers.engines import ENGINES, kind
+
 FOLDERS = ["unit", "repo", "contract"]  # then the others by name, then everything marked slow
+MARK = "engines(*kinds): the test concerns these engines only: sqlite, memory, postgres, redis"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", MARK)
+    session.folder()  # here, before xdist starts its workers: the servers that they share end with this process
+
+
+def pytest_generate_tests(metafunc):
+    """A test that asks for an `engine` runs once on each that it concerns."""
+    if "engine" in metafunc.fixturenames:
+        metafunc.parametrize("engine", engines(metafunc))
+
+
+def engines(metafunc):
+    """All engines, or those of the kinds that the test is marked with; a test of several processes leaves memory out."""
+    marks = list(metafunc.definition.iter_markers("engines"))
+    kinds = set(marks[0].args) if marks else {kind(name) for name in ENGINES}
+    if "shared" in metafunc.fixturenames:
+        kinds.discard("memory")  # such a database belongs to one store object
+    return [name for name in ENGINES if kind(name) in kinds]
 
 
 def pytest_collection_modifyitems(items):

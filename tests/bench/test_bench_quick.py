@@ -13,13 +13,18 @@ ROOT = Path(__file__).resolve().parents[2]
 DRAINS = ("drain", "drain2", "waiting", "finished", "pickup")
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    file = tmp_path_factory.mktemp("bench") / "figures.json"
-    command = [sys.executable, "-m", "bench", "--quick", "--json", str(file)]
+def bench(folder, *arguments):
+    """Run the command; what it printed, and the figures it wrote."""
+    file = folder / "figures.json"
+    command = [sys.executable, "-m", "bench", "--quick", "--json", str(file), *arguments]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout, json.loads(file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return bench(tmp_path_factory.mktemp("bench"))
 
 
 @pytest.mark.slow

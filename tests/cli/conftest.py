@@ -19,7 +19,8 @@ class Result(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def nothing_configured(monkeypatch, tmp_path):
-    for name in [name for name in os.environ if name.startswith("MAINSTAY_")] + ["NO_COLOR"]:
+    ours = [name for name in os.environ if name.startswith("MAINSTAY_") and not name.startswith("MAINSTAY_TEST_")]
+    for name in [*ours, "NO_COLOR"]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.chdir(tmp_path)

@@ -1,32 +1,13 @@
 """One suite for every engine: each test runs on a fresh store of each, and its jobs are checked when it is through."""
 
-from contextlib import contextmanager
-
 import pytest
 
 from mainstay.core.clock import ManualClock
 from mainstay.stores import open_store
 from tests.contract.building import Desk
 from tests.contract.invariants import check
-
-
-@contextmanager
-def sqlite_file(folder):
-    yield f"sqlite:///{folder / 'jobs.db'}"
-
-
-@contextmanager
-def sqlite_memory(folder):
-    yield "sqlite:///:memory:"
-
-
-ENGINES = {"sqlite": sqlite_file, "memory": sqlite_memory}  # name: a context that answers the URL of a fresh store
-ALONE = {"memory": "a database in memory belongs to one store object, in one process"}
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request):
-    return request.param
+from tests.servers import engines as servers
+from tests.servers.engines import ENGINES
 
 
 @pytest.fixture
@@ -37,6 +18,13 @@ def clock():
 @pytest.fixture
 def url(engine, tmp_path):
     with ENGINES[engine](tmp_path) as url:
+        yield url
+
+
+@pytest.fixture
+def untouched(engine, tmp_path):
+    """The URL of a store that was never opened."""
+    with servers.untouched(engine, tmp_path) as url:
         yield url
 
 
@@ -54,10 +42,8 @@ def desk(store, clock):
 
 
 @pytest.fixture
-def shared(engine, store, url):
-    """The URL under which others reach this store too; engines that cannot be shared are left out, with the reason."""
-    if engine in ALONE:
-        pytest.skip(f"{engine}: {ALONE[engine]}")
+def shared(store, url):
+    """The URL under which others reach this store too; an engine that cannot be shared is not asked (tests/conftest.py)."""
     store.types()  # opened, so that the others find it made
     return url
 
@@ -67,3 +53,17 @@ def another(shared, clock):
     """A second store object on the same jobs."""
     with open_store(shared, clock) as store:
         yield store
+
+
+@pytest.fixture
+def target(tmp_path, clock):
+    """A store to move to."""
+    with open_store(f"sqlite:///{tmp_path / 'target.db'}", clock) as store:
+        yield store
+
+
+@pytest.fixture
+def elsewhere(tmp_path, clock):
+    """Another store with a worker, whose jobs are to move."""
+    with open_store(f"sqlite:///{tmp_path / 'elsewhere.db'}", clock) as store:
+        yield Desk(store, clock)

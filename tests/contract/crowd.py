@@ -11,10 +11,16 @@ from mainstay.core.outcome import COMPLETED
 from mainstay.stores import open_store
 from tests.contract.building import draft, keyed, transition, worker
 
+FORKSERVER = "forkserver" in multiprocessing.get_all_start_methods()
+# So that a process costs a fork and not a second of imports; none of these opens anything when it is imported.
+PRELOADED = [__name__, *(f"mainstay.stores.{engine}.store" for engine in ("sqlite", "postgres", "redis"))]
+
 
 def processes(count, target, folder, *arguments):
     """Run `target(name, barrier, *arguments)` in fresh processes at once; answers what each returned."""
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver" if FORKSERVER else "spawn")
+    if FORKSERVER:
+        context.set_forkserver_preload(PRELOADED)
     barrier = context.Barrier(count)
     files = [folder / f"answer-{n}.json" for n in range(count)]
     crowd = [

@@ -1,12 +1,9 @@
-"""What must hold of every job after every test: through the store's own answers, and for SQLite in the rows as well.
-
-There are no CHECK constraints in the schema, for speed; this takes their place.
-"""
+"""What must hold of every job after every test: through the store's own answers, and in the rows or keys themselves."""
 
 from collections import Counter
 
 from mainstay.core import states
-from mainstay.stores.sqlite.store import SqliteStore
+from tests.contract import postgres_rows, redis_keys, sqlite_rows
 
 PAGE = 1_000
 SAMPLE = 100  # jobs whose attempts are looked at
@@ -20,8 +17,7 @@ def check(store, now):
         assert not broken, f"{broken}: {job}"
     check_attempts(store, jobs[:SAMPLE])
     check_counts(store, jobs)
-    if isinstance(store, SqliteStore):
-        check_rows(store)
+    raw(store).check(store)
 
 
 def every(store, now):
@@ -82,42 +78,12 @@ def check_counts(store, jobs):
         assert worker.running == held[worker.id], worker
 
 
-def check_rows(store):
-    """Each of these statements finds rows that must not be there."""
-    with store.db.reading() as connection:
-        for rule, statement in ROWS.items():
-            found = connection.execute(statement).fetchall()
-            assert not found, f"{rule}: {found[:3]}"
-        assert connection.execute("PRAGMA quick_check").fetchall() == [("ok",)]
-
-
-_BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag")
-ROWS = {
-    f"no {table} without its job": f"SELECT * FROM mainstay_{table} WHERE job NOT IN (SELECT seq FROM mainstay_job)"
-    for table in _BELONGINGS
-} | {
-    "a body for every job": "SELECT id FROM mainstay_job WHERE seq NOT IN (SELECT job FROM mainstay_body)",
-    "the lock of an ended job holds for a period only": """
-        SELECT id, lock, lock_until FROM mainstay_job
-        WHERE finished_at IS NOT NULL AND lock IS NOT NULL AND NOT coalesce(lock_until > 0, 0)""",
-    "a lock until the start is gone once the job runs": """
-        SELECT id, lock FROM mainstay_job WHERE state = 'running' AND lock_until = 0 AND lock IS NOT NULL""",
-    "a queued job has its place": "SELECT id FROM mainstay_job WHERE state = 'queued' AND ord IS NULL",
-    "tags are found as they are shown": """
-        SELECT job, tag FROM mainstay_tag
-        EXCEPT SELECT b.job, t.value FROM mainstay_body b, json_each(b.tags) t""",
-    "tags are shown as they are found": """
-        SELECT b.job, t.value FROM mainstay_body b, json_each(b.tags) t
-        EXCEPT SELECT job, tag FROM mainstay_tag""",
-    "no note of an attempt that never was": """
-        SELECT l.job, l.token FROM mainstay_log l JOIN mainstay_job j ON j.seq = l.job WHERE l.token > j.token""",
-}  # fmt: skip
-
-
 def block(store, job_id):
     """Put a queued job behind a limit: no verb does so yet."""
-    if isinstance(store, SqliteStore):
-        with store.db.writing() as connection:
-            connection.execute("UPDATE mainstay_job SET state = 'blocked' WHERE id = ?", (job_id,))
-    else:
-        raise NotImplementedError(f"say here how a job of {store.url} is blocked")
+    raw(store).block(store, job_id)
+
+
+def raw(store):
+    """How the rows or keys of a store's engine are looked at from outside."""
+    scheme = store.url.partition(":")[0]
+    return sqlite_rows if scheme == "sqlite" else postgres_rows if scheme.startswith("postgres") else redis_keys

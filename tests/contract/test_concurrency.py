@@ -61,19 +61,16 @@ def test_b60_a_storm_of_eight_processes_tells_nobody_that_the_store_is_busy(shar
 
 
 @pytest.mark.slow
-def test_b60_eight_processes_may_be_the_first_at_the_same_moment(engine, url, clock, tmp_path):
-    """A file that is not there yet: who makes it, who waits, and nobody is told that it is locked."""
-    if engine != "sqlite":
-        pytest.skip(f"{engine}: there is no file to be made by several processes")
-    ids = crowd.processes(MANY, crowd.open_at_once, tmp_path, url, clock.now())
+@pytest.mark.engines("sqlite", "postgres", "redis")
+def test_b60_eight_processes_may_be_the_first_at_the_same_moment(untouched, clock, tmp_path):
+    """A file or a schema that is not there yet: who makes it, who waits, and nobody is told that it is locked."""
+    ids = crowd.processes(MANY, crowd.open_at_once, tmp_path, untouched, clock.now())
     assert len(set(ids)) == MANY
     assert {len(job) for job in ids} == {LENGTH}
 
 
-def test_readers_that_come_and_go_leave_no_connections_behind(engine, store, clock):
+def test_readers_that_come_and_go_leave_no_connections_behind(store, clock):
     """A web server's threads live for one request each; their connections must go with them."""
-    if engine != "sqlite":
-        pytest.skip(f"{engine}: it has one connection for all threads")
     store.enqueue([draft()], clock.now())
     for _ in range(5):
         crowd.threads(MANY, lambda name, barrier: store.find("", 1))

@@ -57,9 +57,8 @@ def test_what_is_accepted_is_there_for_everyone(desk, another):
     assert another.get(job_id) == desk.job(job_id)
 
 
+@pytest.mark.engines("sqlite", "postgres", "redis")
 def test_an_accepted_job_outlives_the_store_object(desk):
-    if desk.store.url == "sqlite:///:memory:":
-        pytest.skip("memory: its jobs live as long as the store object")
     job_id = desk.add()
     desk.store.close()
     assert desk.job(job_id).state == "queued"  # the store opens anew

@@ -66,11 +66,9 @@ def test_b67_a_child_opens_its_own_connections(store, program):
     ids = program("""
         mine = store.enqueue([draft()], now)[0][0]
         store.find("", 1)
-        before = id(store.db._writer)
         def child():
             print(store.enqueue([draft()], now)[0][0], flush=True)
             assert store.get(mine) is not None
-            assert id(store.db._writer) != before
         assert forked(child) == 0
         print(mine, store.enqueue([draft()], now)[0][0])
         check(store, now)
@@ -79,6 +77,44 @@ def test_b67_a_child_opens_its_own_connections(store, program):
     assert len(ids) == 3
 
 
+@pytest.mark.engines("sqlite")
+def test_b67_a_child_has_a_connection_to_the_file_that_its_parent_has_not(program):
+    program("""
+        store.enqueue([draft()], now)
+        before = id(store.db._writer)
+        def child():
+            store.enqueue([draft()], now)
+            assert id(store.db._writer) != before
+        assert forked(child) == 0
+    """)
+
+
+@pytest.mark.engines("postgres", "redis")
+def test_b67_a_fork_while_other_threads_use_the_store(program):
+    """Whatever connection or lock those threads hold at that moment, the child gets its own and waits for none."""
+    program("""
+        import signal
+        store.enqueue([draft()], now)
+        over = threading.Event()
+        def produce():
+            while not over.is_set():
+                store.enqueue([draft()], now)
+                store.find("", 1)
+        crowd = [threading.Thread(target=produce) for _ in range(3)]
+        for thread in crowd: thread.start()
+        def child():
+            signal.alarm(20)
+            assert len(store.enqueue([draft(), draft()], now)) == 2
+            assert store.find("", 1)
+        codes = [forked(child) for _ in range(6)]
+        over.set()
+        for thread in crowd: thread.join()
+        assert codes == [0] * 6, codes
+        check(store, now)
+    """)
+
+
+@pytest.mark.engines("sqlite")
 def test_b67_a_child_that_ends_takes_no_lock_of_its_parent_with_it(program):
     """The parent is in the middle of a large write while children come and go: nobody else may write meanwhile."""
     program("""
@@ -121,6 +157,7 @@ def test_b67_grandchildren_are_children_too(program):
     """)
 
 
+@pytest.mark.engines("sqlite")
 def test_b67_a_fork_in_the_middle_of_another_threads_write(program):
     """The lock was held by a thread that the child does not have: the child must not wait for it."""
     program("""
@@ -133,6 +170,7 @@ def test_b67_a_fork_in_the_middle_of_another_threads_write(program):
     """)
 
 
+@pytest.mark.engines("sqlite")  # elsewhere a worker's death is told by its lease alone
 def test_a_worker_is_not_kept_alive_by_its_children(store, program, clock):
     """A child that outlives the worker must not hold the life sign: the worker's death is seen at once."""
     program("""

@@ -199,9 +199,8 @@ def test_a_job_whose_handler_had_begun_is_told_from_one_that_waited_for_a_slot(e
     assert found == {begun.id: True, through.id: not kept, waiting.id: not kept}
 
 
-def test_marks_tell_attempts_apart(engine, desk):
-    if engine != "sqlite":
-        pytest.skip(f"{engine}: keeps no marks")
+@pytest.mark.engines("sqlite")  # the others keep no marks
+def test_marks_tell_attempts_apart(desk):
     desk.join("dying")
     marks = desk.store.marks("dying")
     marks.begin(desk.run(worker="dying")._replace(token=99))
@@ -209,9 +208,8 @@ def test_marks_tell_attempts_apart(engine, desk):
     assert [orphan.begun for orphan in orphans(desk)] == [False]
 
 
-def test_more_marks_than_there_are_places_count_all_as_begun(engine, desk):
-    if engine != "sqlite":
-        pytest.skip(f"{engine}: keeps no marks")
+@pytest.mark.engines("sqlite")
+def test_more_marks_than_there_are_places_count_all_as_begun(desk):
     desk.join("dying")
     marks = desk.store.marks("dying")
     job = desk.run(worker="dying")

@@ -8,18 +8,19 @@ import pytest
 
 from mainstay.core.errors import DuplicateKey, LeaseLost, StoreBusy, TransactionUnsupported
 from mainstay.core.outcome import COMPLETED, HANDED_BACK
-from mainstay.stores import open_store
+from mainstay.stores import open_store, outbox
 from tests.contract.building import draft, keyed, transition
 from tests.contract.invariants import check
 
 DICTS = lambda cursor, row: {column[0]: value for column, value in zip(cursor.description, row, strict=True)}  # noqa: E731
 
 
+pytestmark = pytest.mark.engines("sqlite")  # these are the transactions of a sqlite3 connection to the store's file
+
+
 @pytest.fixture
-def path(engine, store, tmp_path):
-    """The file of the store; other engines and databases in memory have their own tests, or none to share."""
-    if engine != "sqlite":
-        pytest.skip(f"{engine}: these are the transactions of a sqlite3 connection to the store's file")
+def path(store, tmp_path):
+    """The file of the store."""
     store.types()
     return tmp_path / "jobs.db"
 
@@ -39,7 +40,7 @@ def orders(own):
 # enqueue ----------------------------------------------------------------------------------------------------------
 def test_a_commit_shows_the_job_and_not_before(desk, own):
     own.execute("INSERT INTO orders VALUES (1)")
-    ((job, created),) = desk.store.enqueue_in(own, [draft(tags=("x",))], desk.now)
+    ((job, created),) = outbox.enqueue(desk.store, own, [draft(tags=("x",))], desk.now)
     assert created
     assert desk.store.get(job) is None
     own.commit()
@@ -49,7 +50,7 @@ def test_a_commit_shows_the_job_and_not_before(desk, own):
 
 def test_a_rollback_leaves_nothing(desk, own):
     own.execute("INSERT INTO orders VALUES (1)")
-    ((job, _),) = desk.store.enqueue_in(own, [draft(tags=("x",), key="k", lock="work:k")], desk.now)
+    ((job, _),) = outbox.enqueue(desk.store, own, [draft(tags=("x",), key="k", lock="work:k")], desk.now)
     own.rollback()
     assert desk.store.get(job) is None
     assert orders(own) == 0
@@ -57,7 +58,7 @@ def test_a_rollback_leaves_nothing(desk, own):
 
 
 def test_many_jobs_in_one_transaction(desk, own):
-    answers = desk.store.enqueue_in(own, [draft() for _ in range(500)], desk.now)
+    answers = outbox.enqueue(desk.store, own, [draft() for _ in range(500)], desk.now)
     own.commit()
     assert {job.id for job in desk.take(999)} == {job for job, _ in answers}
 
@@ -66,7 +67,7 @@ def test_many_jobs_in_one_transaction(desk, own):
 def test_a_connection_that_opens_its_transactions_itself(desk, path, given):
     """Nothing was written yet: the enqueue opens the transaction, and the caller's commit ends it."""
     with closing(sqlite3.connect(path, **given)) as own:
-        ((job, _),) = desk.store.enqueue_in(own, [draft()], desk.now)
+        ((job, _),) = outbox.enqueue(desk.store, own, [draft()], desk.now)
         assert own.in_transaction
         assert desk.store.get(job) is None
         own.commit()
@@ -76,7 +77,7 @@ def test_a_connection_that_opens_its_transactions_itself(desk, path, given):
 def test_a_transaction_that_the_caller_opened_by_hand(desk, path):
     with closing(sqlite3.connect(path, isolation_level=None)) as own:
         own.execute("BEGIN IMMEDIATE")
-        ((job, _),) = desk.store.enqueue_in(own, [draft()], desk.now)
+        ((job, _),) = outbox.enqueue(desk.store, own, [draft()], desk.now)
         own.execute("COMMIT")
     assert desk.state(job) == "queued"
 
@@ -86,13 +87,13 @@ def test_as_a_context_manager(desk, own):
 
     def both():
         with own:
-            desk.store.enqueue_in(own, [lost], desk.now)
+            outbox.enqueue(desk.store, own, [lost], desk.now)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         both()
     with own:
-        desk.store.enqueue_in(own, [kept], desk.now)
+        outbox.enqueue(desk.store, own, [kept], desk.now)
     assert (desk.store.get(lost.id), desk.state(kept.id)) == (None, "queued")
 
 
@@ -101,7 +102,7 @@ def test_as_a_context_manager(desk, own):
 def test_the_callers_way_to_read_rows_is_neither_used_nor_changed(desk, own, rows, texts):
     first = desk.send(keyed("k"))
     own.row_factory, own.text_factory = rows, texts
-    assert desk.store.enqueue_in(own, [keyed("k")], desk.now) == [(first, False)]
+    assert outbox.enqueue(desk.store, own, [keyed("k")], desk.now) == [(first, False)]
     assert (own.row_factory, own.text_factory) == (rows, texts)
 
 
@@ -110,7 +111,7 @@ def test_a_refused_batch_leaves_nothing_of_it_in_the_transaction(desk, own):
     own.execute("INSERT INTO orders VALUES (1)")
     drafts = [draft(), keyed("taken", on_conflict="raise")]
     with pytest.raises(DuplicateKey):
-        desk.store.enqueue_in(own, drafts, desk.now)
+        outbox.enqueue(desk.store, own, drafts, desk.now)
     own.commit()
     assert (desk.store.get(drafts[0].id), orders(own)) == (None, 1)
 
@@ -120,7 +121,7 @@ def test_the_numbers_of_the_callers_rows_are_not_taken_for_ours(desk, own):
     drafts = [draft() for _ in range(20)]
     desk.store.enqueue(drafts[:1], desk.now)
     own.execute("INSERT INTO orders VALUES (?)", (2**63 - 5,))
-    assert desk.store.enqueue_in(own, drafts, desk.now) == [(each.id, True) for each in drafts]
+    assert outbox.enqueue(desk.store, own, drafts, desk.now) == [(each.id, True) for each in drafts]
     own.commit()
     desk.send(draft())
     assert len(numbers := {job.seq for job in desk.take(99)}) == 21
@@ -130,7 +131,7 @@ def test_the_numbers_of_the_callers_rows_are_not_taken_for_ours(desk, own):
 def test_a_refusal_leaves_no_transaction_open_that_was_not(desk, own):
     desk.send(keyed("taken"))
     with pytest.raises(DuplicateKey):
-        desk.store.enqueue_in(own, [keyed("taken", on_conflict="raise")], desk.now)
+        outbox.enqueue(desk.store, own, [keyed("taken", on_conflict="raise")], desk.now)
     assert not own.in_transaction
 
 
@@ -140,10 +141,10 @@ def test_the_first_job_ever_in_a_file_whose_write_lock_the_caller_holds(tmp_path
     with closing(sqlite3.connect(path)) as own, open_store(f"sqlite:///{path}", clock) as store:
         own.execute("CREATE TABLE orders (id INTEGER)")
         own.execute("INSERT INTO orders VALUES (1)")
-        store.enqueue_in(own, [draft()], clock.now())
+        outbox.enqueue(store, own, [draft()], clock.now())
         own.rollback()
         own.execute("INSERT INTO orders VALUES (1)")
-        ((job, _),) = store.enqueue_in(own, [draft()], clock.now())
+        ((job, _),) = outbox.enqueue(store, own, [draft()], clock.now())
         own.commit()
         assert store.get(job).state == "queued"
         assert store.facts()["journal"] == "wal"
@@ -157,7 +158,7 @@ def test_another_that_holds_the_write_lock_is_named_as_such(desk, path):
     ):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy):
-            desk.store.enqueue_in(own, [draft()], desk.now)
+            outbox.enqueue(desk.store, own, [draft()], desk.now)
         other.execute("ROLLBACK")
 
 
@@ -167,7 +168,7 @@ def test_a_job_completes_with_the_callers_commit(desk, own):
     child = draft("child")
     own.execute("INSERT INTO orders VALUES (1)")
     outcome = COMPLETED._replace(result='"done"', children=(child,))
-    desk.store.finish_in(own, transition(job, outcome, desk.now))
+    outbox.finish(desk.store, own, transition(job, outcome, desk.now))
     assert desk.state(job.id) == "running"
     own.commit()
     assert (desk.state(job.id), desk.store.result(job.id), orders(own)) == ("completed", '"done"', 1)
@@ -177,7 +178,7 @@ def test_a_job_completes_with_the_callers_commit(desk, own):
 def test_a_rollback_leaves_the_job_running(desk, own):
     job = desk.run()
     own.execute("INSERT INTO orders VALUES (1)")
-    desk.store.finish_in(own, transition(job, COMPLETED._replace(result='"done"'), desk.now))
+    outbox.finish(desk.store, own, transition(job, COMPLETED._replace(result='"done"'), desk.now))
     own.rollback()
     assert (desk.state(job.id), desk.store.result(job.id), orders(own)) == ("running", None, 0)
 
@@ -190,7 +191,7 @@ def test_b02_an_attempt_that_lost_its_job_cannot_commit_its_effects(desk, own):
     def both():
         with own:
             own.execute("INSERT INTO orders VALUES (1)")
-            desk.store.finish_in(own, transition(old, COMPLETED, desk.now))
+            outbox.finish(desk.store, own, transition(old, COMPLETED, desk.now))
 
     with pytest.raises(LeaseLost, match=old.id):
         both()
@@ -199,12 +200,12 @@ def test_b02_an_attempt_that_lost_its_job_cannot_commit_its_effects(desk, own):
 
 def test_a_completed_job_is_not_completed_again(desk, own):
     job = desk.run()
-    desk.store.finish_in(own, transition(job, COMPLETED, desk.now))
+    outbox.finish(desk.store, own, transition(job, COMPLETED, desk.now))
     with pytest.raises(LeaseLost):
-        desk.store.finish_in(own, transition(job, COMPLETED, desk.now))
+        outbox.finish(desk.store, own, transition(job, COMPLETED, desk.now))
     own.commit()
     with pytest.raises(LeaseLost):
-        desk.store.finish_in(own, transition(job, COMPLETED, desk.now))
+        outbox.finish(desk.store, own, transition(job, COMPLETED, desk.now))
 
 
 # what cannot be ---------------------------------------------------------------------------------------------------
@@ -212,9 +213,9 @@ def refused(desk, tx, words):
     """Both verbs refuse this connection, in words that say why."""
     job = desk.run()
     with pytest.raises(TransactionUnsupported, match=words):
-        desk.store.enqueue_in(tx, [draft()], desk.now)
+        outbox.enqueue(desk.store, tx, [draft()], desk.now)
     with pytest.raises(TransactionUnsupported, match=words):
-        desk.store.finish_in(tx, transition(job, COMPLETED, desk.now))
+        outbox.finish(desk.store, tx, transition(job, COMPLETED, desk.now))
     assert desk.state(job.id) == "running"
 
 
@@ -235,10 +236,10 @@ def test_a_connection_that_commits_every_statement(desk, path):
     with closing(sqlite3.connect(path, autocommit=True)) as own:
         refused(desk, own, "BEGIN IMMEDIATE")
         own.execute("BEGIN")
-        desk.store.enqueue_in(own, [draft()], desk.now)
+        outbox.enqueue(desk.store, own, [draft()], desk.now)
         own.execute("ROLLBACK")
     with closing(sqlite3.connect(path, autocommit=False)) as own:
-        desk.store.enqueue_in(own, [draft()], desk.now)
+        outbox.enqueue(desk.store, own, [draft()], desk.now)
         own.commit()
 
 
@@ -259,8 +260,7 @@ def test_a_connection_of_another_thread(desk, path):
         thread.submit(own.close).result()
 
 
-def test_a_store_in_memory(engine, desk):
-    if engine != "memory":
-        pytest.skip(f"{engine}: this is about databases in memory")
+@pytest.mark.engines("memory")
+def test_a_store_in_memory(desk):
     with closing(sqlite3.connect(":memory:")) as own:
         refused(desk, own, "memory")

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from mainstay.core.outcome import COMPLETED
+from mainstay.stores import outbox
 from tests.contract.building import WORKER, draft, transition
 from tests.waiting import eventually
 
@@ -94,10 +95,9 @@ def test_a_ring_reaches_across_store_objects(bell, another, clock):
     eventually(lambda: bell.wait(100) == "cancel", "the bell tells of a cancel")
 
 
+@pytest.mark.engines("sqlite")  # elsewhere there is no socket of ours between the ring and the bell
 def test_b48_a_bell_that_cannot_be_reached_finds_out_by_itself(desk, bell, another, clock):
     """Where a ring fails (a full socket, a file system without sockets), the poll behind it sees the change."""
-    if not hasattr(bell, "_socket"):
-        pytest.skip("memory: there is nothing between the ring and the bell")
     bell._socket.close()
     bell._socket = Deaf()
     another.enqueue([draft()], clock.now())
@@ -118,12 +118,11 @@ class Deaf:
         pass
 
 
-def test_a_commit_that_rings_nothing_is_noticed_all_the_same(engine, desk, bell, tmp_path):
+@pytest.mark.engines("sqlite")
+def test_a_commit_that_rings_nothing_is_noticed_all_the_same(desk, bell, tmp_path):
     """Plain SQL by who knows whom, and every job that was enqueued in the caller's own transaction."""
-    if engine != "sqlite":
-        pytest.skip(f"{engine}: these are commits of a sqlite3 connection to the store's file")
     with closing(sqlite3.connect(tmp_path / "jobs.db")) as own:
-        desk.store.enqueue_in(own, [draft()], desk.now)
+        outbox.enqueue(desk.store, own, [draft()], desk.now)
         while bell.wait(60):  # whatever the set-up rang
             pass
         own.commit()
@@ -145,10 +144,9 @@ def test_a_closed_bell_leaves_nothing_behind_and_harms_no_producer(engine, desk,
         assert not (tmp_path / "jobs.db-mainstay" / "gone.sock").exists()
 
 
-def test_a_bell_of_a_name_that_died_can_be_hung_again(engine, desk, tmp_path):
+@pytest.mark.engines("sqlite")
+def test_a_bell_of_a_name_that_died_can_be_hung_again(desk, tmp_path):
     """A worker that was killed leaves its socket; one of the same name must not stumble over it."""
-    if engine != "sqlite":
-        pytest.skip(f"{engine}: a bell leaves nothing behind")
     (tmp_path / "jobs.db-mainstay" / "reborn.sock").touch()
     bell = desk.store.bell("reborn")
     desk.add()

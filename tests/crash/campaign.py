@@ -3,7 +3,8 @@
 `python -m tests.crash.campaign [--kills 200] [--stops 50] [--seed N] [--seconds N] [--engine sqlite] [--json FILE]`
 
 First act: workers with default settings and producers are killed with SIGKILL and replaced at once. Second act: workers with
-a lease of one second are paused past it, while their handlers run for longer than it. After each act the faults stop:
+a lease of one second are paused past it, while their handlers run for longer than it. Third act, on engines that are
+servers: `--outage` befalls the server `--strikes` times. After each act the faults stop:
 everything must come to rest within a budget, every worker must still run a job that only it can run, and all must end in
 good order. `--break unfenced` patches the token guard out of the finish: the campaign must then fail.
 """
@@ -17,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mainstay import Mainstay
 
@@ -26,14 +27,19 @@ from .audit import Audit, percentile
 from .breakage import VARIANTS
 from .cluster import Cluster
 from .engines import ENGINES
-from .nemesis import Nemesis
+from .nemesis import Claims, Nemesis
+from .outages import OUTAGES
 from .patience import until
 from .workload import announced, probe_queue
 from .zygote import Zygote
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 WORKERS, PRODUCERS = 4, 2
 LEASE = 1.0  # seconds, in the second act
 BUDGET = 60.0  # seconds in which everything must come to rest once the faults have stopped
+PICKUP = 5.0  # seconds in which the first claim must come once the server is back
 SHOWN = 12
 
 
@@ -46,6 +52,9 @@ class Plan(NamedTuple):
     seconds: float = 600.0
     engine: str = "sqlite"
     broken: str = ""
+    lease: float | None = None  # seconds, in the first act; None: as the store would have it
+    outage: str = ""  # what befalls the server in the third act
+    strikes: int = 0  # how often
 
 
 class Campaign:
@@ -59,35 +68,42 @@ class Campaign:
         self.engine.prepare()
         self.journal = journal.Journal(folder, "campaign")
         self.began, self.quiet = time.monotonic(), []
-        self.kills = self.stops = 0
+        self.kills = self.stops = self.strikes = 0
+        self.pickups: list[float] = []
 
-    def run(self) -> Report:
-        """Both acts, then the audit."""
+    def run(self, fault: Callable[[], float | None]) -> Report:
+        """All acts, then the audit."""
         errors = self.folder / "errors.log"
         with Zygote(errors) as zygote:
             settings = {"engine": self.plan.engine, "slots": WORKERS, "broken": self.plan.broken}
             cluster = Cluster(zygote, self.folder, settings)
             if self.plan.kills:
-                self._act(cluster, lease=None, longest=0.3)
+                self._act(cluster, self.plan.lease, 0.3, lambda nemesis: nemesis.kill(self.plan.kills))
             if self.plan.stops:
-                self._act(cluster, lease=LEASE, longest=2.2 * LEASE)
+                self._act(cluster, LEASE, 2.2 * LEASE, lambda nemesis: nemesis.pause(self.plan.stops, LEASE))
+            if self.plan.strikes:
+                claims = Claims(self.folder)
+                self._act(
+                    cluster, self.plan.lease, 0.3, lambda nemesis: nemesis.strike(self.plan.strikes, fault, claims)
+                )
         audit = Audit(journal.read(self.folder), self.engine, self.app)
         audit.unexpected += cluster.unexpected + self.quiet + errors.read_text(encoding="utf-8").splitlines()
         self.app.close()
         self.engine.close()
         return Report(self, audit)
 
-    def _act(self, cluster: Cluster, lease: float | None, longest: float) -> None:
+    def _act(self, cluster: Cluster, lease: float | None, longest: float, faults: Callable[[Nemesis], None]) -> None:
         """Faults of one kind, then rest."""
         options = {} if lease is None else {"lease": f"{lease}s"}
         cluster.add("worker", WORKERS, **options)
         cluster.add("producer", PRODUCERS, seed=str(self.plan.seed), longest=longest)
         nemesis = Nemesis(cluster, Random(f"{self.plan.seed}-{lease}"), self.began + self.plan.seconds)
-        if lease is None:
-            nemesis.kill(self.plan.kills)
-        else:
-            nemesis.pause(self.plan.stops, lease)
+        faults(nemesis)
         self.kills, self.stops = self.kills + nemesis.kills, self.stops + nemesis.stops
+        self.strikes, self.pickups = self.strikes + nemesis.strikes, self.pickups + nemesis.pickups
+        self.quiet += [
+            f"first claim {took:.1f} s after the server was back" for took in nemesis.pickups if took > PICKUP
+        ]
         self._settle(cluster)
 
     def _settle(self, cluster: Cluster) -> None:
@@ -124,6 +140,8 @@ class Report:
             "seed": plan.seed,
             "SIGKILLs": campaign.kills,
             "SIGSTOPs past the lease": campaign.stops,
+            f"outages of the server ({plan.outage or 'none'})": campaign.strikes,
+            "first claim after one, max s": round(max(campaign.pickups, default=0.0), 2),
             "jobs acknowledged": len(audit.acked),
             "jobs in the store": len(audit.jobs),
             "handler starts": audit.count("start"),
@@ -151,7 +169,8 @@ class Report:
 
 def run(plan: Plan, folder: Path) -> Report:
     """One campaign in this folder, which must be empty."""
-    return Campaign(plan, folder).run()
+    with OUTAGES[plan.outage](plan.engine, folder, Random(plan.seed)) as fault:
+        return Campaign(plan, folder).run(fault)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -162,11 +181,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     parser.add_argument("--seconds", type=float, default=600.0, help="give no more faults after so long")
     parser.add_argument("--engine", choices=sorted(ENGINES), default="sqlite")
+    parser.add_argument("--lease", type=float, help="seconds, for the workers that are killed")
+    parser.add_argument("--outage", choices=sorted(OUTAGES), default="", help="what befalls the server, in a third act")
+    parser.add_argument("--strikes", type=int, default=0, help="how often")
     parser.add_argument("--break", dest="broken", choices=sorted(VARIANTS), default="", help="a known-bad variant")
     parser.add_argument("--keep", type=Path, help="keep the store and the journal in this folder")
     parser.add_argument("--json", type=Path, help="write the figures and findings to this file")
     options = parser.parse_args(arguments)
-    plan = Plan(options.kills, options.stops, options.seed, options.seconds, options.engine, options.broken)
+    plan = Plan(
+        options.kills, options.stops, options.seed, options.seconds, options.engine, options.broken, options.lease,
+        options.outage, options.strikes,
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """What the campaign needs to know about an engine: where it is, a connection of the user's own, and how to audit it.
 
-The next engine is one more class here: everything else in this folder speaks to the store's verbs only.
+Everything else in this folder speaks to the store's verbs only.
 """
 
 from __future__ import annotations
@@ -9,13 +9,21 @@ import os
 import sqlite3
 import threading
 import time
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mainstay.stores.sqlite.store import SqliteStore
 from mainstay.testing.simulation import ledger as account
 from mainstay.testing.simulation.history import Record
+from tests.servers.engines import WHEELS
+
+from .postgres import Postgres
+from .redis import Redis
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 ROUNDED = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"  # cut off, it may seem to be early
@@ -31,13 +39,22 @@ class Engine(Protocol):
     name: str
     url: str
     transactions: bool  # whether the user's own connection can enqueue and complete
+    errors: tuple[type[Exception], ...]  # of the user's own connection: nobody knows whether its transaction happened
 
     def prepare(self) -> None:
         """Add the user's tables and the engine's own account of every move to a store that has its schema."""
         ...
 
-    def connection(self) -> sqlite3.Connection:
-        """This thread's connection of the user's own."""
+    def transaction(self) -> AbstractContextManager[Any]:
+        """A transaction on this thread's connection of the user's own; answers the connection."""
+        ...
+
+    def order(self, tx: Any, item: str) -> None:
+        """Write a row of the user's own that belongs to an enqueue."""
+        ...
+
+    def book(self, tx: Any, item: str, job: str, token: int) -> None:
+        """Write a row of the user's own that belongs to a completion."""
         ...
 
     def account(self) -> list[Record]:
@@ -66,6 +83,7 @@ class Sqlite:
 
     name = "sqlite"
     transactions = True
+    errors: tuple[type[Exception], ...] = ()
 
     def __init__(self, folder: Path, options: str = "") -> None:
         self.path = folder / "jobs.db"
@@ -79,7 +97,25 @@ class Sqlite:
         account.install(connection, ROUNDED)
         self.close()
 
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        tx = self.connection()
+        tx.execute("BEGIN IMMEDIATE")
+        try:
+            yield tx
+        except BaseException:
+            tx.execute("ROLLBACK")
+            raise
+        tx.execute("COMMIT")
+
+    def order(self, tx: sqlite3.Connection, item: str) -> None:
+        tx.execute("INSERT INTO crash_order VALUES (?)", (item,))
+
+    def book(self, tx: sqlite3.Connection, item: str, job: str, token: int) -> None:
+        tx.execute("INSERT INTO crash_ledger VALUES (?, ?, ?)", (item, job, token))
+
     def connection(self) -> sqlite3.Connection:
+        """This thread's connection of the user's own."""
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if found is None:
             found = self._local.connection = sqlite3.connect(self.path, timeout=30, isolation_level=None)
@@ -120,4 +156,7 @@ class Sqlite:
         return self.connection().execute(statement).fetchall()
 
 
-ENGINES = {Sqlite.name: Sqlite}
+SERVERS: dict[str, Any] = {"postgres": Postgres, "redis": Redis}
+ENGINES: dict[str, Callable[[Path], Engine]] = {Sqlite.name: Sqlite} | {
+    name: partial(SERVERS[kind], name) for name, kind in WHEELS.items()
+}

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .patience import rest
+from .journal import FOLDER
+from .patience import rest, until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
     from random import Random
 
     from .cluster import Cluster, Member
 
 KILL_EVERY = (0.04, 0.22)  # seconds between two kills
 STOP_EVERY = (0.10, 0.60)
+STRIKE_EVERY = (0.2, 0.8)
 PRODUCERS = 0.25  # the share of faults that hit a producer
+PATIENCE = 30.0  # seconds for a claim after a fault of the server
 DIE_PAUSED = 0.1  # the share of paused processes that never wake
+
+
+class Claims:
+    """What the workers write down of their claims, followed from where it was last read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / FOLDER
+        self._read: dict[Path, int] = {}
+
+    def first(self, after: int) -> float:
+        """Wait for the first claim after an instant; answers how many seconds it took, infinity when none came."""
+        found: list[int] = []
+        until(lambda: bool(found.extend(self._claims(after)) or found), PATIENCE)
+        return (min(found) - after) / 1e9 if found else float("inf")
+
+    def _claims(self, after: int) -> list[int]:
+        return [line["at"] for path in self._folder.glob("worker-*.jsonl") for line in self._new(path)
+                if line["op"] == "claimed" and line["at"] > after]  # fmt: skip
+
+    def _new(self, path: Path) -> list[dict[str, Any]]:
+        with path.open("rb") as file:
+            file.seek(self._read.get(path, 0))
+            whole = file.read().rpartition(b"\n")[0]
+        self._read[path] = self._read.get(path, 0) + len(whole) + bool(whole)
+        return [json.loads(line) for line in whole.splitlines()]
 
 
 class Nemesis:
@@ -23,7 +54,8 @@ class Nemesis:
 
     def __init__(self, cluster: Cluster, random: Random, limit: float) -> None:
         self._cluster, self._random, self._limit = cluster, random, limit
-        self.kills, self.stops = 0, 0
+        self.kills, self.stops, self.strikes = 0, 0, 0
+        self.pickups: list[float] = []  # seconds from each fault of the server to the next claim
 
     def kill(self, count: int) -> None:
         """Kill one process after the other, each replaced at once."""
@@ -48,6 +80,19 @@ class Nemesis:
             paused[victim] = time.monotonic() + lease * self._random.uniform(1.2, 2.5)
         while paused:
             self._rest_and_wake(0.05, paused)
+
+    def strike(self, count: int, fault: Callable[[], float | None], claims: Claims) -> None:
+        """Give a fault of the server or of the way to it, wait for the next claim after it, and a little longer."""
+        for _ in range(count):
+            rest(self._random.uniform(*STRIKE_EVERY))
+            if self._late():
+                return
+            lasting = fault() or 0.0
+            self.strikes += 1
+            back = self._cluster.journal.write("back", lasting=lasting)
+            self.pickups.append(max(0.0, claims.first(back) - lasting))
+            if self.pickups[-1] > PATIENCE:
+                return  # nobody claims any more: the audit will say what is left
 
     def _victim(self, members: list[Member]) -> Member:
         role = "producer" if self._random.random() < PRODUCERS else "worker"

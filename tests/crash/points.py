@@ -1,8 +1,9 @@
 """The fault-point loop: a process that kills itself at the n-th step of a store operation, for n = 1, 2, 3 … until it lives.
 
-`python -m tests.crash.points [VERB …]`. A step is one statement on a write connection (BEGIN and COMMIT among them), or the
-moment after a commit and before its answer. The steps are counted from outside, by SQLite's own trace of the
-connection. All victims of one verb share a store; then a worker with default settings must bring every job to its end.
+`python -m tests.crash.points [--engine postgres18] [VERB …]`. On SQLite a step is one statement on a write connection
+(BEGIN and COMMIT among them), or the moment after a commit and before its answer; they are counted from outside, by SQLite's
+own trace of the connection. On a server a step is the moment before or after a piece of the conversation passes a proxy
+on its way: the server has not heard it yet, has heard it, or has answered. All victims of one verb share a store; then a worker with default settings must bring every job to its end.
 """
 
 from __future__ import annotations
@@ -11,23 +12,30 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from mainstay import Mainstay
 from mainstay.core.decide import decide
 from mainstay.core.job import WorkerInfo
 from mainstay.core.outcome import COMPLETED, Outcome
+from mainstay.stores import outbox
 from mainstay.stores.sqlite import connect
 from mainstay.upkeep.sweep import Sweep
 from mainstay.worker import new_identity
+from tests.servers.engines import REDIS
+from tests.servers.proxy import Proxy
 
-from . import breakage, journal
+from . import address, breakage, journal
 from .audit import Audit
-from .engines import Sqlite
+from .engines import ENGINES, Sqlite
 from .journal import Journal
+from .outages import OUTAGES
 from .patience import until
-from .workload import announced, build, listen, transaction
+from .workload import announced, build, listen
 from .zygote import Zygote
 
 if TYPE_CHECKING:
@@ -35,6 +43,8 @@ if TYPE_CHECKING:
 
 MOST = 500  # steps in one operation; more means that the fuse does not burn
 BUDGET = 30.0
+LEASES = {Sqlite.name: 10_000}  # ms
+SHORT = 1_500  # ms, on servers: that long the recovery waits for the victims to be dead
 WANTS = {"default": ["quick", "order", "child", "ledger"]}
 
 
@@ -66,14 +76,66 @@ class Fuse:
 
         connect.Database.writer, connect.Writing.__exit__ = traced, left  # type: ignore[method-assign]
 
+    def follow(self, engine: Any) -> None:
+        """Count the statements of the user's own connection too."""
+        engine.connection().set_trace_callback(self.burn)
+
+
+class Match:
+    """Stands in the victim for a fuse that burns in the proxy: says that it is lit."""
+
+    def __init__(self, folder: Path, at: int) -> None:
+        self._file = folder / f"lit-{at}"
+
+    @property
+    def lit(self) -> bool:
+        return self._file.exists()
+
+    @lit.setter
+    def lit(self, _: bool) -> None:
+        self._file.touch()
+
+    def burn(self, *_: object) -> None:
+        """Nothing: the proxy counts."""
+
+    def follow(self, engine: Any) -> None:
+        """Nothing: that connection goes by way of the proxy as well."""
+
+
+class Countdown:
+    """The fuse in the proxy: once its match is lit, it kills the victim at one of the steps."""
+
+    def __init__(self, match: Match, at: int) -> None:
+        self._match, self._left = match, at
+        self._known, self._pid = threading.Event(), 0
+
+    def aim(self, pid: int) -> int:
+        """Say who the victim is."""
+        self._pid = pid
+        self._known.set()
+        return pid
+
+    def __call__(self) -> None:
+        """One step."""
+        if self._left and self._match.lit:
+            self._left -= 1
+            if self._left == 0 and self._known.wait(BUDGET):
+                os.kill(self._pid, signal.SIGKILL)
+
+    def out(self) -> None:
+        """The victim is through: count no more."""
+        self._left = 0
+
 
 class Victim:
     """A process that does one thing to a store and may die of it. Each round's jobs outrank those of the rounds before."""
 
-    def __init__(self, folder: Path, at: int) -> None:
-        self.fuse, self.round = Fuse(at), at
-        self.fuse.wire()
-        self.engine, self.journal = Sqlite(folder), Journal(folder, f"victim-{at}")
+    def __init__(self, folder: Path, at: int, engine: str) -> None:
+        self.round, self.lease = at, LEASES.get(engine, SHORT)
+        self.fuse: Any = Fuse(at) if engine == Sqlite.name else Match(folder, at)
+        if isinstance(self.fuse, Fuse):
+            self.fuse.wire()
+        self.engine, self.journal = ENGINES[engine](folder), Journal(folder, f"victim-{at}")
         self.app = build(self.engine, self.journal, 0)
         listen(self.app, self.journal)
         self.store, self.worker, self.count = self.app.store, new_identity(), 0
@@ -101,7 +163,7 @@ class Victim:
     def join(self) -> None:
         """Register as a worker."""
         now = self.now()
-        self.store.join(WorkerInfo(self.worker, "host", os.getpid(), 1, (), (), now, now, now + 10_000, 0, False))
+        self.store.join(WorkerInfo(self.worker, "host", os.getpid(), 1, (), (), now, now, now + self.lease, 0, False))
 
     def take(self, count: int) -> list[Claimed]:
         """Claim jobs of this round."""
@@ -128,12 +190,11 @@ def enqueue(victim: Victim) -> None:
 
 def tx_enqueue(victim: Victim) -> None:
     """A row of the user's own and a job, in the user's transaction."""
-    tx = victim.engine.connection()
-    tx.set_trace_callback(victim.fuse.burn)
+    victim.fuse.follow(victim.engine)
     draft = victim.draft("order")
     victim.fuse.lit = True
-    with transaction(tx):
-        tx.execute("INSERT INTO crash_order VALUES (?)", (f"order-{victim.round}-1",))
+    with victim.engine.transaction() as tx:
+        victim.engine.order(tx, f"order-{victim.round}-1")
         victim.accept(draft, tx=tx)
     victim.fuse.burn()
     victim.acked([draft])
@@ -175,12 +236,11 @@ def complete_in(victim: Victim) -> None:
     victim.accept(victim.draft("ledger"))
     victim.join()
     (job,) = victim.take(1)
-    tx = victim.engine.connection()
-    tx.set_trace_callback(victim.fuse.burn)
+    victim.fuse.follow(victim.engine)
     victim.fuse.lit = True
-    with transaction(tx):
-        tx.execute("INSERT INTO crash_ledger VALUES (?, ?, ?)", (f"ledger-{victim.round}-1", job.id, job.token))
-        victim.store.finish_in(tx, victim.ended(job))
+    with victim.engine.transaction() as tx:
+        victim.engine.book(tx, f"ledger-{victim.round}-1", job.id, job.token)
+        outbox.finish(victim.store, tx, victim.ended(job))
     victim.fuse.burn()
 
 
@@ -193,8 +253,8 @@ def beat(victim: Victim) -> None:
     victim.store.cancel(ids[:1], victim.now(), "test")
     victim.journal.write("cancelled", job=ids[0], answer="cancelling")
     victim.fuse.lit = True
-    victim.store.beat(victim.worker, victim.now(), 10_000)
-    victim.store.beat(victim.worker, victim.now(), 10_000)
+    victim.store.beat(victim.worker, victim.now(), victim.lease)
+    victim.store.beat(victim.worker, victim.now(), victim.lease)
 
 
 def cancel(victim: Victim) -> None:
@@ -235,17 +295,22 @@ VERBS = {verb.__name__: verb for verb in
          (enqueue, tx_enqueue, join, claim, finish, complete_in, beat, cancel, sweep, prune)}  # fmt: skip
 
 
-def suffer(folder: str, verb: str, at: int, broken: str = "") -> int:
+def verbs_of(engine: str) -> list[str]:
+    """The operations that an engine has: Redis has no transactions of the user's own."""
+    return [verb for verb in VERBS if engine not in REDIS or verb not in ("tx_enqueue", "complete_in")]
+
+
+def suffer(folder: str, verb: str, at: int, engine: str, broken: str = "") -> int:
     """A role for the zygote: one victim."""
     breakage.apply(broken)
-    VERBS[verb](Victim(Path(folder), at))
+    VERBS[verb](Victim(Path(folder), at, engine))
     return 0
 
 
-def recover(folder: str) -> int:
+def recover(folder: str, engine: str) -> int:
     """A role for the zygote: a worker with default settings that leaves once everything is at rest."""
-    engine, book = Sqlite(Path(folder)), Journal(Path(folder), "recovery")
-    app = build(engine, book, 0)
+    book = Journal(Path(folder), "recovery")
+    app = build(ENGINES[engine](Path(folder)), book, 0)
     listen(app, book)
     with app.worker():
         return 0 if until(lambda: at_rest(app), BUDGET) else 1
@@ -265,15 +330,25 @@ class Outcomes(NamedTuple):
     findings: list[str]
 
 
-def loop(verb: str, folder: Path, broken: str = "") -> Outcomes:
+def loop(verb: str, folder: Path, broken: str = "", engine: str = Sqlite.name) -> Outcomes:
     """Kill at the first step, the second, … until the operation is through; recover; audit."""
-    engine = Sqlite(folder)
+    if engine == Sqlite.name:
+        return _loop(verb, folder, broken, engine, None)
+    with OUTAGES[""](engine, folder, Random()):
+        direct = address.Address(engine, folder).direct
+        with Proxy(urlsplit(direct).port) as proxy:
+            address.write(folder, proxy.url(direct), direct)
+            return _loop(verb, folder, broken, engine, proxy)
+
+
+def _loop(verb: str, folder: Path, broken: str, name: str, proxy: Proxy | None) -> Outcomes:
+    engine = ENGINES[name](folder)
     app = Mainstay(engine.url)
     app.store.promote(0, 1)
     engine.prepare()
     with Zygote(folder / "errors.log") as zygote:
-        kills, findings = kill_everywhere(zygote, folder, verb, broken)
-        if zygote.reap(zygote.fork("tests.crash.points:recover", folder=str(folder))) != 0:
+        kills, findings = kill_everywhere(zygote, folder, {"verb": verb, "broken": broken, "engine": name}, proxy)
+        if zygote.reap(zygote.fork("tests.crash.points:recover", folder=str(folder), engine=name)) != 0:
             findings.append(f"not at rest {BUDGET:.0f} s after the last kill")
     audit = Audit(journal.read(folder), engine, app)
     app.close()
@@ -283,23 +358,32 @@ def loop(verb: str, folder: Path, broken: str = "") -> Outcomes:
     return Outcomes(verb, kills, len(audit.jobs), findings)
 
 
-def kill_everywhere(zygote: Zygote, folder: Path, verb: str, broken: str) -> tuple[int, list[str]]:
+def kill_everywhere(
+    zygote: Zygote, folder: Path, settings: dict[str, str], proxy: Proxy | None
+) -> tuple[int, list[str]]:
     """One victim for each step; answers how many there were, and what was wrong with the one that lived."""
-    settings = {"folder": str(folder), "verb": verb, "broken": broken}
+    verb = settings["verb"]
     for at in range(1, MOST):
-        code = zygote.reap(zygote.fork("tests.crash.points:suffer", at=at, **settings))
+        fuse = Countdown(Match(folder, at), at)
+        if proxy is not None:
+            proxy.watch = fuse
+        code = zygote.reap(fuse.aim(zygote.fork("tests.crash.points:suffer", folder=str(folder), at=at, **settings)))
+        fuse.out()
         if code != -signal.SIGKILL:
             return at - 1, [f"{verb} ended with {code} at step {at}"] if code else []
     return MOST, [f"{verb} goes on after {MOST} steps"]
 
 
-def main(verbs: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Loop over the verbs and print a table; 1 when something was wrong."""
+    engine, verbs = Sqlite.name, arguments
+    if arguments[:1] == ["--engine"]:
+        engine, verbs = arguments[1], arguments[2:]
     print(f"{'operation':14} {'kills':>6} {'jobs':>6} {'wrong':>6}")
     bad = 0
-    for verb in verbs or VERBS:
+    for verb in verbs or verbs_of(engine):
         with tempfile.TemporaryDirectory() as folder:
-            found = loop(verb, Path(folder))
+            found = loop(verb, Path(folder), engine=engine)
         print(f"{verb:14} {found.kills:6} {found.jobs:6} {len(found.findings):6}", flush=True)
         print("".join(f"  {finding}\n" for finding in found.findings[:8]), end="")
         bad += len(found.findings)

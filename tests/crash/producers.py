@@ -18,7 +18,7 @@ from . import breakage
 from .engines import ENGINES
 from .journal import Journal, lines
 from .patience import rest
-from .workload import announced, build, transaction
+from .workload import announced, build
 from .zygote import listening
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Producer:
         ids = [draft.id for draft in announced(drafts, self.journal, kind, items, **fields)]
         try:
             handles = self.order(items[0], drafts) if kind == "order" else self.app.enqueue_many(drafts)
-        except StoreError as error:
+        except (StoreError, *self.engine.errors) as error:
             self.journal.write("refused", items=items, ids=ids, error=f"{type(error).__name__}: {error}")
             return []
         answers = [handle.id for handle in handles]
@@ -125,9 +125,8 @@ class Producer:
 
     def order(self, item: str, drafts: list[Draft]) -> list[Any]:
         """A row of the user's own and a job, in one transaction."""
-        tx = self.engine.connection()
-        with transaction(tx):
-            tx.execute("INSERT INTO crash_order VALUES (?)", (item,))
+        with self.engine.transaction() as tx:
+            self.engine.order(tx, item)
             return self.app.enqueue_many(drafts, tx=tx)
 
     def cancel(self) -> None:

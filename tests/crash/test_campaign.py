@@ -1,10 +1,16 @@
-"""The crash campaign in short: `python -m tests.crash.campaign` runs it at length."""
+"""The crash campaign in short, on every engine: `python -m tests.crash.campaign` runs it at length."""
 
 import pytest
 
 from tests.crash.campaign import Plan, run
+from tests.crash.engines import ENGINES
+from tests.servers.engines import WHEELS
 
 pytestmark = pytest.mark.slow
+SHORT = 2.0  # seconds, the lease on servers: nobody sees a killed process there before it is over
+RECOVERY = 20.0  # seconds in which a dead worker's jobs start again where nobody has changed the lease
+POSTGRES = [name for name in WHEELS if name.startswith("postgres")][-1:]
+REDIS = ["valkey"]
 
 
 def test_killed_and_paused_processes_lose_nothing_and_record_nothing_twice(tmp_path):
@@ -16,15 +22,51 @@ def test_killed_and_paused_processes_lose_nothing_and_record_nothing_twice(tmp_p
     assert report.figures["leases lost"] > 0
 
 
-def test_the_campaign_catches_a_finish_without_its_token_guard(tmp_path):
+@pytest.mark.parametrize("server", WHEELS)
+def test_nor_do_they_on_a_server(server, tmp_path):
+    report = run(Plan(kills=10, stops=3, seed=2, engine=server, lease=SHORT), tmp_path)
+    assert report.findings == []
+    assert report.figures["SIGKILLs"] >= 10
+    assert report.figures["SIGSTOPs past the lease"] == 3
+    assert report.figures["started again after a fault"] > 0
+    assert report.figures["leases lost"] > 0
+
+
+@pytest.mark.parametrize("server", [*POSTGRES, *REDIS])
+def test_the_jobs_of_a_dead_worker_start_again_in_time_with_the_lease_that_the_store_chose(server, tmp_path):
+    report = run(Plan(kills=4, stops=0, seed=3, engine=server), tmp_path)
+    assert report.findings == []
+    assert 0 < report.figures["recovery max s"] <= RECOVERY
+
+
+STRUCK = [
+    *(("restart", server, 4) for server in [*POSTGRES, *REDIS]),
+    *(("terminate", server, 4) for server in [*POSTGRES, *REDIS]),
+    *(("listener", server, 2) for server in POSTGRES),
+    *(("connections", server, 6) for server in [*POSTGRES, *REDIS]),
+]
+
+
+@pytest.mark.parametrize(("outage", "server", "strikes"), STRUCK)
+def test_outages_of_the_server_lose_nothing_and_work_goes_on_within_five_seconds(outage, server, strikes, tmp_path):
+    """Restarts of PostgreSQL are immediate shutdowns, those of Redis kills, with every write on disk."""
+    report = run(Plan(kills=0, stops=0, seed=4, engine=server, outage=outage, strikes=strikes), tmp_path)
+    assert report.findings == []
+    assert strikes == report.figures[f"outages of the server ({outage})"]
+
+
+# the campaign itself ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("where", ["sqlite", *POSTGRES, *REDIS])
+def test_the_campaign_catches_a_finish_without_its_token_guard(where, tmp_path):
     seeds = (tmp_path / str(seed) for seed in range(3))
-    assert any(caught(folder, "unfenced", stops=8)["recorded twice"] for folder in seeds)
+    assert any(caught(folder, "unfenced", where, stops=8)["recorded twice"] for folder in seeds)
 
 
 def test_the_campaign_catches_a_store_that_forgets(tmp_path):
     assert caught(tmp_path / "only", "forgetful", kills=15)["lost"] > 0
 
 
-def caught(folder, broken, kills=0, stops=0):
+def caught(folder, broken, engine="sqlite", kills=0, stops=0):
+    assert engine in ENGINES
     folder.mkdir()
-    return run(Plan(kills, stops, seed=len(folder.name), broken=broken), folder).figures
+    return run(Plan(kills, stops, seed=len(folder.name), broken=broken, engine=engine), folder).figures

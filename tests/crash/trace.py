@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .engines import Sqlite
-from .workload import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,9 +101,8 @@ class Program:
 
     def order(self, n: int) -> None:
         """A row of the user's own and a job, in one transaction."""
-        tx = self.engine.connection()
-        with transaction(tx):
-            tx.execute("INSERT INTO crash_order VALUES (?)", (str(n),))
+        with self.engine.transaction() as tx:
+            self.engine.order(tx, str(n))
             handle = self.job.options(tx=tx).enqueue(n, "order")
         self.ack("+", [handle.id])
 

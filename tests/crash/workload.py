@@ -186,27 +186,14 @@ def transactional_jobs(app: Mainstay, attempt: Recorder, engine: Engine) -> None
     def ledger(item: str, seconds: float) -> None:
         with attempt(item) as token:
             rest(seconds)
-            tx = engine.connection()
-            with transaction(tx):
-                tx.execute("INSERT INTO crash_ledger VALUES (?, ?, ?)", (item, ctx.id, token))
+            with engine.transaction() as tx:
+                engine.book(tx, item, ctx.id, token)
                 ctx.complete_in(tx, {"token": token})
 
     @app.job(retry=KEEN)
     def order(item: str) -> dict[str, int]:
         with attempt(item) as token:
             return {"token": token}
-
-
-@contextmanager
-def transaction(tx: Any) -> Iterator[None]:
-    """A transaction on the user's own connection."""
-    tx.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        tx.execute("ROLLBACK")
-        raise
-    tx.execute("COMMIT")
 
 
 def probe(app: Mainstay, attempt: Recorder, slot: int) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
-WARM = ("mainstay.worker", "mainstay.stores.sqlite", "mainstay.upkeep")  # packages, with all that is in them
+WARM = ("mainstay.worker", "mainstay.stores", "mainstay.upkeep")  # packages, with all that is in them
 ALSO = ("tests.crash.workload", "tests.crash.points", "asyncio")
 
 

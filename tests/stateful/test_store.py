@@ -3,8 +3,12 @@
 Hypothesis shrinks a disagreement to the few verbs that matter.
 """
 
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from hypothesis import HealthCheck, settings, strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule, run_state_machine_as_test
 
 from mainstay.core.clock import SECOND, ManualClock
 from mainstay.core.decide import decide
@@ -14,6 +18,8 @@ from mainstay.core.ids import Ids
 from mainstay.core.job import WorkerInfo
 from mainstay.core.outcome import CANCELLED, COMPLETED, CRASHED, HANDED_BACK, Outcome
 from mainstay.stores import open_store
+from tests.contract.invariants import check
+from tests.servers.engines import ENGINES
 from tests.stateful.model import Book
 
 KEEP, LEASE = 20 * SECOND, 10 * SECOND
@@ -32,14 +38,19 @@ CONFLICTS = st.sampled_from(["existing", "replace", "raise"])
 class Stores(RuleBasedStateMachine):
     drafts, attempts = Bundle("drafts"), Bundle("attempts")
 
-    def __init__(self):
+    def __init__(self, engine, folder):
         super().__init__()
         self.clock, self.ids, self.book = ManualClock(), Ids(), Book()
-        self.store = open_store("sqlite:///:memory:", self.clock)
+        self.closing = ExitStack()
+        url = self.closing.enter_context(
+            ENGINES[engine](Path(self.closing.enter_context(TemporaryDirectory(dir=folder))))
+        )
+        self.store = self.closing.enter_context(open_store(url, self.clock))
         self.join()
 
     def teardown(self):
-        self.store.close()
+        with self.closing:
+            check(self.store, self.now)
 
     @property
     def now(self):
@@ -133,8 +144,13 @@ class Stores(RuleBasedStateMachine):
             assert (job.state, job.attempt, job.crashes, job.token, job.priority) == expected.seen
 
 
-Stores.TestCase.settings = settings(
-    max_examples=120, stateful_step_count=50, deadline=None, derandomize=True, database=None,
-    suppress_health_check=list(HealthCheck),
-)  # fmt: skip
-TestStores = Stores.TestCase
+EXAMPLES = {"memory": 120}
+FEWER = 15  # where each verb is a round trip
+
+
+def test_random_verbs_are_answered_as_the_model_answers_them(engine, tmp_path):
+    how = settings(
+        max_examples=EXAMPLES.get(engine, FEWER), stateful_step_count=50, deadline=None, derandomize=True, database=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    run_state_machine_as_test(lambda: Stores(engine, tmp_path), settings=how)

@@ -139,6 +139,7 @@ assert_type(extract.options(delay=90).enqueue(7, tenant="acme"), Handle[dict[str
 resize.options(delay=timedelta(minutes=5), retry=Retry.fixed(3, every="10s"), timeout=None, keep=None)
 resize.options(at=datetime.now(UTC), unique="start", period="1h", on_conflict="replace", queue="images")
 resize.options(at="2030-01-31T09:30:00+00:00", tx=sqlite3.connect("jobs.db"))
+resize.options(tx="django:shop").enqueue("a.png")
 
 resize.options(dealy="5m")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 resize.options("5m")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
@@ -233,13 +234,31 @@ def inside(con: str) -> dict[str, Any] | None:
         ctx.save(page=4)
     ctx.check()
     ctx.enqueue(resize.prepare("a.png"), extract.prepare(7, "acme"))
-    ctx.complete_in(sqlite3.connect(con), {"pages": 4})
+    assert_type(ctx.complete_in(sqlite3.connect(con), {"pages": 4}), None)
     ctx.log("read", level="loud")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     ctx.progress("half")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     ctx.save({"page": 4})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     ctx.enqueue(resize.enqueue("a.png"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     ctx.logg("read")  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     return None
+
+
+@app.job
+async def inside_awaited(con: str) -> None:
+    await ctx.acomplete_in(con, {"pages": 4})
+    ctx.acomplete_in(con)  # type: ignore[unused-coroutine]  # pyright: ignore[reportUnusedCoroutine]
+    ctx.complete_in()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def in_a_transaction(session: object) -> None:
+    assert_type(await app.aenqueue("resize", {"path": "a.png"}, tx=session), Handle[Any])
+    assert_type(await app.aenqueue_many([resize.prepare("a.png")], tx=session), list[Handle[Any]])
+    assert_type(await app.acancel("01J", tx=session), str)
+    assert_type(await resize.options(tx=session).aenqueue("a.png"), Handle[str])
+    assert_type(app.cancel("01J", tx=session, actor="ada"), str)
+    assert_type(await handle.acancel(tx=session), str)
+    assert_type(handle.cancel(tx=session), str)
+    app.retry("01J", tx=session)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 def signals(which: int) -> None:

@@ -1,7 +1,5 @@
 """Options of a call: what is wrong with them is said where they are given, in words that name the option."""
 
-import sqlite3
-from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
@@ -69,18 +67,3 @@ def test_only_what_was_prepared_can_be_enqueued(app, work, enqueue):
     for job in (work, work.enqueue()):
         with pytest.raises(UsageError, match="is not a prepared job"):
             enqueue(app, job)
-
-
-async def bulk_in(app, drafts, own):
-    return await app.aenqueue_many(drafts, tx=own)
-
-
-def test_the_awaited_bulk_stays_on_the_thread_that_owns_the_connection(tmp_path):
-    import asyncio
-
-    app = Mainstay(f"sqlite:///{tmp_path}/jobs.db")
-    app.job(name="noop")(lambda: None)
-    with app.store, closing(sqlite3.connect(tmp_path / "jobs.db")) as own, own:
-        (handle,) = asyncio.run(bulk_in(app, [app.registry.expect("noop").prepare()], own))
-        own.commit()
-        assert handle.state == "queued"

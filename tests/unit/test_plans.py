@@ -48,12 +48,14 @@ INDEXES = {
     "untag": "SEARCH mainstay_tag USING PRIMARY KEY (tag=? AND job=?)",
     "held": "SEARCH mainstay_job USING INDEX mainstay_job_running (worker=?)",
 }
-# Tables that are read whole: as many rows as there are workers or types, or the end of the audit, newest first.
+# Tables that are read whole: as many rows as there are workers, types or settings, or the end of the audit, newest first.
 SMALL = {
     "workers": "SCAN w",
     "types": "SCAN mainstay_type",
     "orphans_bury": "SCAN mainstay_worker",
     "actions": "SCAN mainstay_action",
+    "dump_types": "SCAN mainstay_type",
+    "dump_settings": "SCAN mainstay_setting",
 }
 
 
@@ -150,9 +152,8 @@ def reads_whole(line):
 
 def test_every_statement_is_used():
     code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCE.glob("*.py"))
-    built = (
-        {f"counts_{state}" for state in re.findall(r'"(\w+)"', code)} if 'load(f"counts_{state}")' in code else set()
-    )
+    starts = re.findall(r'f"(counts_|dump_|load_)\{', code)
+    built = {start + word for start in starts for word in re.findall(r'"(\w+)"', code)}
     assert [name for name in NAMES if f'"{name}"' not in code and name not in built] == []
 
 

@@ -1,0 +1,50 @@
+"""The same on PostgreSQL and Redis: each measure with the limit and mainstay, and each peer that is installed with a drain."""
+
+import os
+
+import pytest
+
+from bench.contenders import bullmq, contenders
+from bench.engines import engine
+from tests.bench.test_bench_quick import bench
+
+SERVERS = ("postgres", "redis")
+OURS = ("limit", "mainstay")
+MEASURES = [(name, measure) for name in SERVERS for measure in engine(name).measures]
+
+
+def here(contender):
+    """Whether a peer can take part without anything being fetched for it."""
+    return bullmq.VARIABLE in os.environ if contender.name == "bullmq" else not contender.missing()
+
+
+PEERS = [(name, one.name) for name in SERVERS for one in contenders(name) if one.name not in OURS and here(one)]
+
+
+def judge(printed, figures, name, measure, fields):
+    """Every contender has a row, every row's counts agree, and the report shows a table."""
+    rows = [row for row in figures["rows"] if row["contender"] in fields]
+    assert {(row["measure"], row["contender"]) for row in rows} == {(measure, field) for field in fields}
+    assert all(row["ok"] for row in rows)
+    for row in rows:
+        if "executions" in row:
+            assert row["executions"] == row["distinct"] == row["completed"] == row["expected"] > 0
+        else:
+            assert row["stored"] == row["expected"] > 0
+    assert figures["engine"] == name
+    assert "FAILED" not in printed
+    assert all(field in printed.partition("after:")[2] for field in fields)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "measure"), MEASURES)
+def test_a_measure_counts_what_it_ran(name, measure, tmp_path):
+    printed, figures = bench(tmp_path, "--engine", name, "--only", measure, *OURS)
+    judge(printed, figures, name, measure, OURS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "peer"), PEERS)
+def test_a_peer_drains(name, peer, tmp_path):
+    printed, figures = bench(tmp_path, "--engine", name, "--only", "drain", peer)
+    judge(printed, figures, name, "drain", (peer,))
