@@ -6,15 +6,15 @@ import argparse
 import json
 import os
 import platform
-import sqlite3
 import sys
 import tempfile
 import time
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .contenders import Contender, contenders
+from .engines import ENGINES, Engine, engine
 from .figures import Results, quantile
 from .measures import Measure, Place, measures
 from .report import number, report
@@ -29,23 +29,42 @@ def main(arguments: list[str]) -> int:
     """Measure, print, and answer 1 when a count was wrong."""
     given = parsed(arguments)
     scale = (QUICK if given.quick else FULL)._replace(**({"rounds": given.rounds} if given.rounds else {}))
-    chosen, fields = chosen_measures(given.only), chosen_contenders(given.only)
-    print(headline(scale), f"before: {conditions()}", sep="\n", flush=True)
-    results = Results()
-    try:
-        measure(chosen, [one for one in fields if not one.missing()], scale, results)
-    except KeyboardInterrupt:
-        print("interrupted: this is what was measured until then")
-    print(f"after: {conditions()}\n", *report(results, fields, scale), sep="\n")
+    names = ENGINES if given.engine == "all" else (given.engine,)
+    runs = [one_engine(engine(name, given.appendfsync), scale, given.only) for name in names]
+    found = {name: run for name, run in zip(names, runs, strict=True) if run is not None}
     if given.json:
-        Path(given.json).write_text(json.dumps(machine(results, scale), indent=1), encoding="utf-8")
-    return 1 if results.failures() else 0
+        told = found if given.engine == "all" else found.get(given.engine, {})
+        Path(given.json).write_text(json.dumps(told, indent=1), encoding="utf-8")
+    return 1 if len(found) < len(names) or any(not row["ok"] for run in found.values() for row in run["rows"]) else 0
+
+
+def one_engine(chosen: Engine, scale: Scale, only: Sequence[str]) -> dict[str, Any] | None:
+    """Measure and print what is to be measured on one engine; None: it cannot be started here."""
+    why = chosen.missing()
+    if why:
+        print(f"{chosen.name}: {why}")
+        return None
+    results, fields = Results(), chosen_contenders(chosen, only)
+    with chosen:
+        title = headline(scale, chosen)
+        print(title, f"before: {conditions()}", sep="\n", flush=True)
+        try:
+            measure(chosen, chosen_measures(chosen, only), [one for one in fields if not one.missing()], scale, results)
+        except KeyboardInterrupt:
+            print("interrupted: this is what was measured until then")
+    print(f"after: {conditions()}\n", *report(results, fields, scale, chosen.name), "", sep="\n", flush=True)
+    return machine(results, scale, chosen.name, title)
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
-    names = [one.name for one in measures()] + [one.name for one in contenders()]
+    known = [engine(name) for name in ENGINES]
+    words = [word for one in known for word in [*one.measures, *(each.name for each in contenders(one.name))]]
+    names = list(dict.fromkeys(words))
     parser = argparse.ArgumentParser(
         prog="python -m bench", description="Measure mainstay beside the raw engine and its peers."
+    )
+    parser.add_argument(
+        "--engine", choices=[*ENGINES, "all"], default="sqlite", help="which engine; all: one after the other"
     )
     parser.add_argument(
         "--quick", action="store_true", help="small numbers, one round: checks the counts in under a minute"
@@ -56,28 +75,34 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         choices=names,
         default=[],
         metavar="NAME",
-        help=f"measures or contenders: {', '.join(names)}",
+        help=f"measures or contenders: {', '.join(names)}; held runs only when it is named",
     )
     parser.add_argument("--rounds", type=int, help="how often everything is repeated")
     parser.add_argument("--json", metavar="FILE", help="write every figure of every round")
+    parser.add_argument(
+        "--appendfsync",
+        choices=["always", "everysec"],
+        default="always",
+        help="how durable Redis is, for all its users",
+    )
     return parser.parse_args(arguments)
 
 
-def chosen_measures(only: Sequence[str]) -> list[Measure]:
+def chosen_measures(chosen: Engine, only: Sequence[str]) -> list[Measure]:
+    """Those named, or all when none is but those that are too long to run unasked."""
+    known = measures(chosen)
+    return [one for one in known if one.name in only] or [one for one in known if not one.named_only]
+
+
+def chosen_contenders(chosen: Engine, only: Sequence[str]) -> list[Contender]:
     """Those named, or all when none is."""
-    return [one for one in measures() if one.name in only] or measures()
+    known = contenders(chosen.name)
+    return [one for one in known if one.name in only] or known
 
 
-def chosen_contenders(only: Sequence[str]) -> list[Contender]:
-    """Those named, or all when none is."""
-    return [one for one in contenders() if one.name in only] or contenders()
-
-
-def headline(scale: Scale) -> str:
+def headline(scale: Scale, chosen: Engine) -> str:
     """What this was measured on."""
-    system = (
-        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.system()} {platform.machine()}"
-    )
+    system = f"Python {platform.python_version()}, {chosen.about()}; {platform.system()} {platform.machine()}"
     return f"{system}, {os.cpu_count()} cores; {scale.rounds} round(s), medians (low–high), ratios within a round"
 
 
@@ -97,26 +122,28 @@ def synced(file: int) -> float:
     return (time.perf_counter_ns() - before) / 1e6
 
 
-def measure(chosen: Sequence[Measure], fields: Sequence[Contender], scale: Scale, results: Results) -> None:
+def measure(
+    chosen: Engine, wanted: Sequence[Measure], fields: Sequence[Contender], scale: Scale, results: Results
+) -> None:
     """All measures, round by round; the order of the contenders turns with each round."""
     with tempfile.TemporaryDirectory(prefix="mainstay-bench-") as name:
         shared = Path(name)
         for round in range(1, scale.rounds + 1):
             turn = (round - 1) % len(fields)
-            for one in chosen:
-                one_measure(one, [*fields[turn:], *fields[:turn]], scale, round, shared, results)
+            for one in wanted:
+                place = Place(shared / f"{one.name}-{round}", shared, chosen)
+                one_measure(one, [*fields[turn:], *fields[:turn]], scale, round, place, results)
 
 
 def one_measure(
-    one: Measure, fields: Sequence[Contender], scale: Scale, round: int, shared: Path, results: Results
+    one: Measure, fields: Sequence[Contender], scale: Scale, round: int, place: Place, results: Results
 ) -> None:
     """One measure of one round, in a folder that is gone afterwards."""
-    folder = shared / f"{one.name}-{round}"
-    folder.mkdir()
-    for contender, figures in one.run(fields, scale, Place(folder, shared)):
+    place.folder.mkdir()
+    for contender, figures in one.run(fields, scale, place):
         results.add(one.name, contender.name, round, figures)
         progress(one.name, contender.name, round, figures)
-    rmtree(folder)
+    rmtree(place.folder)
 
 
 def progress(measure: str, contender: str, round: int, figures: dict[str, object]) -> None:
@@ -125,7 +152,7 @@ def progress(measure: str, contender: str, round: int, figures: dict[str, object
     print(f"  round {round} {measure:9} {contender:15} {', '.join(shown)}", file=sys.stderr, flush=True)
 
 
-def machine(results: Results, scale: Scale) -> dict[str, object]:
+def machine(results: Results, scale: Scale, name: str, title: str) -> dict[str, Any]:
     """Everything, for a program."""
     held = [
         {
@@ -135,9 +162,9 @@ def machine(results: Results, scale: Scale) -> dict[str, object]:
             "bound": one.bound,
             "met": one.met(results),
         }
-        for one in TARGETS
+        for one in TARGETS[name]
     ]
-    return {"machine": headline(scale).strip(), "scale": scale._asdict(), "rows": results.rows, "targets": held}
+    return {"engine": name, "machine": title, "scale": scale._asdict(), "rows": results.rows, "targets": held}
 
 
 if __name__ == "__main__":

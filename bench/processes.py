@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 from .marks import Marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .contenders import Contender
+    from .engines import Site
 
 ROOT = Path(__file__).resolve().parent.parent
 PROC = Path("/proc")
@@ -23,6 +23,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 PATIENCE = 60.0  # seconds until a run that does not come to an end is given up …
 ENOUGH = 20.0  # … or, where a long queue slows a contender down, until what has run by then has to do
 LOOK = 0.005
+SLOW_LOOK = 0.05  # where looking makes the server work, which is measured too
 
 
 # An installed package has its bytecode beside it; a checkout whose user forbids writing any would be compiled at each start.
@@ -33,9 +34,9 @@ class Failed(Exception):
     """A run that did not come to its end; printed as FAILED, never as a figure."""
 
 
-def produce(contender: Contender, path: Path, action: str, count: int = 0) -> dict[str, Any]:
+def produce(contender: Contender, site: Site, action: str, count: int = 0) -> dict[str, Any]:
     """Run a producer to its end and answer what it measured."""
-    command = [sys.executable, "-m", "bench.producer", contender.name, str(path), action, str(count)]
+    command = contender.producer(site.address, action, count)
     ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     if ended.returncode:
         raise Failed(f"the producer said: {last_words(ended.stderr)}")
@@ -47,29 +48,33 @@ def last_words(text: str) -> str:
     return text.strip().rpartition("\n")[2] or "nothing"
 
 
-def until(done: Callable[[], bool], alive: Callable[[], bool] = lambda: True, patience: float = PATIENCE) -> bool:
+def until(
+    done: Callable[[], bool], alive: Callable[[], bool] = lambda: True, patience: float = PATIENCE, look: float = LOOK
+) -> bool:
     """Look every few milliseconds until it is so; False when it takes too long or cannot happen any more."""
     end = time.monotonic() + patience
     while not done():
         if time.monotonic() > end or not alive():
             return done()
-        time.sleep(LOOK)
+        time.sleep(look)
     return True
 
 
 class Workers:
     """The worker processes of one contender, from start to stop."""
 
-    def __init__(self, contender: Contender, path: Path, processes: int, jobs: int) -> None:
-        self.contender, self.path = contender, path
-        self.marks = Marks(path.with_suffix(".marks"), jobs)
-        self.log = path.with_suffix(".log")
-        environment = ENVIRONMENT | {"BENCH_MARKS": str(self.marks.path), "BENCH_DB": str(path)}
+    def __init__(self, contender: Contender, site: Site, processes: int, jobs: int) -> None:
+        self.contender, self.site = contender, site
+        self.marks = Marks(site.files.with_suffix(".marks"), jobs)
+        self.log = site.files.with_suffix(".log")
+        environment = ENVIRONMENT | {
+            "BENCH_MARKS": str(self.marks.path), "BENCH_DB": site.address, "BENCH_ENGINE": contender.engine,
+        }  # fmt: skip
         self.born = time.monotonic_ns()
         with self.log.open("ab") as log:
             self._started = [
                 subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-                for command in contender.workers(path, processes)
+                for command in contender.workers(site.address, processes)
             ]
 
     def __enter__(self) -> Self:
@@ -96,7 +101,8 @@ class Workers:
 
     def completed(self, jobs: int) -> None:
         """Wait until the store says so many are completed; what it says in the end is counted by the caller."""
-        until(lambda: self.contender.count(self.path).completed >= jobs, self.alive)
+        look = LOOK if self.contender.engine == "sqlite" else SLOW_LOOK
+        until(lambda: self.contender.count(self.site.address).completed >= jobs, self.alive, look=look)
 
     def leave(self) -> None:
         """Ask them to finish what they run and end; one that must be killed has failed."""
@@ -117,17 +123,31 @@ class Workers:
     def cpu(self) -> float | None:
         """Seconds of processor time so far, of all processes together."""
         pids = list(self._pids())
-        return sum(_ticks(pid) for pid in pids) / TICKS if pids else None
+        return sum(map(_ticks, pids)) / TICKS if pids else None
 
     def _pids(self) -> Iterator[int]:
-        """The started processes and their descendants; none where there is no /proc."""
-        if not PROC.exists():
-            return
-        parents = {int(entry.name): _parent(entry) for entry in PROC.iterdir() if entry.name.isdigit()}
-        family = {process.pid for process in self._started}
-        while more := {pid for pid, parent in parents.items() if parent in family} - family:
-            family |= more
-        yield from family
+        return family(process.pid for process in self._started)
+
+
+def family(started: Iterable[int]) -> Iterator[int]:
+    """These processes and their descendants; none where there is no /proc."""
+    if not PROC.exists():
+        return
+    parents = {int(entry.name): _parent(entry) for entry in PROC.iterdir() if entry.name.isdigit()}
+    found = set(started)
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    yield from found
+
+
+def family_ticks(pid: int) -> int | None:
+    """The processor time of a server and its children, of those too that have ended and were waited for."""
+    pids = list(family([pid]))
+    return sum(map(_ticks, pids)) + _ticks(pid, ended=True) if pids else None
+
+
+def seconds(ticks: int | None) -> float | None:
+    return None if ticks is None else ticks / TICKS
 
 
 def _stat(pid: int | str) -> list[str]:
@@ -142,9 +162,13 @@ def _parent(entry: Path) -> int:
         return 0
 
 
-def _ticks(pid: int) -> int:
-    fields = _stat(pid)
-    return int(fields[11]) + int(fields[12])
+def _ticks(pid: int, ended: bool = False) -> int:
+    """Processor time of a process; `ended`: of those of its children that are no more. One that just ended has none."""
+    try:
+        fields = _stat(pid)
+    except OSError:
+        return 0
+    return int(fields[13]) + int(fields[14]) if ended else int(fields[11]) + int(fields[12])
 
 
 def _status(pid: int, field: str) -> int:

@@ -1,6 +1,6 @@
 """A producer in a process of its own, so that no contender's imports, caches or garbage burden another.
 
-python -m bench.producer CONTENDER DATABASE ACTION COUNT     prints what it measured as JSON
+python -m bench.producer ENGINE CONTENDER ADDRESS ACTION COUNT     prints what it measured as JSON
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -52,6 +51,13 @@ def pickup(producer: Producer, count: int) -> dict[str, object]:
     return {"began": began}
 
 
+def ones(producer: Producer, count: int) -> dict[str, object]:
+    """Jobs 1 to `count`, a durable call each."""
+    for n in range(1, count + 1):
+        producer.one(n)
+    return {}
+
+
 def wake(producer: Producer, _: int) -> dict[str, object]:
     """Job 0 alone: once it has run, the worker is up."""
     producer.one(0)
@@ -68,11 +74,13 @@ def waiting(contender: Contender) -> Callable[[Producer, int], dict[str, object]
     return action
 
 
-def main(name: str, path: str, action: str, count: str) -> None:
+def main(engine: str, name: str, address: str, action: str, count: str) -> None:
     """Open, act, close, and say what was measured."""
-    contender = named(name)
-    actions = {"singles": singles, "bulk": bulk, "pickup": pickup, "wake": wake, "fill": waiting(contender)}
-    producer = contender.open(Path(path))
+    contender = named(engine, name)
+    actions = {
+        "singles": singles, "bulk": bulk, "pickup": pickup, "ones": ones, "wake": wake, "fill": waiting(contender),
+    }  # fmt: skip
+    producer = contender.open(address)
     measured = actions[action](producer, int(count))
     producer.close()
     print(json.dumps(measured))

@@ -23,36 +23,58 @@ class Column(NamedTuple):
 
 
 RATE, OF_LIMIT = Column("jobs/s", "rate"), Column("of limit", "rate", of_limit=True)
-STEADY, CPU, PEAK = Column("steady jobs/s", "rate"), Column("CPU µs/job", "cpu"), Column("peak MiB", "peak")
+STEADY, PEAK = Column("steady jobs/s", "rate"), Column("peak MiB", "peak")
+CPU = [Column("CPU µs/job", "cpu"), Column("server CPU µs/job", "server")]
 STARTING = [Column("from start jobs/s", "from_start"), Column("start-up s", "startup")]
-AGED = [STEADY, OF_LIMIT, Column("of itself", "itself"), CPU, PEAK]
+AGED = [STEADY, OF_LIMIT, Column("of itself", "itself"), *CPU, PEAK]
 
 TABLES: dict[str, tuple[str, list[Column]]] = {
     "enqueue": ("Enqueue one, durable", [RATE, OF_LIMIT, Column("p50 ms", "p50"), Column("p95 ms", "p95")]),
     "bulk": ("Enqueue in bulk, 1,000 a call", [RATE, OF_LIMIT]),
-    "drain": ("Drain, 1 process", [STEADY, OF_LIMIT, CPU, PEAK, *STARTING]),
-    "drain2": ("Drain, 2 processes", [STEADY, OF_LIMIT, Column("of one process", "itself"), CPU, PEAK, *STARTING]),
+    "drain": ("Drain, 1 process", [STEADY, OF_LIMIT, *CPU, PEAK, *STARTING]),
+    "drain2": ("Drain, 2 processes", [STEADY, OF_LIMIT, Column("of one process", "itself"), *CPU, PEAK, *STARTING]),
     "waiting": ("Drain in front of {backlog:,} waiting", AGED),
     "finished": ("Drain behind {backlog:,} finished", AGED),
     "pickup": (
         "Pickup across processes, and a worker at rest",
         [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("p95 of limit", "p95", of_limit=True), Column("rest MiB", "idle_rss"),
-         Column("rest % core", "idle_cpu")],
+         Column("rest % core", "idle_cpu"), Column("server % core", "idle_server")],
+    ),
+    "wal": (
+        "Write-ahead log, {wal:,} jobs of 200 bytes, enqueued one by one",
+        [Column("bytes/job", "wal"), Column("of them enqueue", "wal_enqueue"), Column("run", "wal_run"), Column("of limit", "wal", of_limit=True),
+         Column("page images", "images")],
+    ),
+    "claimers": (
+        "A claim: one claimer and 1,000 waiting; {crowd:,} claimers and {crowd_backlog:,} waiting, at the same load; then flat out",
+        [Column("one, p50 ms", "alone_p50"), Column("p95 ms", "alone_p95"), Column("many, p50 ms", "p50"), Column("p95 ms", "p95"), Column("slower", "slower"),
+         Column("many, flat out jobs/s", "rate")],
+    ),
+    "held": (
+        "A claim at 200 jobs/s: before, at the end of and after a transaction held open for {hold:g} s",
+        [Column("before p50 ms", "before_p50"), Column("p95", "before_p95"), Column("late p50 ms", "late_p50"), Column("p95", "late_p95"), Column("slower", "slower"),
+         Column("after p50 ms", "after_p50"), Column("p95", "after_p95")],
     ),
     "cold": ("Cold enqueue, interpreter included", [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p50 of limit", "p50", of_limit=True)]),
 }  # fmt: skip
 
 
-def report(results: Results, contenders: Sequence[Contender], scale: Scale) -> Iterator[str]:
+def report(results: Results, contenders: Sequence[Contender], scale: Scale, engine: str) -> Iterator[str]:
     """Every line of it."""
     yield from settings(contenders)
     for measure, (title, columns) in TABLES.items():
         names = seen(results, measure)
         if names:
-            yield from ["", title.format(backlog=scale.backlog), *table(results, measure, names, columns)]
+            present = [column for column in columns if has(results, measure, column)]
+            yield from ["", title.format(**scale._asdict()), *table(results, measure, names, present)]
     yield from ["", "Targets" if scale.judges else "Targets, with too few jobs to judge by"]
-    yield from targets(results, scale.judges)
+    yield from targets(results, scale.judges, engine)
     yield from failures(results)
+
+
+def has(results: Results, measure: str, column: Column) -> bool:
+    """Whether anyone has this figure: a file has no server whose time could be told."""
+    return any(row.get(column.figure) is not None for row in results.rows if row["measure"] == measure)
 
 
 def seen(results: Results, measure: str) -> list[str]:
@@ -63,8 +85,8 @@ def seen(results: Results, measure: str) -> list[str]:
 def settings(contenders: Sequence[Contender]) -> Iterator[str]:
     """How each contender is set up."""
     for contender in contenders:
-        state = " (not installed)" if contender.missing() else ""
-        yield f"{contender.name:15} synchronous={contender.durability}{state}: {contender.about}"
+        why = contender.missing()
+        yield f"{contender.name:15} {contender.durability}{f' ({why})' * bool(why)}: {contender.about}"
 
 
 def table(results: Results, measure: str, names: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
@@ -104,9 +126,9 @@ def number(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def targets(results: Results, judges: bool) -> Iterator[str]:
+def targets(results: Results, judges: bool, engine: str) -> Iterator[str]:
     """Each target with what was measured; those that were not measured are left out."""
-    for target in TARGETS:
+    for target in TARGETS[engine]:
         value = target.measured(results)
         if value is not None:
             bound = f"{target.sign} {target.bound:g}{target.unit}"

@@ -16,6 +16,11 @@ class Scale(NamedTuple):
     pickups: int
     idle: float  # seconds over which an idle worker's processor time is taken
     starts: int  # cold starts of each program
+    wal: int  # jobs whose share of the write-ahead log is taken
+    crowd: int  # claimers side by side
+    crowd_backlog: int  # jobs waiting while they claim
+    crowd_seconds: float
+    hold: float  # seconds for which a transaction is held open
 
     @property
     def judges(self) -> bool:
@@ -27,5 +32,11 @@ class Scale(NamedTuple):
         return max(100, int(jobs * pace) // 100 * 100)
 
 
-FULL = Scale(rounds=3, singles=2_000, bulk=50_000, drain=30_000, backlog=500_000, pickups=100, idle=4.0, starts=20)
-QUICK = Scale(rounds=1, singles=100, bulk=2_000, drain=2_000, backlog=20_000, pickups=10, idle=0.5, starts=3)
+FULL = Scale(
+    rounds=3, singles=2_000, bulk=50_000, drain=30_000, backlog=500_000, pickups=100, idle=4.0, starts=20, wal=3_000,
+    crowd=100, crowd_backlog=1_000_000, crowd_seconds=20.0, hold=180.0,
+)  # fmt: skip
+QUICK = Scale(
+    rounds=1, singles=100, bulk=2_000, drain=2_000, backlog=20_000, pickups=10, idle=0.5, starts=3, wal=200,
+    crowd=10, crowd_backlog=2_000, crowd_seconds=1.0, hold=3.0,
+)  # fmt: skip

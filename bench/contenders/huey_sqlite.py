@@ -12,7 +12,6 @@ from . import Contender, Producer, Stored, ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 COLD = """
 from huey import SqliteHuey
@@ -24,11 +23,11 @@ noop(**{payload!r})
 """
 
 
-def make(path: Path | str) -> tuple[Any, Any]:
+def make(path: str) -> tuple[Any, Any]:
     """The huey of that file and its one task. It returns a value, so that a completion is stored."""
     from huey import SqliteHuey
 
-    huey = SqliteHuey("bench", filename=str(path))
+    huey = SqliteHuey("bench", filename=path)
 
     @huey.task(name="noop")
     def noop(n: int, pad: str) -> int:
@@ -41,7 +40,7 @@ def make(path: Path | str) -> tuple[Any, Any]:
 class Hive:
     """A producer that calls the task."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self.huey, self.task = make(path)
 
     def one(self, n: int) -> None:
@@ -58,6 +57,7 @@ class HueySqlite(Contender):
     """Huey with its SQLite storage."""
 
     name = "huey"
+    durability = "synchronous=FULL"
     about = "SqliteHuey, WAL, results on, consumer with 1 thread (a 2nd only contends), no periodic tasks, polls every 0.1 s"
     package = "huey"
     module = "bench.contenders.huey_sqlite"
@@ -65,7 +65,7 @@ class HueySqlite(Contender):
     pace = 0.05
     stop = signal.SIGINT  # its graceful signal
 
-    def open(self, path: Path) -> Hive:
+    def open(self, path: str) -> Hive:
         return Hive(path)
 
     def fill(self, producer: Producer, numbers: Iterable[int]) -> None:
@@ -76,15 +76,15 @@ class HueySqlite(Contender):
         with huey.storage.db(commit=True) as cursor:
             cursor.executemany("INSERT INTO task (queue, data, priority) VALUES (?, ?, 0)", rows)
 
-    def age(self, path: Path) -> None:
+    def age(self, path: str) -> None:
         kept = "INSERT INTO kv (queue, key, value) SELECT queue, 'finished-' || id, data FROM task"
         ask(path, kept, "DELETE FROM task")
 
-    def count(self, path: Path) -> Stored:
+    def count(self, path: str) -> Stored:
         return Stored(*ask(path, "SELECT count(*) FROM task", "SELECT count(*) FROM kv"))
 
-    def cold(self, path: Path) -> str:
-        return COLD.format(path=str(path), payload=payload(0))
+    def cold(self, path: str) -> str:
+        return COLD.format(path=path, payload=payload(0))
 
 
 if __name__ == "__main__":

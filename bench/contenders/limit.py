@@ -18,7 +18,6 @@ from . import Contender, Stored, ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 BATCH = 100
 IDLE = 0.002  # seconds between two looks at data_version
@@ -54,7 +53,7 @@ connection.close()
 """
 
 
-def connect(path: Path | str) -> sqlite3.Connection:
+def connect(path: str) -> sqlite3.Connection:
     """A connection in autocommit mode: WAL, and an fsync at every commit."""
     connection = sqlite3.connect(path, isolation_level=None, timeout=30)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -69,7 +68,7 @@ def now() -> int:
 class Hand:
     """A producer written by hand."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self.connection = connect(path)
         self.connection.executescript(SCHEMA)
 
@@ -90,21 +89,22 @@ class Limit(Contender):
     """The reference."""
 
     name = "limit"
+    durability = "synchronous=FULL"
     about = f"plain sqlite3, WAL, one table, claim {BATCH} / run / complete {BATCH} with the next claim, rows kept"
     module = "bench.contenders.limit"
 
-    def open(self, path: Path) -> Hand:
+    def open(self, path: str) -> Hand:
         return Hand(path)
 
-    def age(self, path: Path) -> None:
+    def age(self, path: str) -> None:
         ask(path, "UPDATE job SET state = 'completed', started_at = created_at, finished_at = created_at, attempts = 1")
 
-    def count(self, path: Path) -> Stored:
+    def count(self, path: str) -> Stored:
         states = "SELECT count(*) FROM job WHERE state = "
         return Stored(*ask(path, states + "'queued'", states + "'completed'"))
 
-    def cold(self, path: Path) -> str:
-        return COLD.format(path=str(path), insert=INSERT, payload=payload(0))
+    def cold(self, path: str) -> str:
+        return COLD.format(path=path, insert=INSERT, payload=payload(0))
 
 
 class Loop:

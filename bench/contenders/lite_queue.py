@@ -13,7 +13,6 @@ from . import Contender, Stored, ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 IDLE = 0.005
 
@@ -26,16 +25,16 @@ queue.close()
 """
 
 
-def make(path: Path | str) -> Any:
+def make(path: str) -> Any:
     from litequeue import LiteQueue as Queue
 
-    return Queue(str(path))
+    return Queue(path)
 
 
 class Putter:
     """A producer that puts."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self.queue = make(path)
 
     def one(self, n: int) -> None:
@@ -57,23 +56,23 @@ class LiteQueue(Contender):
     about = (
         "loop of pop / run / done in 1 thread, polls every 5 ms; bulk = put in a transaction; NORMAL is its only mode"
     )
-    durability = "NORMAL"
+    durability = "synchronous=NORMAL"
     package = "litequeue"
     module = "bench.contenders.lite_queue"
     pace = 0.2
 
-    def open(self, path: Path) -> Putter:
+    def open(self, path: str) -> Putter:
         return Putter(path)
 
-    def age(self, path: Path) -> None:
+    def age(self, path: str) -> None:
         ask(path, "UPDATE Queue SET status = 2, lock_time = in_time, done_time = in_time")
 
-    def count(self, path: Path) -> Stored:
+    def count(self, path: str) -> Stored:
         status = "SELECT count(*) FROM Queue WHERE status = "
         return Stored(*ask(path, status + "0", status + "2"))
 
-    def cold(self, path: Path) -> str:
-        return COLD.format(path=str(path), payload=payload(0))
+    def cold(self, path: str) -> str:
+        return COLD.format(path=path, payload=payload(0))
 
 
 def loop(queue: Any, stopping: list[int]) -> None:

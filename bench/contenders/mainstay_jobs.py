@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from ..marks import mark, payload
-from . import Contender, Stored, ask
+from . import Contender, Stored, ask, ask_postgres
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from mainstay import Mainstay
+    from mainstay.core.decide import Transition
+
+LEASE = 600_000  # ms; longer than any measure: these claimers do not beat
 
 COLD = """
 from mainstay import Mainstay
-Mainstay("sqlite:///{path}").enqueue({type!r}, {payload!r})
+Mainstay({url!r}).enqueue({type!r}, {payload!r})
 """
 
 
-def make(path: Path | str) -> Mainstay:
+def url(address: str) -> str:
+    """A file's name as a URL; a URL as it is."""
+    return address if "://" in address else f"sqlite:///{address}"
+
+
+def make(address: str) -> Mainstay:
     """The application: the same no-op as a plain function and as a coroutine."""
     from mainstay import Mainstay
 
-    app = Mainstay(f"sqlite:///{path}")
+    app = Mainstay(url(address))
 
     @app.job
     def noop(n: int, pad: str) -> None:
@@ -41,8 +49,8 @@ def make(path: Path | str) -> Mainstay:
 class Enqueuer:
     """A producer that uses the typed calls."""
 
-    def __init__(self, path: Path, type: str) -> None:
-        self.app = make(path)
+    def __init__(self, address: str, type: str) -> None:
+        self.app = make(address)
         self.job = self.app.registry.expect(type)
 
     def one(self, n: int) -> None:
@@ -62,27 +70,28 @@ class MainstayThreads(Contender):
     about = (
         "defaults; plain function on thread slots; `mainstay worker --log-level warning` (no contender logs its jobs)"
     )
+    durability = "synchronous=FULL"
     package = "mainstay"
     type = "noop"
 
-    def open(self, path: Path) -> Enqueuer:
-        return Enqueuer(path, self.type)
+    def open(self, address: str) -> Enqueuer:
+        return Enqueuer(address, self.type)
 
-    def age(self, path: Path) -> None:
+    def age(self, address: str) -> None:
         ended = "state = 'completed', started_at = created_at, finished_at = created_at, expires_at = created_at + keep"
-        ask(path, f"UPDATE mainstay_job SET {ended}, attempt = 1, token = 1")
+        ask(address, f"UPDATE mainstay_job SET {ended}, attempt = 1, token = 1")
 
-    def count(self, path: Path) -> Stored:
+    def count(self, address: str) -> Stored:
         state = "SELECT count(*) FROM mainstay_job WHERE state = "
-        return Stored(*ask(path, state + "'queued'", state + "'completed'"))
+        return Stored(*ask(address, state + "'queued'", state + "'completed'"))
 
-    def workers(self, path: Path, processes: int) -> list[list[str]]:
+    def workers(self, address: str, processes: int) -> list[list[str]]:
         """One command, whatever the number: the supervisor starts the processes."""
         command = [sys.executable, "-m", "mainstay", "worker", "--app", "bench.contenders.mainstay_jobs:app"]
         return [[*command, "--processes", str(processes), "--log-level", "warning"]]
 
-    def cold(self, path: Path) -> str:
-        return COLD.format(path=path, type=self.type, payload=payload(0))
+    def cold(self, address: str) -> str:
+        return COLD.format(url=url(address), type=self.type, payload=payload(0))
 
 
 class MainstayAsync(MainstayThreads):
@@ -91,6 +100,82 @@ class MainstayAsync(MainstayThreads):
     name = "mainstay async"
     about = "as mainstay; coroutine on the worker's event loop"
     type = "anoop"
+
+
+class Hands:
+    """A claimer that uses the store's own verbs on one connection, as a worker's claimer thread does."""
+
+    def __init__(self, address: str, name: str, type: str) -> None:
+        from mainstay.core.job import WorkerInfo
+        from mainstay.stores import open_store
+
+        self.store, self.name, self.wants = open_store(address), name, {"default": [type]}
+        now = _now()
+        self.store.join(WorkerInfo(name, "bench", 1, 1, ("default",), (type,), now, now, now + LEASE, 0, False))
+        self.done: list[Transition] = []
+
+    def turn(self, wanted: int) -> list[str]:
+        from mainstay.core.decide import completed
+
+        claims = self.store.claim(self.name, self.wants, wanted, _now(), self.done)
+        self.done = [completed(job, _now()) for job in claims.jobs]
+        return [job.id for job in claims.jobs]
+
+    def close(self) -> None:
+        self.store.finish(self.done)
+        self.store.leave(self.name)
+        self.store.close()
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+class PostgresThreads(MainstayThreads):
+    """On PostgreSQL."""
+
+    engine = "postgres"
+    durability = "synchronous_commit=on"
+
+    def count(self, address: str) -> Stored:
+        there = "SELECT count(*) FROM pg_tables WHERE schemaname = 'mainstay' AND tablename = 'job'"
+        if ask_postgres(address, there) == [0]:
+            return Stored(0, 0)
+        state = "SELECT count(*) FROM mainstay.job WHERE state = "
+        return Stored(*ask_postgres(address, state + "'queued'", state + "'completed'"))
+
+    def claimer(self, address: str, name: str) -> Hands:
+        return Hands(f"{address}?connections=1", name, self.type)
+
+
+class PostgresAsync(PostgresThreads):
+    """Coroutines, on PostgreSQL."""
+
+    name, about, type = MainstayAsync.name, MainstayAsync.about, MainstayAsync.type
+
+
+class RedisThreads(MainstayThreads):
+    """On Redis."""
+
+    engine = "redis"
+    durability = "appendfsync as stated"
+
+    def count(self, address: str) -> Stored:
+        import redis
+
+        with redis.Redis.from_url(address) as client:
+            lanes = client.smembers("{mainstay}:lanes")
+            waiting = sum(client.zcard(b"{mainstay}:queue:" + lane) for lane in lanes)
+            return Stored(waiting, client.zcard("{mainstay}:ended:c"))
+
+    def claimer(self, address: str, name: str) -> Hands:
+        return Hands(address, name, self.type)
+
+
+class RedisAsync(RedisThreads):
+    """Coroutines, on Redis."""
+
+    name, about, type = MainstayAsync.name, MainstayAsync.about, MainstayAsync.type
 
 
 if "BENCH_DB" in os.environ:  # a worker process looks for `app`

@@ -9,20 +9,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..contenders import Contender
+    from ..engines import Engine, Site
     from ..scale import Scale
 
 Figures = dict[str, Any]
 
 
 class Place(NamedTuple):
-    """Where a round of one measure keeps its files, and where files of the whole run live."""
+    """Where a round of one measure keeps its files, where files of the whole run live, and on which engine."""
 
     folder: Path
     shared: Path
+    engine: Engine
 
-    def database(self, contender: Contender, tag: str = "") -> Path:
-        """A file of its own for a contender."""
-        return self.folder / f"{contender.name.replace(' ', '-')}{tag}.db"
+    def site(self, contender: Contender, tag: str = "") -> Site:
+        """A fresh place of its own for a contender."""
+        return self.engine.site(self.folder / stem(contender, tag))
+
+
+def stem(contender: Contender, tag: str = "") -> str:
+    """What the files of a contender are called."""
+    return f"{contender.name.replace(' ', '-')}{tag}"
 
 
 class Measure(NamedTuple):
@@ -30,6 +37,7 @@ class Measure(NamedTuple):
 
     name: str
     run: Callable[[Sequence[Contender], Scale, Place], Iterator[tuple[Contender, Figures]]]
+    named_only: bool = False  # so long that it runs only when it is asked for by name
 
 
 def each(name: str, one: Callable[[Contender, Scale, Place], Figures | None]) -> Measure:
@@ -54,11 +62,11 @@ def guarded(one: Callable[..., Figures | None], *given: object) -> Figures | Non
         return {"ok": False, "failure": str(failure)}
 
 
-def measures() -> list[Measure]:
-    """Every measure, in the order of the report."""
-    from . import backlog, cold, drain, enqueue, pickup
+def measures(engine: Engine) -> list[Measure]:
+    """Every measure of an engine, in the order of the report."""
+    from . import backlog, claimers, cold, drain, enqueue, held, pickup, wal
 
-    return [
+    known = [
         Measure("enqueue", enqueue.singles),
         Measure("bulk", enqueue.bulk),
         each("drain", drain.with_one),
@@ -68,4 +76,8 @@ def measures() -> list[Measure]:
         each("pickup", pickup.pickup),
         Measure("cold", cold.cold),
         each("imports", cold.imports),
+        each("wal", wal.wal),
+        each("claimers", claimers.claimers),
+        each("held", held.held)._replace(named_only=True),
     ]
+    return [one for one in known if one.name in engine.measures]

@@ -5,17 +5,15 @@ The file with the backlog is made once a run for each contender and copied for e
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
 from typing import TYPE_CHECKING
 
 from ..processes import produce
+from . import stem
 from .drain import beside_itself, drain
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..contenders import Contender
+    from ..engines import Site
     from ..scale import Scale
     from . import Figures, Place
 
@@ -25,35 +23,27 @@ def waiting(contender: Contender, scale: Scale, place: Place) -> Figures:
     """The first jobs of a queue in which so many more wait."""
     jobs = scale.share(scale.drain, contender.pace)
     queued = jobs + scale.backlog
-    kept = place.shared / f"waiting-{place.database(contender).name}"
-    if not kept.exists():
-        produce(contender, kept, "fill", queued)
-        settle(kept)
-    path = _copied(kept, place.database(contender))
-    return drain(contender, path, jobs, queued)
+    site = _copied(contender, place, "-waiting", queued, aged=False)
+    return drain(contender, site, place.engine, jobs, queued)
 
 
 @beside_itself
 def finished(contender: Contender, scale: Scale, place: Place) -> Figures:
     """A drain in a file that holds so many finished jobs."""
     jobs = scale.share(scale.drain, contender.pace)
-    kept = place.shared / f"finished-{place.database(contender).name}"
+    site = _copied(contender, place, "-finished", scale.backlog, aged=True)
+    produce(contender, site, "fill", jobs)
+    return drain(contender, site, place.engine, jobs, jobs)
+
+
+def _copied(contender: Contender, place: Place, tag: str, jobs: int, aged: bool) -> Site:
+    """A copy of the filled file, which is made when it is not there yet."""
+    kept = place.shared / stem(contender, tag)
+    site = place.engine.site(kept)
     if not kept.exists():
-        produce(contender, kept, "fill", scale.backlog)
-        contender.age(kept)
-        settle(kept)
-    path = _copied(kept, place.database(contender))
-    produce(contender, path, "fill", jobs)
-    return drain(contender, path, jobs, jobs)
-
-
-def settle(path: Path) -> None:
-    """Bring everything from the write-ahead log into the file, so that the file alone can be copied."""
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
-
-
-def _copied(kept: Path, path: Path) -> Path:
-    shutil.copyfile(kept, path)
-    return path
+        produce(contender, site, "fill", jobs)
+        if aged:
+            contender.age(site.address)
+        place.engine.settle(site)
+        kept.touch()
+    return place.engine.copy(site, place.folder / stem(contender, tag))

@@ -14,8 +14,8 @@ from . import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
+    from ..engines import Site
     from ..scale import Scale
     from . import Figures, Place
 
@@ -26,14 +26,14 @@ OURS = ("mainstay",)
 class Program:
     """A program that is started again and again: how long each start took, or why one failed."""
 
-    def __init__(self, contender: Contender, source: str, path: Path | None = None) -> None:
-        self.contender, self.source, self.path = contender, source, path
+    def __init__(self, contender: Contender, source: str, site: Site | None = None) -> None:
+        self.contender, self.source, self.site = contender, source, site
         self.took: list[float] = []
 
     def start(self) -> None:
         """Run it in a fresh interpreter; no timeout, because waiting with one rounds up."""
-        if self.path and not self.path.exists():
-            produce(self.contender, self.path, "wake")  # a hook finds its tables there
+        if self.site and not self.took:
+            produce(self.contender, self.site, "wake")  # a hook finds its tables there
         command = [sys.executable, "-c", self.source]
         before = time.perf_counter_ns()
         ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, check=False)
@@ -44,9 +44,9 @@ class Program:
     def figures(self) -> Figures:
         """The quantiles, and whether every start left a job behind."""
         times = {"p50": quantile(self.took, 0.50), "p95": quantile(self.took, 0.95)}
-        if self.path is None:
+        if self.site is None:
             return times | {"ok": True}
-        stored, expected = self.contender.count(self.path).waiting, len(self.took) + 1
+        stored, expected = self.contender.count(self.site.address).waiting, len(self.took) + 1
         return times | {"expected": expected, "stored": stored, "ok": stored == expected}
 
 
@@ -70,8 +70,10 @@ def _bare(contenders: Sequence[Contender]) -> Iterator[Program]:
 def _hooks(contenders: Sequence[Contender], place: Place) -> Iterator[Program]:
     """One for each contender."""
     for contender in contenders:
-        path = place.database(contender)
-        yield Program(contender, contender.cold(path), path)
+        site = place.site(contender)
+        source = contender.cold(site.address)
+        if source:
+            yield Program(contender, source, site)
 
 
 def _named(name: str) -> Contender:

@@ -8,9 +8,9 @@ from ..processes import Workers, produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from ..contenders import Contender
+    from ..engines import Engine, Site
     from ..scale import Scale
     from . import Figures, Place
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def with_one(contender: Contender, scale: Scale, place: Place) -> Figures:
     """One worker process."""
-    return _fresh(contender, place.database(contender), scale, 1)
+    return _fresh(contender, place, scale, 1)
 
 
 def beside_itself(run: Run) -> Run:
@@ -28,40 +28,51 @@ def beside_itself(run: Run) -> Run:
     def both(contender: Contender, scale: Scale, place: Place) -> Figures:
         if not scale.judges:
             return run(contender, scale, place)
-        control = _fresh(contender, place.database(contender, "-control"), scale, 1)
+        control = _fresh(contender, place, scale, 1, "-control")
         figures = run(contender, scale, place)
         return figures | {"itself": figures["rate"] / control["rate"], "ok": figures["ok"] and control["ok"]}
 
     return both
 
 
+def with_two(contender: Contender, scale: Scale, place: Place) -> Figures | None:
+    """Two worker processes on one file or server."""
+    return _two(contender, scale, place) if contender.several else None
+
+
 @beside_itself
-def with_two(contender: Contender, scale: Scale, place: Place) -> Figures:
-    """Two worker processes on one file."""
-    return _fresh(contender, place.database(contender), scale, 2)
+def _two(contender: Contender, scale: Scale, place: Place) -> Figures:
+    return _fresh(contender, place, scale, 2)
 
 
-def _fresh(contender: Contender, path: Path, scale: Scale, processes: int) -> Figures:
+def _fresh(contender: Contender, place: Place, scale: Scale, processes: int, tag: str = "") -> Figures:
     jobs = scale.share(scale.drain, contender.pace)
-    produce(contender, path, "fill", jobs)
-    return drain(contender, path, jobs, jobs, processes)
+    site = place.site(contender, tag)
+    produce(contender, site, "fill", jobs)
+    place.engine.settle(site)
+    figures = drain(contender, site, place.engine, jobs, jobs, processes)
+    place.engine.discard(site)
+    return figures
 
 
-def drain(contender: Contender, path: Path, jobs: int, queued: int, processes: int = 1) -> Figures:
+def drain(contender: Contender, site: Site, engine: Engine, jobs: int, queued: int, processes: int = 1) -> Figures:
     """Run workers until the first `jobs` of `queued` jobs have run, stop them gracefully, and count."""
-    before = contender.count(path).completed
-    with Workers(contender, path, processes, queued) as workers:
+    before = contender.count(site.address).completed
+    with Workers(contender, site, processes, queued) as workers:
         workers.run(1)
-        cpu = workers.cpu()
+        cpu, server = workers.cpu(), engine.cpu(site)
         if jobs == queued:
             workers.run(jobs)
             workers.completed(before + jobs)
         else:
             jobs = workers.run_some(jobs)
-        used = {"cpu": _each(cpu, workers.cpu(), workers.marks.distinct()), "peak": workers.memory("VmHWM")}
-        workers.leave()
         marks = workers.marks
-        counts = (marks.executions(), marks.distinct(), contender.count(path).completed - before)
+        used = {
+            "cpu": _each(cpu, workers.cpu(), marks.distinct()), "server": _each(server, engine.cpu(site), marks.distinct()),
+            "peak": workers.memory("VmHWM"),
+        }  # fmt: skip
+        workers.leave()
+        counts = (marks.executions(), marks.distinct(), contender.count(site.address).completed - before)
         speed = _speed(marks.times()[:jobs], workers.born)
     return speed | used | _verdict(counts, jobs, queued)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ..contenders import Contender
+    from ..engines import Site
     from ..scale import Scale
     from . import Figures, Place
 
@@ -25,29 +26,35 @@ TURNS = 5
 
 def singles(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
     """Durable calls in sequence: rate and quantiles."""
-    return _in_turn(contenders, place, "singles", scale.singles, _calls)
+    return _in_turn([one for one in contenders if not one.twin], place, "singles", scale.singles, _calls)
 
 
 def bulk(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
     """The bulk call, where there is one."""
-    return _in_turn([one for one in contenders if one.bulk], place, "bulk", scale.bulk, _rate)
+    return _in_turn([one for one in contenders if one.bulk and not one.twin], place, "bulk", scale.bulk, _rate)
 
 
 def _in_turn(
     contenders: Sequence[Contender], place: Place, action: str, jobs: int, digest: Digest
 ) -> Iterator[tuple[Contender, Figures]]:
     got: dict[Contender, list[dict[str, Any]]] = {contender: [] for contender in contenders}
+    sites = {contender: place.site(contender) for contender in contenders}
     failures: dict[Contender, Figures] = {}
     for _ in range(TURNS):
         for contender, measured in got.items():
-            failed = guarded(_turn, contender, place, action, jobs // TURNS, measured)
+            failed = guarded(_turn, contender, sites[contender], action, jobs // TURNS, measured)
             failures |= {contender: failed} if failed else {}
     for contender, measured in got.items():
-        yield contender, failures.get(contender) or digest(measured, jobs) | _counted(contender, place, measured)
+        yield (
+            contender,
+            failures.get(contender) or digest(measured, jobs) | _counted(contender, sites[contender], measured),
+        )
+    for site in sites.values():
+        place.engine.discard(site)
 
 
-def _turn(contender: Contender, place: Place, action: str, jobs: int, measured: list[dict[str, Any]]) -> None:
-    measured.append(produce(contender, place.database(contender), action, jobs))
+def _turn(contender: Contender, site: Site, action: str, jobs: int, measured: list[dict[str, Any]]) -> None:
+    measured.append(produce(contender, site, action, jobs))
 
 
 def _rate(measured: list[dict[str, Any]], jobs: int) -> Figures:
@@ -59,7 +66,7 @@ def _calls(measured: list[dict[str, Any]], jobs: int) -> Figures:
     return _rate(measured, jobs) | {"p50": quantile(took, 0.50), "p95": quantile(took, 0.95)}
 
 
-def _counted(contender: Contender, place: Place, measured: list[dict[str, Any]]) -> Figures:
-    stored = contender.count(place.database(contender)).waiting
+def _counted(contender: Contender, site: Site, measured: list[dict[str, Any]]) -> Figures:
+    stored = contender.count(site.address).waiting
     expected = sum(turn["expected"] for turn in measured)
     return {"expected": expected, "stored": stored, "ok": stored == expected}

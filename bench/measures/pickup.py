@@ -10,6 +10,7 @@ from ..processes import Workers, produce
 
 if TYPE_CHECKING:
     from ..contenders import Contender
+    from ..engines import Engine
     from ..scale import Scale
     from . import Figures, Place
 
@@ -18,17 +19,18 @@ SETTLING = 0.5  # seconds for a worker to come to rest after its first job
 
 def pickup(contender: Contender, scale: Scale, place: Place) -> Figures:
     """From the start of the enqueue call to the start of the handler, across processes."""
-    path, jobs = place.database(contender), scale.pickups + 1
-    produce(contender, path, "wake")
-    with Workers(contender, path, 1, jobs) as workers:
+    site, jobs = place.site(contender), scale.pickups + 1
+    produce(contender, site, "wake")
+    with Workers(contender, site, 1, jobs) as workers:
         workers.run(1)
-        rest = _rest(workers, scale.idle)
-        began = produce(contender, path, "pickup", scale.pickups)["began"]
+        rest = _rest(workers, place.engine, scale.idle)
+        began = produce(contender, site, "pickup", scale.pickups)["began"]
         workers.run(jobs)
         workers.completed(jobs)
         workers.leave()
         waits = [(workers.marks.started(n) - at) / 1e6 for n, at in enumerate(began, 1)]
-        counts = (workers.marks.executions(), workers.marks.distinct(), contender.count(path).completed)
+        counts = (workers.marks.executions(), workers.marks.distinct(), contender.count(site.address).completed)
+    place.engine.discard(site)
     return (
         rest
         | _waits(waits)
@@ -40,14 +42,18 @@ def pickup(contender: Contender, scale: Scale, place: Place) -> Figures:
     )
 
 
-def _rest(workers: Workers, seconds: float) -> Figures:
-    """Memory, and the share of one core it uses while nothing happens."""
+def _rest(workers: Workers, engine: Engine, seconds: float) -> Figures:
+    """Memory, and the share of one core that worker and server use while nothing happens."""
     time.sleep(SETTLING)
-    before = workers.cpu()
+    before = workers.cpu(), engine.cpu(workers.site)
     time.sleep(seconds)
-    after = workers.cpu()
-    busy = None if before is None or after is None else 100 * (after - before) / seconds
-    return {"idle_rss": workers.memory(), "idle_cpu": busy}
+    after = workers.cpu(), engine.cpu(workers.site)
+    busy, server = (_share(*pair, seconds) for pair in zip(before, after, strict=True))
+    return {"idle_rss": workers.memory(), "idle_cpu": busy, "idle_server": server}
+
+
+def _share(before: float | None, after: float | None, seconds: float) -> float | None:
+    return None if before is None or after is None else 100 * (after - before) / seconds
 
 
 def _waits(waits: list[float]) -> Figures:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1_000  # jobs a transaction of enqueue_many
+CANCELLED = ("cancelled", "cancelling")
 
 
 class Mainstay:
@@ -118,32 +119,29 @@ class Mainstay:
     async def aenqueue(
         self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None, **options: Unpack[Given]
     ) -> Handle[Any]:
-        """As `enqueue`, awaited."""
-        draft = self._draft(job, payload, options)
-        if tx is not None:  # a caller's connection belongs to the caller's thread
-            return self._accept([draft], tx)[0]
-        import asyncio
-
-        return (await asyncio.to_thread(self._accept, [draft], None))[0]
+        """As `enqueue`, awaited; `tx=` is then an async connection or session."""
+        return (await self._aaccept([self._draft(job, payload, options)], tx))[0]
 
     def enqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
-        """Enqueue prepared jobs, a thousand a transaction; handles come in the order of the drafts."""
+        """Enqueue prepared jobs, a thousand a transaction, or all with `tx=`; handles come in the order of the drafts."""
+        if tx is not None:
+            return self._accept([_prepared(draft) for draft in drafts], tx)
         handles: list[Handle[Any]] = []
         batch: list[Draft] = []
         for draft in drafts:
             batch.append(_prepared(draft))
             if len(batch) == CHUNK:
-                handles += self._accept(batch, tx)
+                handles += self._accept(batch, None)
                 batch = []
-        return handles + self._accept(batch, tx) if batch else handles
+        return handles + self._accept(batch, None) if batch else handles
 
     async def aenqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
-        """As `enqueue_many`, awaited."""
-        if tx is not None:  # a caller's connection belongs to the caller's thread
-            return self.enqueue_many(drafts, tx=tx)
+        """As `enqueue_many`, awaited; `tx=` is then an async connection or session."""
+        if tx is not None:
+            return await self._aaccept([_prepared(draft) for draft in drafts], tx)
         import asyncio
 
-        return await asyncio.to_thread(self.enqueue_many, drafts, tx=tx)
+        return await asyncio.to_thread(self.enqueue_many, drafts)
 
     def _draft(self, job: str | Draft, payload: Mapping[str, Any] | None, options: Given) -> Draft:
         if not isinstance(job, str):
@@ -161,7 +159,22 @@ class Mainstay:
 
     def _accept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
         now = self.clock.now()
-        answers = self.store.enqueue(drafts, now) if tx is None else self.store.enqueue_in(tx, drafts, now)
+        if tx is None:
+            return self._handles(self.store.enqueue(drafts, now))
+        from .stores import outbox
+
+        return self._handles(outbox.enqueue(self.store, tx, drafts, now))
+
+    async def _aaccept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
+        if tx is None:
+            import asyncio
+
+            return await asyncio.to_thread(self._accept, drafts, None)
+        from .stores import outbox
+
+        return self._handles(await outbox.aenqueue(self.store, tx, drafts, self.clock.now()))
+
+    def _handles(self, answers: Sequence[tuple[str, bool]]) -> list[Handle[Any]]:
         if self.events.listeners("enqueued"):
             self.events.emit("enqueued", ids=[job_id for job_id, created in answers if created])
         return [Handle(self, job_id, created) for job_id, created in answers]
@@ -218,9 +231,26 @@ class Mainstay:
         return self.store.actions(None if job_id is None else self.resolve(job_id), limit)
 
     # operate ------------------------------------------------------------------------------------------------------
-    def cancel(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
-        """Cancel a job; answers `cancelled` or, for one that runs, `cancelling`."""
-        return self._operate("cancel", job_id, actor, ("cancelled", "cancelling"))
+    def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
+        """Cancel a job; answers `cancelled` or, for one that runs, `cancelling`. With `tx=` it holds with that commit."""
+        if tx is None:
+            return self._operate("cancel", job_id, actor, CANCELLED)
+        from .stores import outbox
+
+        full = self.resolve(job_id)
+        return _checked("cancel", full, outbox.cancel(self.store, tx, [full], self.clock.now(), actor)[full], CANCELLED)
+
+    async def acancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
+        """As `cancel`, awaited; `tx=` is then an async connection or session."""
+        import asyncio
+
+        if tx is None:
+            return await asyncio.to_thread(self.cancel, job_id, actor=actor)
+        from .stores import outbox
+
+        full = await asyncio.to_thread(self.resolve, job_id)
+        answers = await outbox.acancel(self.store, tx, [full], self.clock.now(), actor)
+        return _checked("cancel", full, answers[full], CANCELLED)
 
     def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
@@ -240,12 +270,7 @@ class Mainstay:
 
     def _operate(self, verb: str, job_id: str | Handle[Any], actor: str, good: tuple[str, ...]) -> str:
         full = self.resolve(job_id)
-        answer: str = getattr(self.store, verb)([full], self.clock.now(), actor)[full]
-        if answer == "missing":
-            raise NotFound(f"there is no job {job_id}")
-        if answer not in good:
-            raise Conflict(_REFUSED.get((verb, answer), f"cannot {verb} job {full}: it is {answer}"))
-        return answer
+        return _checked(verb, full, getattr(self.store, verb)([full], self.clock.now(), actor)[full], good)
 
     def _judge(self, job_id: str | Handle[Any], approve: bool, note: str, actor: str) -> str:
         full = self.resolve(job_id)
@@ -272,6 +297,15 @@ class Mainstay:
     def close(self) -> None:
         """Let go of the store's connections."""
         self.store.close()
+
+
+def _checked(verb: str, job_id: str, answer: str, good: tuple[str, ...]) -> str:
+    """What the store answered, or the exception that it means."""
+    if answer == "missing":
+        raise NotFound(f"there is no job {job_id}")
+    if answer not in good:
+        raise Conflict(_REFUSED.get((verb, answer), f"cannot {verb} job {job_id}: it is {answer}"))
+    return answer
 
 
 _REFUSED = {

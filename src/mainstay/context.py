@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from .core.draft import Draft
     from .core.job import Claimed
+    from .stores.contract import Store
 
+    Completion = tuple[Store, Transition]
     Level = Literal["debug", "info", "warning", "error"]
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -41,8 +43,8 @@ class Sink(Protocol):
         """What an earlier attempt saved."""
         ...
 
-    def finish_in(self, tx: object, job: Claimed, draft_children: tuple[Draft, ...], result: str | None) -> None:
-        """Complete the job in the caller's transaction."""
+    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
+        """The store and the transition with which the job completes in its handler's own transaction."""
         ...
 
     def now(self) -> int:
@@ -151,7 +153,18 @@ class Context:
 
     def complete_in(self, tx: object, result: Any = None) -> None:
         """Complete the job in the caller's transaction: its writes and the completion are one. Raises `LeaseLost`."""
-        self._sink.finish_in(tx, self.job, self.children, encode_result(result))
+        from .stores import outbox
+
+        store, transition = self._sink.completing(self.job, self.children, encode_result(result))
+        outbox.finish(store, tx, transition)
+        self.completed_in = tx
+
+    async def acomplete_in(self, tx: object, result: Any = None) -> None:
+        """As `complete_in`, for an async connection or session."""
+        from .stores import outbox
+
+        store, transition = self._sink.completing(self.job, self.children, encode_result(result))
+        await outbox.afinish(store, tx, transition)
         self.completed_in = tx
 
 
@@ -181,8 +194,8 @@ class _Nowhere:
     def checkpoint(self, job: Claimed) -> str | None:
         return None
 
-    def finish_in(self, tx: object, job: Claimed, draft_children: tuple[Draft, ...], result: str | None) -> None:
-        pass
+    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
+        raise UsageError(_NOT_HERE)
 
 
 class _Outside(Context):

@@ -72,9 +72,13 @@ class Handle(_Typed[R]):
         value: R = decode_result(self._app.store.result(self.id))
         return value
 
-    def cancel(self, actor: str = "python") -> str:
-        """Cancel the job; answers `cancelled` or, for one that runs, `cancelling`."""
-        return self._app.cancel(self.id, actor=actor)
+    def cancel(self, actor: str = "python", *, tx: object = None) -> str:
+        """Cancel the job; answers `cancelled` or, for one that runs, `cancelling`. With `tx=` it holds with that commit."""
+        return self._app.cancel(self.id, tx=tx, actor=actor)
+
+    async def acancel(self, actor: str = "python", *, tx: object = None) -> str:
+        """As `cancel`, awaited; `tx=` is then an async connection or session."""
+        return await self._app.acancel(self.id, tx=tx, actor=actor)
 
     def __repr__(self) -> str:
         return f"<Handle {self.id}{'' if self.created else ' (existing)'}>"

@@ -29,6 +29,12 @@ STYLES = {OK: "good", WARN: "warn", FAIL: "bad"}
 CAP = 10_000
 LOW, EMPTY = 1_000_000_000, 100_000_000  # bytes of free disk
 SKEW = 5 * SECOND
+DURABILITY = {  # the setting that decides, and what to do about it
+    "synchronous": "remove ?synchronous=normal from the URL",
+    "fsync": "set fsync = on and synchronous_commit = on in postgresql.conf",
+    "synchronous_commit": "set synchronous_commit = on in postgresql.conf",
+    "appendfsync": "set appendonly yes and appendfsync always in redis.conf",
+}
 FIXED_SQLITE = "use a Python with SQLite 3.51.3 or newer (3.50.7 and 3.44.6 have the fix too); until then keep backups"
 
 
@@ -49,7 +55,7 @@ def doctor(target: Target, output: Output) -> int:
 
     Exit code 0: all is well · 3: something deserves attention · 1: something does not work.
     """
-    checks = [*_machine(), *_application(target), *_store(target)]
+    checks = [*_machine(target), *_application(target), *_store(target)]
     if output.shape.machine:
         output.records([check._asdict() for check in checks])
     else:
@@ -70,10 +76,12 @@ def _print(output: Output, checks: list[Check]) -> None:
 # The machine --------------------------------------------------------------------------------------------------------------
 
 
-def _machine() -> Iterator[Check]:
+def _machine(target: Target) -> Iterator[Check]:
     from ..stores import open_store
 
     yield Check(OK, "python", f"{platform.python_version()} ({sys.executable})")
+    if not _in_a_file(target):
+        return
     with open_store("sqlite:///:memory:") as store:
         facts = store.facts()
     if facts["wal-reset bug"] == "yes":
@@ -81,6 +89,14 @@ def _machine() -> Iterator[Check]:
         yield Check(WARN, "sqlite", text, FIXED_SQLITE)
     else:
         yield Check(OK, "sqlite", facts["engine"])
+
+
+def _in_a_file(target: Target) -> bool:
+    """Whether this Python's SQLite matters: it holds the store, or nobody has said what does."""
+    try:
+        return target.url().startswith("sqlite:")
+    except MainstayError:
+        return True
 
 
 # The application ----------------------------------------------------------------------------------------------------------
@@ -125,8 +141,13 @@ def _store(target: Target) -> Iterator[Check]:
 
 def _opened(app: Mainstay, url: str) -> Iterator[Check]:
     facts, now = app.store.facts(), app.clock.now()
-    yield Check(OK, "store", f"{url} ({size(int(facts.get('size', 0)))}, schema {facts.get('schema')})")
+    about = f"{facts['engine']}, {size(int(facts.get('size', 0)))}, schema {facts.get('schema')}"
+    yield Check(OK, "store", f"{url} ({about})")
     yield _durability(facts)
+    yield from _moved(app)
+    for name in ("pooler", "connections", "role", "maxmemory"):
+        if name in facts:
+            yield Check(OK, name, facts[name])
     if facts.get("file system"):
         yield Check(OK, "file system", f"{facts['file system']}: local")
     if os.path.exists(facts.get("file", "")):
@@ -137,11 +158,22 @@ def _opened(app: Mainstay, url: str) -> Iterator[Check]:
 
 
 def _durability(facts: dict[str, str]) -> Check:
+    """The level in force, with the settings that make it."""
     level = facts.get("durability", "unknown")
-    how = f"{level} ({facts.get('journal', '')}, synchronous={facts.get('synchronous', '')})"
+    settings = [f"{name}={facts[name]}" for name in DURABILITY if name in facts]
+    how = f"{level} ({', '.join(settings)})" if settings else level
     if level.startswith("power cut"):
         return Check(OK, "durability", how)
-    return Check(WARN, "durability", how, "remove ?synchronous=normal from the URL, if that is more than you can lose")
+    fix = DURABILITY.get(next((name for name in DURABILITY if name in facts), ""), "")
+    return Check(WARN, "durability", how, f"{fix}, if that is more than you can lose")
+
+
+def _moved(app: Mainstay) -> Iterator[Check]:
+    from ..stores.move import closed
+
+    why = closed(app.store)
+    if why:
+        yield Check(FAIL, "move", why)
 
 
 def _disk(path: str) -> Check:

@@ -42,6 +42,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "reject": ("act", "End jobs in review as dead."),
         "delete": ("act", "Remove jobs and their history."),
     },
+    "Maintain": {
+        "migrate": ("migrate", "Bring a store's tables to this version of mainstay, or print how."),
+        "move": ("move", "Copy every job, with its history, from one store to another."),
+    },
 }
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 _EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, not an option

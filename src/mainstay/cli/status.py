@@ -52,7 +52,7 @@ def _headline(output: Output, url: str, facts: dict[str, str], workers: Sequence
     there = live(workers, output.now)
     busy, slots = sum(worker.running for worker in there), sum(worker.slots for worker in there)
     crew = f"{plural(len(there), 'worker')}, {busy}/{slots} slots busy" if there else "no worker"
-    store = f"{url} ({facts.get('journal', '').upper()}, {size(int(facts.get('size', 0)))})"
+    store = f"{url} ({facts['engine']}, {size(int(facts.get('size', 0)))})"
     parts = [output.paint(f"mainstay {__version__}", "bold"), store, f"schema {facts.get('schema')}", crew]
     return " · ".join(parts)
 

@@ -80,7 +80,7 @@ def no_application() -> Hint:
 def existing(url: str) -> str:
     """The same URL, with which nothing is created."""
     scheme, _, _ = url.partition(":")
-    if scheme != "sqlite" or ":memory:" in url or "mode=" in url:
+    if scheme not in ("sqlite", "postgresql", "postgres") or ":memory:" in url or "mode=" in url:
         return url
     return f"{url}{'&' if '?' in url else '?'}mode=existing"
 

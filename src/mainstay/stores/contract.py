@@ -8,7 +8,7 @@ not at all, and it raises a `StoreError` or a subclass when it did not happen or
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..core.filter import Page, Term
     from ..core.job import Action, Attempt, Claimed, Count, Job, LogLine, TypeInfo, WorkerInfo
     from ..core.notes import Note
+    from ..core.record import Parcel
+    from .outbox.guest import Outbox
 
 STORED = "stored"  # the transition was applied now
 ALREADY = "already"  # it had been applied before: the answer was lost, not the write
@@ -86,8 +88,8 @@ class Store(Protocol):
         """
         ...
 
-    def enqueue_in(self, tx: object, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
-        """As `enqueue`, on the caller's own connection and inside its transaction."""
+    def outbox(self) -> Outbox:
+        """The verbs that can join a caller's transaction, for `stores.outbox`; raises `TransactionUnsupported` if none can."""
         ...
 
     def claim(
@@ -113,10 +115,6 @@ class Store(Protocol):
 
     def finish(self, transitions: Sequence[Transition], notes: Sequence[Note] = ()) -> list[str]:
         """Apply each transition whose id is running under its token; per transition a verdict (see above)."""
-        ...
-
-    def finish_in(self, tx: object, transition: Transition) -> None:
-        """Apply one transition on the caller's connection; raises `LeaseLost` when it does not hold any more."""
         ...
 
     def note(self, notes: Sequence[Note]) -> list[bool]:
@@ -172,6 +170,26 @@ class Store(Protocol):
 
     def types(self) -> list[TypeInfo]:
         """Every type any worker ever declared."""
+        ...
+
+    def setting(self, name: str) -> str | None:
+        """The value of a setting of the installation, or None."""
+        ...
+
+    def set_setting(self, name: str, value: str | None) -> None:
+        """Change a setting; None removes it."""
+        ...
+
+    # moving -------------------------------------------------------------------------------------------------------
+    def dump(self, part: str, after: str | None, limit: int) -> Parcel:
+        """Up to `limit` rows of a part (`core.record.PARTS`), from the beginning or from where a parcel ended."""
+        ...
+
+    def load(self, part: str, rows: Sequence[tuple[Any, ...]], was: str, mark: str) -> None:
+        """Take rows over as they are, and note in the same transaction how far that went: the setting `move.mark`.
+
+        Raises `Conflict`, nothing written, when that setting is not what it `was`: another mover is at work.
+        """
         ...
 
     # observation --------------------------------------------------------------------------------------------------

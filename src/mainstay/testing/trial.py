@@ -16,6 +16,7 @@ from ..core.notes import Checkpoint, Log, Note, Progress
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from ..context import Completion
     from ..core.draft import Draft
     from ..registry import JobType
 
@@ -85,6 +86,6 @@ class Trial(Generic[P, R]):
         """What an earlier attempt is said to have saved."""
         return json.dumps(self._checkpoint) if self._checkpoint else None
 
-    def finish_in(self, tx: object, job: Claimed, draft_children: tuple[Draft, ...], result: str | None) -> None:
+    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
         """There is no job in any store: a handler that completes in a transaction is tested with the kit."""
         raise TransactionUnsupported("a Trial has no store: test ctx.complete_in with app.testing() or the fixture")

@@ -9,9 +9,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..core.clock import milliseconds
-from ..core.errors import ConfigError, StoreError
+from ..core.errors import ConfigError, Conflict, StoreError
 from ..core.ids import encode
 from ..core.job import WorkerInfo
+from ..stores.move import closed
 from ..upkeep import sweep
 from ..upkeep.prune import Prune
 from ..upkeep.sweep import Sweep
@@ -79,6 +80,9 @@ class Worker:
         for names in self.wants.values():
             for name in names:  # a handler whose hints cannot be read is our caller's bug, not a bad payload
                 self.app.registry.expect(name).schema.build()
+        why = closed(self.store)
+        if why:
+            raise Conflict(why)
         self.join()
         self._own_bell()
         steps = {"claimer": self.claimer.step, "watch": self.watch.step, "heartbeat": self.heartbeat.step,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..app import Mainstay
+    from ..context import Completion
     from ..core.draft import Draft
     from ..core.notes import Note
     from ..registry import JobType
@@ -52,8 +53,8 @@ class PipeSink:
     def checkpoint(self, job: Claimed) -> str | None:
         return self._checkpoint
 
-    def finish_in(self, tx: object, job: Claimed, draft_children: tuple[Draft, ...], result: str | None) -> None:
-        self._app.store.finish_in(tx, completion(job, self.now(), result, draft_children))
+    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
+        return self._app.store, completion(job, self.now(), result, children)
 
 
 class Child:

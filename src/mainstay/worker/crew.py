@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..context import Context
-from ..core.outcome import CANCELLED, HANDED_BACK, Outcome
+from ..core.outcome import CANCELLED, COMPLETED, HANDED_BACK, Outcome
 from ..stores.contract import Marks
 from .executors import Loop, Threads
 
@@ -77,20 +77,21 @@ class Crew:
         """The context for an attempt that starts now; None when the job is no longer to run here."""
         if flight.ended:
             return None
-        now = self._clock.now()
+        now, job = self._clock.now(), flight.job
         if self.stopping or not self._holds(flight, now):  # after a pause the lease may be gone, and the job another's
             self._end(flight, HANDED_BACK)
             return None
-        if flight.job.timeout is not None:
-            flight.deadline = now + flight.job.timeout
-        context = Context(flight.job, self._sink)
+        if job.timeout is not None:
+            flight.deadline = now + job.timeout
+        context = Context(job, self._sink)
         flight.context, flight.started = context, True
-        context.stopping = self.stopping  # again: it may have been said before the context could be found
+        if self.stopping:  # again: it may have been said before the context could be found
+            context.stopping = True
         if flight.cancel is not None:
             self._end(flight, CANCELLED)
         if flight.ended:  # taken away in this very moment: whoever did so may not have seen that it starts
             return None
-        flight.mark = self.marks.begin(flight.job)
+        flight.mark = self.marks.begin(job)
         if self._on_started:
             self._events.emit("started", job=flight.job)
         return context
@@ -102,7 +103,7 @@ class Crew:
         if flight.mark:
             self.marks.end(flight.mark)
             flight.mark = 0
-        if outcome.kind == "completed in transaction":
+        if outcome is not COMPLETED and outcome.kind == "completed in transaction":
             outcome = self._sink.verify(flight.job, outcome)
         if self._on_ended:
             self._events.emit("ended", job=flight.job, outcome=outcome)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ..context import Context, current
 from ..core import outcome as ended
 from ..core.errors import InvalidPayload
-from ..core.outcome import Outcome
+from ..core.outcome import COMPLETED, Outcome
 from ..core.payload import clean, encode_result
+from ..stores.outbox.leave import alet_go, let_go
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,25 +24,24 @@ ERROR, TRACEBACK = 2_000, 60_000  # characters kept
 
 def run(flight: Flight, context: Context) -> Outcome:
     """Call a plain handler and say how it ended."""
-    flight.context = context
+    type = flight.type
     try:
-        arguments = flight.type.schema.decode(flight.job.payload)
+        arguments = type.schema.decode(flight.job.payload)
     except BaseException as error:  # noqa: BLE001  (a type's own validation may raise anything)
         return unreadable(error)
     held = current.set(context)
     try:
-        return success(context, flight.type.function(**arguments))
+        return success(context, type.function(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
-        return failure(flight.type, context, error)
+        return failure(type, context, error)
     finally:
         current.reset(held)
         if context.completed_in is not None:
-            _let_go(context.completed_in)
+            let_go(context.completed_in)
 
 
 async def arun(flight: Flight, context: Context, end: Callable[[Flight, Outcome], None]) -> None:
     """Await an async handler and tell `end` how it went. One coroutine, no more: this is the hot path of the loop."""
-    flight.context = context
     current.set(context)  # the task's own: nothing to reset
     try:
         arguments = flight.type.schema.decode(flight.job.payload)
@@ -53,7 +53,7 @@ async def arun(flight: Flight, context: Context, end: Callable[[Flight, Outcome]
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
         outcome = failure(flight.type, context, error)
     if context.completed_in is not None:
-        _let_go(context.completed_in)
+        await alet_go(context.completed_in)
     end(flight, outcome)
 
 
@@ -62,21 +62,12 @@ def unreadable(error: BaseException) -> Outcome:
     return Outcome("failed", error=described(error), retry=False, reason="invalid payload")
 
 
-def _let_go(tx: Any) -> None:
-    """Roll back what a handler began and did not commit: its locks would hold up everyone else."""
-    try:
-        if tx.in_transaction:
-            tx.rollback()
-    except Exception:  # noqa: BLE001, S110  (closed meanwhile, or not a connection that says: then nothing of it is open here)
-        pass
-
-
 def success(context: Context, value: Any) -> Outcome:
     """The outcome of a handler that returned."""
     if context.completed_in is not None:
         return Outcome("completed in transaction")
     if value is None and not context.children:
-        return ended.COMPLETED
+        return COMPLETED
     try:
         return Outcome("completed", result=encode_result(value), children=context.children)
     except InvalidPayload as error:

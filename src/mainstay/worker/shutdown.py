@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+from ..core.errors import StoreUnavailable
 from .memory import settle
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from . import Worker
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+TURN = 0.5
+FIRST, LONGEST = 0.5, 30.0  # seconds to wait for a server that is not there
 LINGER = 2.0  # seconds for threads that nobody waits for
 STOP, NOW, ENDED = "stop", "now", "ended"
 
@@ -34,10 +37,29 @@ def until_signalled(worker: Worker) -> int:
         given.append(number)
 
     with on_signals(heard):  # before the start: a signal that comes meanwhile counts
-        worker.start()
-        settle()
-        obey(worker, orders)
+        if _started(worker, orders):
+            settle()
+            obey(worker, orders)
     return 0
+
+
+def _started(worker: Worker, orders: SimpleQueue[str]) -> bool:
+    """Start the worker, as soon as its server is there; False when an order to stop came first.
+
+    After a power cut the machines of a fleet come back in any order. A file that cannot be opened will not come back.
+    """
+    wait = FIRST
+    while True:
+        try:
+            worker.start()
+            return True
+        except StoreUnavailable as error:
+            if not getattr(worker.store, "remote", False):
+                raise
+            worker.app.events.emit("store_error", error=error, wait=round(wait * 1000))
+        if following(orders, wait):
+            return False
+        wait = min(2 * wait, LONGEST)
 
 
 def obey(worker: Worker, orders: SimpleQueue[str]) -> None:
@@ -71,13 +93,15 @@ def on_signals(heard: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def following(orders: SimpleQueue[str]) -> str:
-    """The next order; waits in short turns, since some platforms hold signals back during a long one."""
-    while True:
+def following(orders: SimpleQueue[str], seconds: float = float("inf")) -> str:
+    """The next order, "" for none in time; waits in short turns, since some platforms hold signals back during a long one."""
+    left = seconds
+    while left > 0:
         try:
-            return orders.get(timeout=0.5)
+            return orders.get(timeout=min(left, TURN))
         except Empty:
-            pass
+            left -= TURN
+    return ""
 
 
 def leave(code: int) -> NoReturn:

@@ -12,6 +12,7 @@ from ..core.states import COMPLETED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..context import Completion
     from ..core.clock import Clock
     from ..core.draft import Draft
     from ..core.job import Claimed
@@ -36,8 +37,8 @@ class WorkerSink:
     def checkpoint(self, job: Claimed) -> str | None:
         return self._store.checkpoint(job.id)
 
-    def finish_in(self, tx: object, job: Claimed, draft_children: tuple[Draft, ...], result: str | None) -> None:
-        self._store.finish_in(tx, completion(job, self._clock.now(), result, draft_children))
+    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
+        return self._store, completion(job, self._clock.now(), result, children)
 
     def verify(self, job: Claimed, outcome: Outcome) -> Outcome:
         """Whether a completion in the handler's transaction was committed; if not, the attempt failed."""

