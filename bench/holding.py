@@ -36,14 +36,16 @@ class Stream(threading.Thread):
     def __init__(self, producer: Producer) -> None:
         super().__init__()
         self.producer, self.made, self.stopping = producer, 0, threading.Event()
+        self.seconds = 0.0
 
     def run(self) -> None:
-        at = time.monotonic()
+        at = began = time.monotonic()
         while not self.stopping.is_set():
             time.sleep(max(0.0, at - time.monotonic()))
             self.producer.one(self.made)
             self.made += 1
             at += 1 / RATE
+        self.seconds = time.monotonic() - began
 
 
 def holding(engine: str, name: str, address: str, before: float, held: float, after: float) -> dict[str, object]:
@@ -64,6 +66,7 @@ def holding(engine: str, name: str, address: str, before: float, held: float, af
     return {
         "claims": [one for one in claims if one[0] < math.inf],
         "made": stream.made + 1,
+        "seconds": stream.seconds,
         "claimed": sum(n for *_, n in claims),
     }
 

@@ -53,7 +53,7 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
     "held": (
         "A claim at 200 jobs/s: before, at the end of and after a transaction held open for {hold:g} s",
         [Column("before p50 ms", "before_p50"), Column("p95", "before_p95"), Column("late p50 ms", "late_p50"), Column("p95", "late_p95"), Column("slower", "slower"),
-         Column("after p50 ms", "after_p50"), Column("p95", "after_p95")],
+         Column("after p50 ms", "after_p50"), Column("p95", "after_p95"), Column("enqueued/s", "rate")],
     ),
     "cold": ("Cold enqueue, interpreter included", [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p50 of limit", "p50", of_limit=True)]),
 }  # fmt: skip

@@ -47,4 +47,4 @@ def _phases(claims: list[list[float]], hold: float) -> Figures:
 def _counted(measured: dict[str, Any], completed: int) -> Figures:
     claimed, made = measured["claimed"], measured["made"]
     counts = {"executions": claimed, "distinct": claimed, "completed": completed, "expected": made}
-    return counts | {"ok": claimed == completed == made}
+    return counts | {"rate": made / measured["seconds"], "ok": claimed == completed == made}

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it says of broken connections is expected here
+# The server never hears of a client that is gone without a word: it would keep the rows of its transaction locked for ever.
+CAUTION = "-c idle_in_transaction_session_timeout=5s"
 BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag")
 # What the user has, and the account. `n` rises with every move of one job: its row is locked while the trigger runs.
 # Rounded up: cut off, a claim may seem to come before its time.
@@ -96,7 +98,7 @@ class Postgres:
         """A transaction on this thread's connection of the user's own; one that broke is replaced next time."""
         found: Any = getattr(self._local, "connection", None)
         if found is None or found.closed:
-            found = self._local.connection = psycopg.connect(self.url, connect_timeout=5)
+            found = self._local.connection = psycopg.connect(self.url, connect_timeout=5, options=CAUTION)
         with found.transaction():
             yield found
 

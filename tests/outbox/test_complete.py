@@ -91,7 +91,7 @@ def test_a_plain_handler(app, kind, place, kept, end):
 
     with app.worker(concurrency=1):
         check_end(app, place, ship.enqueue(end), end)
-        assert not place.busy()
+        eventually(lambda: not place.busy(), "the transaction to be rolled back")
         tidy.enqueue().result(timeout=20)
 
 
@@ -107,5 +107,5 @@ def test_an_async_handler(app, kind, place, kept, end):
 
     with app.worker(concurrency=1):
         check_end(app, place, ship.enqueue(end), end)
-        assert not place.busy()
+        eventually(lambda: not place.busy(), "the transaction to be rolled back")
         tidy.enqueue().result(timeout=20)

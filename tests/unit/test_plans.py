@@ -54,6 +54,7 @@ SMALL = {
     "types": "SCAN mainstay_type",
     "orphans_bury": "SCAN mainstay_worker",
     "actions": "SCAN mainstay_action",
+    "load_seq": "SCAN sqlite_sequence",
     "dump_types": "SCAN mainstay_type",
     "dump_settings": "SCAN mainstay_setting",
 }

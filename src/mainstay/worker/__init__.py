@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..core.clock import milliseconds
-from ..core.errors import ConfigError, Conflict, StoreError
+from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError
 from ..core.ids import encode
 from ..core.job import WorkerInfo
 from ..stores.move import closed
@@ -80,9 +80,7 @@ class Worker:
         for names in self.wants.values():
             for name in names:  # a handler whose hints cannot be read is our caller's bug, not a bad payload
                 self.app.registry.expect(name).schema.build()
-        why = closed(self.store)
-        if why:
-            raise Conflict(why)
+        self._check_open()
         self.join()
         self._own_bell()
         steps = {"claimer": self.claimer.step, "watch": self.watch.step, "heartbeat": self.heartbeat.step,
@@ -145,6 +143,15 @@ class Worker:
         return until_signalled(self)
 
     # parts --------------------------------------------------------------------------------------------------------
+    def _check_open(self) -> None:
+        """Raise on a store whose jobs are elsewhere, or not all here yet."""
+        try:
+            why = closed(self.store)
+        except SchemaMismatch:  # a file of the user's without our tables: joining makes them, or says what is wrong
+            return
+        if why:
+            raise Conflict(why)
+
     def join(self) -> None:
         """Register under the present identity and open for claims."""
         now = self._clock.now()

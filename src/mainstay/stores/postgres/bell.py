@@ -1,5 +1,5 @@
-"""Wake-up: one NOTIFY after a commit, never inside of it, and at most one in `GAP` ms a process; a listener that proves
-it hears, by notifying itself; and a poll behind it for everything else.
+"""Wake-up: one NOTIFY after a commit, never inside of it, and at most one in `GAP` s a process; a listener that proves it
+hears, by notifying itself; and a poll for as long as it does not.
 
 A commit with a NOTIFY in it waits for every other such commit of the server, so jobs are committed without. A listener
 behind a pooler in transaction mode hears nothing, and one whose connection died without a word neither: both are found

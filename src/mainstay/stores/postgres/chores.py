@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...core.job import Claimed, TypeInfo
 from ..contract import Beat, Orphan
 from ..steps import Step
+from .connect import HURRY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ def join(db: Database, worker: WorkerInfo, judged: bool) -> None:
 
 def beat(db: Database, worker: str, judged: int | None, lease: int) -> Beat:
     """Renew a lease; answer the jobs that were asked to stop."""
-    rows = db.execute("beat", worker, judged, lease).rows
+    rows = db.batch([Step(db.load("beat"), (worker, judged, lease))], HURRY)[0].rows
     jobs = [(job, token) for job, token in rows if job is not None]
     return Beat(len(jobs) < len(rows), jobs)
 

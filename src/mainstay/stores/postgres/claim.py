@@ -17,6 +17,7 @@ from ...core.notes import Checkpoint, Log, Progress
 from ...core.states import COMPLETED, QUEUED, SCHEDULED
 from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
 from ..steps import Step
+from .connect import HURRY
 from .enqueue import enqueue_steps
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _fused(
     db: Database, wants: Wants, limit: int, asked: list[Step], finishing: Sequence[Transition], notes: Sequence[Note]
 ) -> Claims:
     groups = _groups(finishing)
-    answers = db.batch([*_note_steps(db.load, notes), *_finish_steps(db.load, groups), *asked])
+    answers = db.batch([*_note_steps(db.load, notes), *_finish_steps(db.load, groups), *asked], HURRY)
     claims = len(answers) - len(asked)
     verdicts = _sorted_out(db, finishing, groups, answers[claims - len(groups) : claims])
     return _answered(verdicts, answers[claims:], wants, limit)
@@ -257,12 +258,6 @@ def _verdict(transition: Transition, standing: tuple[Any, ...] | None) -> str:
         return CANCELLING
     promoted = state == QUEUED and transition.state == SCHEDULED
     return ALREADY if state == transition.state or promoted else LOST
-
-
-def finish_in_steps(load: Statements, transition: Transition) -> Steps[None]:
-    """Apply one transition in the caller's transaction, or raise."""
-    if (yield from finish_steps(load, [transition])) != [STORED]:
-        raise LeaseLost(f"job {transition.id} is no longer this attempt's: roll the transaction back")
 
 
 # Notes ----------------------------------------------------------------------------------------------------------------

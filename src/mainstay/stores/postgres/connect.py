@@ -40,6 +40,7 @@ T = TypeVar("T")
 CONNECTIONS = 3  # a worker's claims, its beats, and one for everything else; its bell has one more
 IDLE = 60.0  # seconds after which a connection beyond the first is let go
 WAIT = 10.0  # seconds a caller waits for a connection
+HURRY = 10.0  # seconds a worker's own rounds wait for an answer: longer than that its lease does not last
 TRIES = 5  # of a transaction that met another and was rolled back for it
 
 # The plans are known: walks along an index, joined row by row, whatever the statistics say of a table that was empty a
@@ -103,9 +104,9 @@ class Database:
         """One statement, by name, as a transaction of its own."""
         return self.batch([Step(self.load(name), values)])[0]
 
-    def batch(self, steps: Sequence[Step]) -> list[Answer]:
+    def batch(self, steps: Sequence[Step], patience: float | None = None) -> list[Answer]:
         """Several statements in one transaction and one round trip, none of which needs an answer of another."""
-        return self._on_wire(lambda wire: wire.send(steps))
+        return self._on_wire(lambda wire: wire.send(steps, patience))
 
     def alone(self, steps: Steps[T]) -> T:
         """Drive steps of which each may be a transaction of its own: at most one of them writes."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
-ANSWER = 15  # seconds; a server waits for locks no longer than 10
+ANSWER = 30  # seconds; a server waits for locks no longer than 10
 PREPARED = 200  # statements a connection; ours are fewer, what searches put together may be more
 _READ, _WRITE = select.POLLIN, select.POLLIN | select.POLLOUT
 _ROWS = pq.ExecStatus.TUPLES_OK
@@ -41,16 +41,20 @@ class Wire:
         self._values = Transformer(connection)
         self._names: dict[str, bytes] = {}  # of what is prepared, by text
         self._seen: set[str] = set()  # what came once: the second time it is prepared
+        self._patience: float = ANSWER
         self.new = True  # nobody has used it before
         self.undone = False  # the server went away before it had done anything of what was sent last
         self._poll = select.poll()
         self._poll.register(self._pgconn.socket, _READ)
 
-    def send(self, steps: Sequence[Step]) -> list[Answer]:
+    def send(self, steps: Sequence[Step], patience: float | None = None) -> list[Answer]:
         """Run statements in one round trip, and in one transaction unless they say otherwise; raises what failed first.
+
+        A server that says nothing for `patience` seconds is taken for gone.
 
         Whoever is interrupted in here leaves a connection that is busy: it must not be used again.
         """
+        self._patience = patience or ANSWER
         self._pgconn.enter_pipeline_mode()
         preparing = [self._queue(step) for step in steps]
         self._pgconn.pipeline_sync()
@@ -131,9 +135,9 @@ class Wire:
 
     def _await(self) -> None:
         """Wait until the server says something. One that hangs, or a proxy that swallows, is taken for gone at some time."""
-        if not self._poll.poll(ANSWER * 1000):
+        if not self._poll.poll(self._patience * 1000):
             self.connection.close()
-            raise psycopg.OperationalError(f"no answer within {ANSWER} s; whether it was done is not known")
+            raise psycopg.OperationalError(f"no answer within {self._patience} s; whether it was done is not known")
 
     def _flush(self) -> None:
         """Hand over everything; a server that is busy answering must be listened to meanwhile."""

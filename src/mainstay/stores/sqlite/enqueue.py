@@ -63,26 +63,22 @@ def _each(drafts: Sequence[Draft], now: int, alone: bool = False) -> Steps[list[
 
 
 def _one(draft: Draft, now: int, alone: bool) -> Steps[Accepted]:
-    rows, _ = yield Step(load("enqueue"), _row(None, draft, now))
-    if not rows:
+    _, count = yield Step(load("enqueue"), _row(None, draft, now))
+    if not count:
         return (yield from _conflict(draft, now, alone))
-    seq: int = rows[0][0]
-    yield Step(load("enqueue_body"), _body(seq, draft))
-    yield from _tag(seq, draft)
-    return draft.id, True
-
-
-def _tag(seq: int, draft: Draft) -> Steps[None]:
+    yield Step(load("enqueue_one_body"), _body(None, draft)[1:])
     for tag in draft.tags:
-        yield Step(load("enqueue_tag"), (tag, seq))
+        yield Step(load("enqueue_one_tag"), (tag,))
+    return draft.id, True
 
 
 def _bulk(drafts: Sequence[Draft], now: int) -> Steps[list[Accepted]]:
     """Many drafts without keys: the first insert takes the write lock and the number from which the others count on."""
-    first, _ = yield Step(load("enqueue"), _row(None, drafts[0], now))
-    if not first:  # there already
+    _, count = yield Step(load("enqueue"), _row(None, drafts[0], now))
+    if not count:  # there already; and then the last number is of some other row
         return (yield from _each(drafts, now))
-    seq: int = first[0][0]
+    rows, _ = yield Step("SELECT last_insert_rowid()")
+    seq: int = rows[0][0]
     plain = all(map(_is_plain, drafts))
     jobs, bodies = ("enqueue_plain", "enqueue_plain_body") if plain else ("enqueue", "enqueue_body")
     row, body = (_plain_row, _plain_body) if plain else (_row, _body)
@@ -176,5 +172,6 @@ def _replace(draft: Draft, seq: int, now: int) -> Steps[bool]:
         yield Step(load("untag"), before)
     bound = {"seq": seq, "payload": draft.payload, "tenant": draft.tenant, "ref": draft.ref, "tags": _tags(draft)}
     yield Step(load("enqueue_replace_body"), bound)
-    yield from _tag(seq, draft)
+    for tag in draft.tags:
+        yield Step(load("enqueue_tag"), (tag, seq))
     return True

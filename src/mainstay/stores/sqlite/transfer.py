@@ -65,19 +65,26 @@ def load_rows(db: Database, part: str, rows: Sequence[tuple[Any, ...]], was: str
         if not connection.execute(load("load_mark"), {"was": was, "mark": mark}).rowcount:
             raise Conflict(ANOTHER)
         if part == "jobs":
-            for row in rows:
-                _load_job(connection, JobRecord._make(row))
+            _load_jobs(connection, rows)
         else:
             connection.executemany(load(_LOAD.get(part, f"load_{part}")), rows)
 
 
-def _load_job(connection: sqlite3.Connection, job: JobRecord) -> None:
-    seq = connection.execute(load("load_jobs"), job[:JOB]).lastrowid
-    connection.execute(load("enqueue_body"), (seq, *job[JOB:BODY]))
-    if job.result is not None:
-        connection.execute(load("load_result"), (seq, job.result))
-    if job.checkpoint is not None:
-        connection.execute(load("load_checkpoint"), (seq, job.token, job.created_at, job.checkpoint))
-    if (job.done, job.total, job.stage) != (None, None, None):
-        connection.execute(load("load_progress"), (seq, job.token, job.created_at, job.done, job.total, job.stage))
-    connection.executemany(load("enqueue_tag"), [(tag, seq) for tag in json.loads(job.tags or "[]")])
+def _load_jobs(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Jobs with what stands beside them, numbered in the order given."""
+    (last,) = connection.execute(load("load_seq")).fetchone()
+    jobs = list(enumerate(map(JobRecord._make, rows), last + 1))
+    beside: dict[str, list[tuple[Any, ...]]] = {
+        "load_jobs": [(seq, *job[:JOB]) for seq, job in jobs],
+        "enqueue_body": [(seq, *job[JOB:BODY]) for seq, job in jobs],
+        "load_result": [(seq, job.result) for seq, job in jobs if job.result is not None],
+        "load_checkpoint": [
+            (seq, job.token, job.created_at, job.checkpoint) for seq, job in jobs if job.checkpoint is not None
+        ],
+        "load_progress": [
+            (seq, job.token, job.created_at, *job[-3:]) for seq, job in jobs if job[-3:] != (None, None, None)
+        ],
+        "enqueue_tag": [(tag, seq) for seq, job in jobs if job.tags for tag in json.loads(job.tags)],
+    }
+    for statement, values in beside.items():
+        connection.executemany(load(statement), values)

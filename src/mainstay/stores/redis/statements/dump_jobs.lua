@@ -1,11 +1,13 @@
 -- Jobs with what stands beside them. ARGV: how many bytes are enough, ids. Answers how many of the ids it came to, then a
--- row for each of those that is there.
+-- row for each of those that is there. Payloads are read one by one: they may be large.
 -- uses: base batch record
-local enough, rows, size, looked = tonumber(ARGV[1]), { 0 }, 0, 0
+local enough, rows, size, looked, ids = tonumber(ARGV[1]), { 0 }, 0, #ARGV - 1, {}
 for n = 2, #ARGV do
-    local id = ARGV[n]
-    local r = read_one(id)
-    looked = looked + 1
+    ids[n - 1] = ARGV[n]
+end
+local found = read(ids)
+for n, id in ipairs(ids) do
+    local r = found[id]
     if r then
         local texts = {}
         for at, hash in ipairs({ "payload", "result", "checkpoint", "progress" }) do
@@ -18,6 +20,7 @@ for n = 2, #ARGV do
         }
     end
     if size > enough then
+        looked = n
         break
     end
 end

@@ -3,4 +3,3 @@ INSERT INTO mainstay_job (seq, id, type, queue, state, priority, ord, run_at, ma
                           backoff, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING
-RETURNING seq
