@@ -7,7 +7,6 @@ import asyncio
 import itertools
 import sqlite3
 from contextlib import contextmanager
-from importlib.util import find_spec
 
 import aiosqlite
 import asyncpg
@@ -459,7 +458,6 @@ POSTGRES = {
     "flask-sqlalchemy on psycopg": over(Flask, "psycopg"),
     "django alias on psycopg": Django,
     "django connection on psycopg": DjangoConnection,
+    "sqlalchemy session on psycopg2": over(Alchemy, "psycopg2"),
 }
-if find_spec("psycopg2"):  # not among the development tools, but SQLAlchemy's default for so long
-    POSTGRES["sqlalchemy session on psycopg2"] = over(Alchemy, "psycopg2")
 ALL = SQLITE | POSTGRES
