@@ -95,6 +95,7 @@ def test_b67_a_fork_while_other_threads_use_the_store(program):
     program("""
         import signal
         store.enqueue([draft()], now)
+        store.find("", 1)  # imported now: a fork in the middle of an import would hang in Python itself
         over = threading.Event()
         def produce():
             while not over.is_set():
