@@ -1,5 +1,6 @@
 """The order of the tests: what fails fast runs first. Nothing is left out. And the engines that a test runs on."""
 
+import os
 from pathlib import Path
 
 from tests.servers import session
@@ -11,6 +12,7 @@ MARK = "engines(*kinds): the test concerns these engines only: sqlite, memory, p
 
 def pytest_configure(config):
     config.addinivalue_line("markers", MARK)
+    os.environ["XDG_RUNTIME_DIR"] = str(session.folder())  # what workers leave there goes with the session
     session.folder()  # here, before xdist starts its workers: the servers that they share end with this process
 
 

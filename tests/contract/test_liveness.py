@@ -6,6 +6,7 @@ from mainstay.core.clock import HOUR, MINUTE, SECOND
 from mainstay.core.errors import LeaseLost
 from mainstay.core.events import Events
 from mainstay.core.outcome import CRASHED
+from mainstay.stores.neighbours import Neighbours
 from mainstay.upkeep.sweep import Sweep
 from mainstay.worker import new_identity
 from tests.contract.building import LEASE, WORKER, draft, transition, worker
@@ -187,7 +188,7 @@ def decided(orphan, now):
 
 # marks ------------------------------------------------------------------------------------------------------------
 def test_a_job_whose_handler_had_begun_is_told_from_one_that_waited_for_a_slot(engine, desk):
-    """Where a store keeps marks; where it keeps none, every orphan counts as begun."""
+    """By the marks of a worker on this machine; a database in memory has none, and there every orphan counts as begun."""
     desk.join("dying")
     marks = desk.store.marks("dying")
     begun, through, waiting = (desk.run(worker="dying") for _ in range(3))
@@ -195,11 +196,24 @@ def test_a_job_whose_handler_had_begun_is_told_from_one_that_waited_for_a_slot(e
     marks.end(marks.begin(through))
     leave_without_a_word(desk, "dying")
     found = {orphan.job.id: orphan.begun for orphan in orphans(desk)}
-    kept = engine == "sqlite"
+    kept = engine != "memory"
     assert found == {begun.id: True, through.id: not kept, waiting.id: not kept}
 
 
-@pytest.mark.engines("sqlite")  # the others keep no marks
+@pytest.mark.engines("postgres", "redis")
+def test_nobody_can_tell_what_a_worker_on_another_machine_had_begun(desk, monkeypatch, tmp_path):
+    desk.join("dying")
+    job = desk.run(worker="dying", max_attempts=1)
+    elsewhere = Neighbours(str(tmp_path))
+    monkeypatch.setattr(desk.store, "neighbours", elsewhere)
+    leave_without_a_word(desk, "dying")
+    assert [orphan.begun for orphan in orphans(desk)] == [None]
+    sweep(desk)
+    found = desk.job(job.id)
+    assert (found.state, found.attempt, found.crashes) == ("queued", 0, 1)
+
+
+@pytest.mark.engines("sqlite", "postgres", "redis")
 def test_marks_tell_attempts_apart(desk):
     desk.join("dying")
     marks = desk.store.marks("dying")
@@ -208,12 +222,12 @@ def test_marks_tell_attempts_apart(desk):
     assert [orphan.begun for orphan in orphans(desk)] == [False]
 
 
-@pytest.mark.engines("sqlite")
+@pytest.mark.engines("sqlite", "postgres", "redis")
 def test_more_marks_than_there_are_places_count_all_as_begun(desk):
     desk.join("dying")
     marks = desk.store.marks("dying")
     job = desk.run(worker="dying")
-    places = [marks.begin(job._replace(seq=n)) for n in range(10**6, 10**6 + 5_000)]
+    places = [marks.begin(job._replace(token=n)) for n in range(10**6, 10**6 + 5_000)]
     assert 0 in places
     leave_without_a_word(desk, "dying")
     assert [orphan.begun for orphan in orphans(desk)] == [True]

@@ -74,6 +74,8 @@ def _failed(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float
             return _ended(job, outcome, now, states.DEAD, f"poison: {job.crashes} workers died while they ran it")
     if not outcome.retry:
         return _ended(job, outcome, now, states.DEAD, outcome.reason or "permanent")
+    if not outcome.begun:
+        return _waiting(job, outcome, now, states.QUEUED, now, job.attempt - 1)
     if job.attempt >= job.max_attempts:
         return _ended(job, outcome, now, states.DEAD, "attempts used up")
     if outcome.kind == "crashed":  # not the job's fault, as far as anyone knows: no wait

@@ -49,7 +49,7 @@ class Orphan(NamedTuple):
     job: Claimed
     worker: str
     gone: bool
-    begun: bool = True  # False: its worker died before the handler had begun, so the job is not to blame
+    begun: bool | None = True  # False: its worker died before the handler had begun; None: nobody can tell
 
 
 class Marks:

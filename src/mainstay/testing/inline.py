@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..context import Context
 from ..core.clock import SECOND
 from ..core.job import WorkerInfo
+from ..core.outcome import HANDED_BACK
 from ..worker import new_identity
 from ..worker.claimer import Claimer
 from ..worker.finisher import Finisher
@@ -61,11 +62,14 @@ class InlineWorker:
     def start(self, flights: list[Flight]) -> None:
         for flight in flights:
             flight.started = True
-            context = Context(flight.job, self._sink)
+            context = flight.context = Context(flight.job, self._sink)
             if flight.type.is_async:
                 _run_async(flight, context, self._end)
             else:
                 self._end(flight, run(flight, context))
+
+    def hand_back(self, flight: Flight) -> None:
+        self._end(flight, HANDED_BACK)
 
     def _end(self, flight: Flight, outcome: Outcome) -> None:
         if outcome.kind == "completed in transaction":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..core.decide import decide
 from ..core.errors import StoreError
-from ..core.outcome import CRASHED, HANDED_BACK, Outcome
+from ..core.outcome import CRASHED, HANDED_BACK, VANISHED, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,9 @@ class Sweep:
 
 
 def _outcome(orphan: Orphan) -> Outcome:
-    """A job that was only waiting for a slot goes back as if nothing had happened."""
+    """A job that was only waiting for a slot goes back as if nothing had happened; one that may have been is a suspect."""
     if not orphan.gone:
         return OVERDUE
+    if orphan.begun is None:
+        return VANISHED
     return CRASHED if orphan.begun else HANDED_BACK

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from ..core.errors import LeaseLost, StoreError
+from ..core.retry import CRASHES
 from .flight import Flight
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ AHEAD = 20  # … and no more than run in this many milliseconds at the present 
 LINGER = 5  # while jobs wait for a slot, outcomes are gathered this long: whole batches, few transactions
 POLL = 1_000
 BACKOFF, LONGEST_BACKOFF = 100, 30_000
+LAST_CHANCE = CRASHES - 1  # a job that has seen so many workers die is dead with the next
 
 
 class Crew(Protocol):
@@ -45,6 +47,10 @@ class Crew(Protocol):
         """Run these jobs, each as soon as there is a slot."""
         ...
 
+    def hand_back(self, flight: Flight) -> None:
+        """Give a job back that has not begun."""
+        ...
+
 
 class Claimer:
     """One round: write what has ended, claim what fits, hand it to the crew. `step` says when to come back."""
@@ -63,6 +69,7 @@ class Claimer:
         self._failures = 0
         self._unsure = False  # a claim got no answer: it may have been committed all the same
         self._ended, self._at, self._pace = 0, 0, 0.0
+        self._careful_until = 0  # jobs on their last chance are about: they are taken one by one
 
     def step(self, now: int) -> int:
         """One round; answers after how many milliseconds to come back if nothing wakes us before."""
@@ -133,14 +140,31 @@ class Claimer:
 
     def _take_over(self, jobs: list[Claimed], now: int) -> None:
         flights = [Flight(job, self._registry.get(job.type), now) for job in jobs]
+        risky = [flight for flight in flights if flight.job.crashes >= LAST_CHANCE]
+        spared = self._spared(risky, now) if risky else ()
         self._flights.add(flights)
         if self._events.listeners("claimed"):
             self._events.emit("claimed", jobs=jobs)
-        self._crew.start(flights)
+        self._crew.start([flight for flight in flights if flight not in spared] if spared else flights)
+        for flight in spared:
+            self._crew.hand_back(flight)
+
+    def _spared(self, risky: list[Flight], now: int) -> list[Flight]:
+        """Which jobs on their last chance to hand back: all but one alone in our hands.
+
+        If that one takes this worker down it was its own doing, and no other dies for it.
+        """
+        self._careful_until = now + self._poll
+        return [] if len(risky) == 1 and not self._risking() else risky
+
+    def _risking(self) -> bool:
+        return any(flight.job.crashes >= LAST_CHANCE and not flight.ended for flight in self._flights)
 
     def _room(self, now: int) -> int:
         if not self.open or self._finisher.full or (self._lost == self.worker and self._too_soon(now)):
             return 0
+        if now < self._careful_until:
+            return min(1, self._crew.room()) if not self._risking() else 0
         return self._crew.room() + self._ahead(now)
 
     def _too_soon(self, now: int) -> bool:

@@ -64,6 +64,10 @@ class Crew:
             plain = [flight for flight in flights if not (flight.type.is_async or flight.type.process)]
             self._threads.start(plain)
 
+    def hand_back(self, flight: Flight) -> None:
+        """Give a job back that has not begun."""
+        self._end(flight, HANDED_BACK)
+
     def _process_executor(self) -> ProcessSlots:
         """Threads that each keep one child process busy."""
         if self._processes is None:
@@ -155,7 +159,7 @@ class Crew:
         waiting = self._threads.withdraw() + self._loop.withdraw()
         waiting += self._processes.withdraw() if self._processes is not None else []
         for flight in waiting:
-            self._end(flight, HANDED_BACK)
+            self.hand_back(flight)
 
     def ask_to_stop(self) -> None:
         """Begin nothing more; running handlers stop at their next safe point."""

@@ -40,20 +40,20 @@ T = TypeVar("T")
 CONNECTIONS = 3  # a worker's claims, its beats, and one for everything else; its bell has one more
 IDLE = 60.0  # seconds after which a connection beyond the first is let go
 WAIT = 10.0  # seconds a caller waits for a connection
-HURRY = 10.0  # seconds a worker's own rounds wait for an answer: longer than that its lease does not last
+HURRY = 4.5  # seconds a worker's own rounds wait for an answer: longer than that its lease does not last
 TRIES = 5  # of a transaction that met another and was rolled back for it
 
 # The plans are known: walks along an index, joined row by row, whatever the statistics say of a table that was empty a
 # moment ago. So one generic plan serves for ever, and rows are locked in the order in which they were asked for.
 SETTINGS = {
     "enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
-    "enable_sort": "off", "jit": "off", "plan_cache_mode": "force_generic_plan", "lock_timeout": "10s",
+    "enable_sort": "off", "jit": "off", "plan_cache_mode": "force_generic_plan", "lock_timeout": "4s",
     "idle_in_transaction_session_timeout": "60s",
 }  # fmt: skip
 # A peer that is gone without a word is found out within some ten seconds.
 DEFAULTS = {
     "connect_timeout": "5", "keepalives": "1", "keepalives_idle": "5", "keepalives_interval": "2",
-    "keepalives_count": "3", "tcp_user_timeout": "10000", "application_name": "mainstay",
+    "keepalives_count": "3", "tcp_user_timeout": "4500", "application_name": "mainstay",
 }  # fmt: skip
 OURS = ("schema", "connections", "pooler", "listen", "mode")
 _RETRIED = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, psycopg.errors.UniqueViolation)
@@ -66,6 +66,8 @@ class Database:
         self.params, options = parse_url(url)
         self.place = f"{self.params.get('host') or 'PostgreSQL'}/{self.params.get('dbname') or ''}".rstrip("/")
         self.load = Statements(options.get("schema", SCHEMA))
+        place = (str(self.params.get(name, "")) for name in ("host", "hostaddr", "port", "dbname"))
+        self.identity = ("postgres", *place, self.load.schema)  # what tells this installation from others
         self.limit = _whole(options.get("connections", str(CONNECTIONS)))
         self.pooled = _pooled(options.get("pooler", "auto"))  # None: to be found out
         self.create = _creating(options.get("mode", "create"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..neighbours import Neighbours
 from . import chores, claim, observe, operate
 from .bell import Ringer
 from .connect import Database
@@ -36,6 +37,7 @@ class PostgresStore:
     def __init__(self, url: str, clock: Clock | None = None) -> None:
         self.url = url
         self.db = Database(url)
+        self.neighbours = Neighbours(*self.db.identity)
         self._by_caller = clock is not None
         self._ringer = Ringer(self.db)
         self._trail = Trail()
@@ -98,21 +100,31 @@ class PostgresStore:
 
     # chores -------------------------------------------------------------------------------------------------------
     def join(self, worker: WorkerInfo) -> None:
-        chores.join(self.db, worker, self._by_caller)
+        self.neighbours.hold(worker.id)
+        try:
+            chores.join(self.db, worker, self._by_caller)
+        except BaseException:
+            self.neighbours.release(worker.id)
+            raise
 
     def beat(self, worker: str, now: int, lease: int) -> Beat:
         return chores.beat(self.db, worker, self._judged(now), lease)
 
     def leave(self, worker: str) -> None:
         chores.leave(self.db, worker)
+        self.neighbours.release(worker)
 
     def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:
-        return chores.orphans(self.db, self._judged(now), grace, limit)
+        def find() -> list[Orphan]:
+            return chores.orphans(self.db, self._judged(now), grace, limit)
+
+        return self.neighbours.orphans(self.leave, find, limit)
 
     def promote(self, now: int, limit: int) -> int:
         return chores.promote(self.db, self._judged(now), limit)
 
     def prune(self, now: int, limit: int) -> int:
+        self.neighbours.tidy([worker.id for worker in self.workers()])
         return chores.prune(self.db, self._judged(now), limit)
 
     # configuration ------------------------------------------------------------------------------------------------
@@ -189,9 +201,7 @@ class PostgresStore:
 
     # wake-up and life ---------------------------------------------------------------------------------------------
     def marks(self, worker: str) -> Marks:
-        from ..contract import Marks
-
-        return Marks()
+        return self.neighbours.marks(worker)
 
     def bell(self, worker: str) -> Bell:
         from .bell import Listener

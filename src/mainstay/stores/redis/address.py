@@ -23,6 +23,11 @@ class Address(NamedTuple):
     prefix: str  # with its hash tag: "{mainstay}:"
     shown: str  # the URL without its password
 
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What tells this installation from others."""
+        return "redis", repr(self.hosts), self.service, str(self.options.get("db", 0)), self.prefix
+
 
 def parse_url(url: str) -> Address:
     """The address in a URL."""

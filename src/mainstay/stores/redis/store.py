@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..neighbours import Neighbours
 from .connect import Server
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ class RedisStore:
     def __init__(self, url: str, clock: Clock | None = None) -> None:
         self.url = url
         self.server = Server(url)
+        self.neighbours = Neighbours(*self.server.address.identity)
         self._judges = clock is None
 
     def _judged(self, now: int) -> int | str:
@@ -96,7 +98,12 @@ class RedisStore:
     def join(self, worker: WorkerInfo) -> None:
         from .chores import join
 
-        join(self.server, worker, self._judged(worker.started_at))
+        self.neighbours.hold(worker.id)
+        try:
+            join(self.server, worker, self._judged(worker.started_at))
+        except BaseException:
+            self.neighbours.release(worker.id)
+            raise
 
     def beat(self, worker: str, now: int, lease: int) -> Beat:
         from .chores import beat
@@ -107,11 +114,15 @@ class RedisStore:
         from .chores import leave
 
         leave(self.server, worker)
+        self.neighbours.release(worker)
 
     def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:
         from .chores import orphans
 
-        return orphans(self.server, self._judged(now), grace, limit)
+        def find() -> list[Orphan]:
+            return orphans(self.server, self._judged(now), grace, limit)
+
+        return self.neighbours.orphans(self.leave, find, limit)
 
     def promote(self, now: int, limit: int) -> int:
         from .chores import promote
@@ -121,6 +132,7 @@ class RedisStore:
     def prune(self, now: int, limit: int) -> int:
         from .chores import prune
 
+        self.neighbours.tidy([worker.id for worker in self.workers()])
         return prune(self.server, self._judged(now), limit)
 
     # configuration ------------------------------------------------------------------------------------------------
@@ -223,9 +235,7 @@ class RedisStore:
 
     # wake-up and life ---------------------------------------------------------------------------------------------
     def marks(self, worker: str) -> Marks:
-        from ..contract import Marks
-
-        return Marks()
+        return self.neighbours.marks(worker)
 
     def bell(self, worker: str) -> Bell:
         from .bell import RedisBell

@@ -10,8 +10,7 @@ import _socket  # `socket` alone would cost a cold producer a third of its time
 import os
 import threading
 
-from . import faults
-from .presence import folder
+from ..presence import beside, folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class FileBell:
             self._unlink()  # of a worker of this name that died
             self._socket.bind(_address(db.path, self._name, self._folder))
         except OSError as error:
-            raise faults.beside(error, db.path) from error
+            raise beside(error, db.path) from error
 
     def wait(self, timeout: int) -> str:
         """Block until it rings, the file changes and holds queued jobs, or the time is over."""

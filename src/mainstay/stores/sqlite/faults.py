@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sqlite3
 
@@ -51,29 +50,6 @@ _KINDS: dict[int, tuple[type[errors.StoreError], str]] = {
     sqlite3.SQLITE_PERM: (errors.StoreReadOnly, "Check the owner and mode of the file"),
     sqlite3.SQLITE_CORRUPT: (errors.StoreCorrupt, "The file is damaged: stop the workers and restore a backup"),
     sqlite3.SQLITE_NOTADB: (errors.StoreCorrupt, "This is not a SQLite database: check the path in the URL"),
-}
-
-
-def beside(error: OSError, path: str) -> errors.StoreError:
-    """A failure with the files that lie beside the database, as one of ours."""
-    kind, advice = _BESIDE.get(
-        error.errno or 0, (errors.StoreUnavailable, "Workers keep their locks and sockets there")
-    )
-    return kind(f"{error.filename or path}: {error.strerror or error}. {advice}.")
-
-
-_BESIDE: dict[int, tuple[type[errors.StoreError], str]] = {
-    errno.EACCES: (
-        errors.StoreReadOnly,
-        "A worker needs to write beside the database: check the folder's owner and mode",
-    ),
-    errno.EPERM: (
-        errors.StoreReadOnly,
-        "A worker needs to write beside the database: check the folder's owner and mode",
-    ),
-    errno.EROFS: (errors.StoreReadOnly, "A worker needs to write beside the database, on a file system that allows it"),
-    errno.ENOSPC: (errors.StoreFull, "Free some space on this disk; nothing accepted was lost"),
-    errno.EDQUOT: (errors.StoreFull, "Free some space within the quota; nothing accepted was lost"),
 }
 
 

@@ -97,7 +97,8 @@ class SqliteStore:
 
     # chores -------------------------------------------------------------------------------------------------------
     def join(self, worker: WorkerInfo) -> None:
-        from . import chores, presence
+        from .. import presence
+        from . import chores
 
         presence.hold(self.db.path, worker.id)  # before the row: whoever sees the row may try the lock
         try:
@@ -112,18 +113,20 @@ class SqliteStore:
         return beat(self.db, worker, now, lease)
 
     def leave(self, worker: str) -> None:
-        from . import chores, presence
+        from .. import presence
+        from . import chores
 
         chores.leave(self.db, worker)
         presence.release(self.db.path, worker)
 
     def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:
-        from . import chores, presence
+        from .. import presence
+        from . import chores
 
         dead = presence.dead(self.db.path, [worker.id for worker in self.workers()])
         found = chores.orphans(self.db, now, grace, limit, dead)
         if found and not self.db.memory:
-            from .marks import judged
+            from ..marks import judged
 
             found = judged(self.db.path, found)
             dead += presence.dead(self.db.path, {orphan.worker for orphan in found if orphan.gone}.difference(dead))
@@ -138,7 +141,8 @@ class SqliteStore:
         return promote(self.db, now, limit)
 
     def prune(self, now: int, limit: int) -> int:
-        from . import chores, presence
+        from .. import presence
+        from . import chores
 
         if presence.LOCKS and not self.db.memory:
             presence.tidy(self.db.path, [worker.id for worker in self.workers()], now)
@@ -245,11 +249,11 @@ class SqliteStore:
     # wake-up and life ---------------------------------------------------------------------------------------------
     def marks(self, worker: str) -> Marks:
         from ..contract import Marks
-        from .presence import LOCKS
+        from ..presence import LOCKS
 
         if self.db.memory or not LOCKS:
             return Marks()
-        from .marks import FileMarks
+        from ..marks import FileMarks
 
         return FileMarks(self.db.path, worker)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...core.errors import StoreError
 from ...core.job import TypeInfo
-from ...stores.sqlite import presence
+from ...stores import presence
 from ...stores.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import mmap
 import struct
 from typing import TYPE_CHECKING
 
-from ..contract import Marks
-from . import faults, presence
+from . import presence
+from .contract import Marks
 
 if TYPE_CHECKING:
-    from ...core.job import Claimed
-    from ..contract import Orphan
+    from ..core.job import Claimed
+    from .contract import Orphan
 
 ENTRY = struct.Struct(
     "=qq"
@@ -36,7 +36,7 @@ class FileMarks(Marks):
                 file.flush()
                 self._cells = memoryview(mmap.mmap(file.fileno(), SIZE)).cast("q")
         except OSError as error:
-            raise faults.beside(error, path) from error
+            raise presence.beside(error, path) from error
         self._cells[0] = HEAD
         self._free = list(range(2 * PLACES - 2, 0, -2))
 
@@ -47,7 +47,7 @@ class FileMarks(Marks):
             self._cells[1] = 1  # too many to tell: from here on all are taken for begun
             return 0
         self._cells[place + 1] = job.token
-        self._cells[place] = job.seq  # type: ignore[assignment]  # last: from here on the entry counts
+        self._cells[place] = number(job.seq)  # last: from here on the entry counts
         return place
 
     def end(self, mark: int) -> None:
@@ -55,21 +55,30 @@ class FileMarks(Marks):
         self._free.append(mark)
 
 
-def judged(path: str, orphans: list[Orphan]) -> list[Orphan]:
-    """The orphans, each with whether its handler had begun."""
+def number(seq: int | str) -> int:
+    """A job's number in a mark: where the store's own is a text, its digits in front."""
+    return seq if isinstance(seq, int) else int(seq[:12], 16)
+
+
+def judged(path: str, orphans: list[Orphan], unknown: bool | None = True) -> list[Orphan]:
+    """The orphans, each with whether its handler had begun, or `unknown` where their worker left nothing here."""
     begun = {worker: _read(presence.lock_file(path, worker)) for worker in {orphan.worker for orphan in orphans}}
-    return [orphan._replace(begun=_holds(begun[orphan.worker], orphan.job)) for orphan in orphans]
+    return [orphan._replace(begun=_holds(begun[orphan.worker], orphan.job, unknown)) for orphan in orphans]
 
 
-def _holds(begun: set[tuple[int, int]] | None, job: Claimed) -> bool:
-    return begun is None or (job.seq, job.token) in begun
+def _holds(begun: set[tuple[int, int]] | bool | None, job: Claimed, unknown: bool | None) -> bool | None:
+    if isinstance(begun, set):
+        return (number(job.seq), job.token) in begun
+    return unknown if begun is None else begun
 
 
-def _read(file: str) -> set[tuple[int, int]] | None:
-    """The attempts that a worker was running; None when nobody can tell."""
+def _read(file: str) -> set[tuple[int, int]] | bool | None:
+    """The attempts that a worker was running; True for all that it held, where it kept no account; None for no file."""
     try:
         with open(file, "rb") as marks:
             head, *entries = ENTRY.iter_unpack(marks.read(SIZE))
-    except (OSError, ValueError, struct.error):  # gone, or empty: a worker that keeps no marks
+    except OSError:
         return None
-    return set(entries) if head == (HEAD, 0) else None
+    except (ValueError, struct.error):  # empty
+        return True
+    return set(entries) if head == (HEAD, 0) else True

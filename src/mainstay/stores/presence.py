@@ -1,15 +1,16 @@
-"""Life signs beside the database: each worker holds a lock on a file of its own, so its death is seen at once.
+"""Life signs on this machine: each worker holds a lock on a file of its own, so its death is seen at once.
 
-The lock is the kernel's: it goes when the process goes, however it goes. Never the database file or its -wal and -shm:
-opening and closing those outside SQLite would drop SQLite's own locks.
+The lock is the kernel's: it goes when the process goes, however it goes. The files lie beside a SQLite database, or for a
+server in the user's folder for such things (`neighbours`). Never the database file itself or its -wal and -shm: opening and
+closing those outside SQLite would drop SQLite's own locks.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 
-from ...core.errors import ConfigError
-from . import faults
+from ..core import errors
 
 try:
     import fcntl
@@ -45,12 +46,12 @@ def _locked(path: str, file: str, worker: str) -> int:
         os.makedirs(folder(path), exist_ok=True)
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise faults.beside(error, path) from error
+        raise beside(error, path) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(descriptor)
-        raise ConfigError(
+        raise errors.ConfigError(
             f"a worker called {worker} is running already: leave identity= out, or choose another"
         ) from error
     return descriptor
@@ -118,6 +119,29 @@ def _free(file: str) -> bool:
 def lock_file(path: str, worker: str) -> str:
     """The lock of a worker, in which it also keeps its marks."""
     return os.path.join(folder(path), worker + ".lock")
+
+
+def beside(error: OSError, path: str) -> errors.StoreError:
+    """A failure with the files that lie beside the database, as one of ours."""
+    kind, advice = _BESIDE.get(
+        error.errno or 0, (errors.StoreUnavailable, "Workers keep their locks and sockets there")
+    )
+    return kind(f"{error.filename or path}: {error.strerror or error}. {advice}.")
+
+
+_BESIDE: dict[int, tuple[type[errors.StoreError], str]] = {
+    errno.EACCES: (
+        errors.StoreReadOnly,
+        "A worker needs to write beside the database: check the folder's owner and mode",
+    ),
+    errno.EPERM: (
+        errors.StoreReadOnly,
+        "A worker needs to write beside the database: check the folder's owner and mode",
+    ),
+    errno.EROFS: (errors.StoreReadOnly, "A worker needs to write beside the database, on a file system that allows it"),
+    errno.ENOSPC: (errors.StoreFull, "Free some space on this disk; nothing accepted was lost"),
+    errno.EDQUOT: (errors.StoreFull, "Free some space within the quota; nothing accepted was lost"),
+}
 
 
 def _after_fork() -> None:

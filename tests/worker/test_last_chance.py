@@ -1,0 +1,60 @@
+"""A job that has seen two workers die is dead with the third: no other such job may be in the same hands then."""
+
+import random
+import threading
+from contextlib import closing
+
+import pytest
+
+from mainstay import Mainstay
+from mainstay.core.clock import HOUR
+from mainstay.core.events import Events
+from mainstay.core.job import WorkerInfo
+from mainstay.upkeep.sweep import Sweep
+
+JOBS = 7
+
+
+@pytest.fixture
+def app():
+    with closing(Mainstay("sqlite:///:memory:")) as app:
+        yield app
+
+
+def crash(app, worker):
+    """A worker takes everything and is gone."""
+    now = app.clock.now()
+    app.store.join(WorkerInfo(worker, "host", 1, 50, ("default",), ("work",), now, now, now + HOUR, 0, stopping=False))
+    assert len(app.store.claim(worker, {"default": ["work"]}, 100, now).jobs) == JOBS
+    app.store.leave(worker)
+    Sweep(app.store, random.random, Events(), 1).step(now)
+
+
+def test_jobs_on_their_last_chance_are_in_a_workers_hands_one_at_a_time(app):
+    held = []
+
+    @app.job
+    def work(n: int) -> int:
+        held.append(sum(count.jobs for count in app.store.counts(100) if count.label == "running"))
+        return n
+
+    jobs = app.enqueue_many(work.prepare(n) for n in range(JOBS))
+    crash(app, "first")
+    crash(app, "second")
+    assert {app.get(job.id).crashes for job in jobs} == {2}
+    with app.worker():
+        assert [job.result(timeout=30) for job in jobs] == list(range(JOBS))
+    assert held == [1] * JOBS
+    assert {app.get(job.id).attempt for job in jobs} == {3}
+
+
+def test_what_is_not_in_danger_runs_beside_them(app):
+    ran = threading.Event()
+    app.job(name="work")(lambda: ran.wait(30))
+    app.job(name="other")(ran.set)
+    jobs = [app.enqueue("work") for _ in range(JOBS)]
+    crash(app, "first")
+    crash(app, "second")
+    app.enqueue("other")
+    with app.worker():
+        assert jobs[0].result(timeout=30)
