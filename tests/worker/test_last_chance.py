@@ -50,8 +50,15 @@ def test_jobs_on_their_last_chance_are_in_a_workers_hands_one_at_a_time(app):
 
 def test_what_is_not_in_danger_runs_beside_them(app):
     ran = threading.Event()
-    app.job(name="work")(lambda: ran.wait(30))
-    app.job(name="other")(ran.set)
+
+    @app.job
+    def work() -> bool:
+        return ran.wait(30)
+
+    @app.job
+    def other() -> None:
+        ran.set()
+
     jobs = [app.enqueue("work") for _ in range(JOBS)]
     crash(app, "first")
     crash(app, "second")

@@ -37,13 +37,14 @@ def enqueue_steps(load: Statements, drafts: Sequence[Draft], now: int, alone: bo
 
     `alone`: nobody waits for the answer (children of a job that is through), so a taken key raises nothing.
     """
+    fresh = not any(draft.id for draft in drafts)  # such an id nobody has sent before
     for draft in drafts:
         draft.id = draft.id or IDS.new(now)
         draft.created_at = draft.created_at or now
     yield from _follow_declarations(load, [draft for draft in drafts if draft.undeclared is not None])
     created = 0
     for start in range(0, len(drafts), CHUNK):
-        answer = yield _insert(load, drafts[start : start + CHUNK], now)
+        answer = yield _insert(load, drafts[start : start + CHUNK], now, fresh)
         created += answer.count
     if created == len(drafts):
         return [(draft.id, True) for draft in drafts]
@@ -62,9 +63,9 @@ def _follow_declarations(load: Statements, drafts: list[Draft]) -> Steps[None]:
                 setattr(draft, name, value)
 
 
-def _insert(load: Statements, drafts: Sequence[Draft], now: int) -> Step:
+def _insert(load: Statements, drafts: Sequence[Draft], now: int, fresh: bool = False) -> Step:
     if all(map(_is_plain, drafts)):
-        return Step(load("enqueue_plain"), _plain_columns(drafts, now))
+        return Step(load("enqueue_fresh" if fresh else "enqueue_plain"), _plain_columns(drafts, now))
     return Step(load("enqueue"), _columns(drafts, now))
 
 

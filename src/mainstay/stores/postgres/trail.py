@@ -58,9 +58,11 @@ class Trail:
     ) -> None:
         """Keep where a claim ended; `rows` are in order. A queue in which it found nothing, though it looked, is empty."""
         kinds, ends = tuple(types), dict(self._ends)
-        last = {row[3]: End(-row[15], row[16], row[0]) for row in rows}
+        last = {row[3]: row for row in rows}
         for queue in queues:
-            found = last.get(queue) or (None if full else ends.get((queue, kinds)) or End(0, now, 0))
-            if found is not None:
-                ends[queue, kinds] = found
+            row = last.get(queue)
+            if row is not None:
+                ends[queue, kinds] = End(-row[15], row[16], row[0])
+            elif not full:
+                ends[queue, kinds] = ends.get((queue, kinds)) or End(0, now, 0)
         self._ends = ends
