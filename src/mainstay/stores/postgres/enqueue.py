@@ -37,10 +37,11 @@ def enqueue_steps(load: Statements, drafts: Sequence[Draft], now: int, alone: bo
 
     `alone`: nobody waits for the answer (children of a job that is through), so a taken key raises nothing.
     """
-    fresh = not any(draft.id for draft in drafts)  # such an id nobody has sent before
+    fresh = not any(draft.id for draft in drafts)
     for draft in drafts:
         draft.id = draft.id or IDS.new(now)
         draft.created_at = draft.created_at or now
+    fresh = fresh and len({draft.id for draft in drafts}) == len(drafts)  # nobody has sent such ids before
     yield from _follow_declarations(load, [draft for draft in drafts if draft.undeclared is not None])
     created = 0
     for start in range(0, len(drafts), CHUNK):
