@@ -90,6 +90,15 @@ class Attempt(NamedTuple):
     traceback: str | None
 
 
+def history(job: Job, recorded: list[Attempt]) -> list[Attempt]:
+    """Every attempt: those on record, then the one that runs or that completed, of which the job itself tells."""
+    known = job.started_at is None or any(attempt.token == job.token for attempt in recorded)
+    if known or job.state not in ("running", "completed"):
+        return recorded
+    last = Attempt(job.attempt, job.token, job.worker, job.started_at or 0, job.finished_at, job.state, None, None)
+    return [*recorded, last]
+
+
 class LogLine(NamedTuple):
     """One line of a job's log."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo
+from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
 from ..steps import Step
 from . import schema
 
@@ -44,12 +44,7 @@ def text(db: Database, statement: str, job_id: str) -> str | None:
 def attempts(db: Database, job: Job) -> list[Attempt]:
     """Every attempt: those on record, then the one that runs or that completed."""
     found = [Attempt._make(row) for row in db.execute("attempts", job.id).rows]
-    unrecorded = job.started_at is not None and not any(attempt.token == job.token for attempt in found)
-    if unrecorded and job.state in ("running", "completed"):
-        found.append(
-            Attempt(job.attempt, job.token, job.worker, job.started_at or 0, job.finished_at, job.state, None, None)
-        )
-    return found
+    return history(job, found)
 
 
 def logs(db: Database, job_id: str, after: int, limit: int) -> list[LogLine]:

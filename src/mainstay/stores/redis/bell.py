@@ -6,6 +6,7 @@ sees the count when it waits again, so no ring falls between two waits. The mark
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from redis import exceptions as theirs
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .connect import Server, Wire
 
 SLACK = 2_000  # ms beyond the wait after which a silent connection is given up
+REST = 0.003  # seconds between a ring and the next wait: the claim goes first
 LONGEST = 60_000  # ms of one wait: no longer than a marker lives
 
 
@@ -27,6 +29,7 @@ class RedisBell:
         self._server, self._worker = server, worker
         self._connection: Wire | None = None
         self._seen = self._rings()
+        self._rang = False  # just now
 
     def _rings(self) -> str:
         """How often it rang so far, for jobs and for cancels."""
@@ -37,8 +40,12 @@ class RedisBell:
         """Block until it rings or the time is over."""
         if timeout <= 0:
             return self._heard(self._rings())
+        if self._rang:  # to arm again is a write that the claim would have to wait for; rings are counted meanwhile
+            time.sleep(min(REST, timeout / 1000))
         try:
-            return self._block(min(timeout, LONGEST))
+            rang = self._block(min(timeout, LONGEST))
+            self._rang = bool(rang)
+            return rang
         except BaseException as error:
             self._hang_up()
             fault = faults.mapped(error, self._server.shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo
+from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
 from . import meta, schema
 from .letters import STATES
 
@@ -61,12 +61,7 @@ def text(server: Server, hash: str, job_id: str) -> str | None:
 def attempts(server: Server, job: Job) -> list[Attempt]:
     """Every attempt: those on record, then the one that runs or that completed."""
     found = [Attempt._make(json.loads(line)) for line in server.read("LRANGE", f"attempt:{job.id}", 0, -1)]
-    unrecorded = job.started_at is not None and not any(attempt.token == job.token for attempt in found)
-    if unrecorded and job.state in ("running", "completed"):
-        found.append(
-            Attempt(job.attempt, job.token, job.worker, job.started_at or 0, job.finished_at, job.state, None, None)
-        )
-    return found
+    return history(job, found)
 
 
 def logs(server: Server, job_id: str, after: int, limit: int) -> list[LogLine]:

@@ -7,7 +7,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING
 
-from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo
+from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
 from . import faults, schema
 from .sql import load
 
@@ -47,12 +47,7 @@ def attempts(db: Database, job: Job) -> list[Attempt]:
     """Every attempt: those on record, then the one that runs or that completed."""
     with db.reading() as connection:
         found = [Attempt._make(row) for row in connection.execute(load("attempts"), {"id": job.id})]
-    unrecorded = job.started_at is not None and not any(attempt.token == job.token for attempt in found)
-    if unrecorded and job.state in ("running", "completed"):
-        found.append(
-            Attempt(job.attempt, job.token, job.worker, job.started_at or 0, job.finished_at, job.state, None, None)
-        )
-    return found
+    return history(job, found)
 
 
 def logs(db: Database, job_id: str, after: int, limit: int) -> list[LogLine]:
