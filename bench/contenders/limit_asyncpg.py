@@ -58,6 +58,9 @@ async def _called(*events: asyncio.Event) -> None:
 
 
 if __name__ == "__main__":
-    import uvloop
+    try:
+        from uvloop import run as run_loop
+    except ImportError:
+        from asyncio import run as run_loop
 
-    uvloop.run(run(sys.argv[1]))
+    run_loop(run(sys.argv[1]))

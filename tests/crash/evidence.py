@@ -83,7 +83,7 @@ def _verdicts(line: Line) -> Iterator[Told]:
     phases = {STORED: "ok", LOST: "refused"}
     for job, token, state, outcome, verdict in line["jobs"]:
         if verdict in phases:
-            by = "sweep" if outcome == "crashed" else "worker"
+            by = "sweep" if outcome in ("crashed", "vanished") else "worker"
             yield "finish", phases[verdict], job, token, {"state": state, "outcome": outcome, "by": by}
 
 

@@ -146,7 +146,7 @@ def test_what_the_attempt_said_is_kept():
     assert (found.at, found.started_at, found.worker) == (NOW, NOW - 5, "w")
 
 
-kinds = ["completed", "failed", "timed out", "handed back", "cancelled", "review", "snoozed", "crashed"]
+kinds = ["completed", "failed", "timed out", "handed back", "cancelled", "review", "snoozed", "crashed", "vanished"]
 outcomes = st.builds(
     Outcome,
     kind=st.sampled_from(kinds),

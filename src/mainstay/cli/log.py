@@ -22,7 +22,7 @@ LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 KINDS = {
     "completed": "completed", "handed back": "queued", "cancelled": "cancelled", "review": "review",
-    "snoozed": "scheduled", "failed": "retrying", "crashed": "retrying", "timed out": "retrying",
+    "snoozed": "scheduled", "failed": "retrying", "crashed": "retrying", "vanished": "retrying", "timed out": "retrying",
 }  # fmt: skip
 
 

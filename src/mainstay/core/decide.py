@@ -68,13 +68,13 @@ def completed(job: Claimed, now: int) -> Transition:
 
 
 def _failed(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int) -> Transition:
-    if outcome.kind == "crashed":
+    if outcome.kind in ("crashed", "vanished"):
         job = job._replace(crashes=job.crashes + 1)
         if job.crashes >= crashes:
             return _ended(job, outcome, now, states.DEAD, f"poison: {job.crashes} workers died while they ran it")
     if not outcome.retry:
         return _ended(job, outcome, now, states.DEAD, outcome.reason or "permanent")
-    if not outcome.begun:
+    if outcome.kind == "vanished":  # it may not have begun: that costs no attempt
         return _waiting(job, outcome, now, states.QUEUED, now, job.attempt - 1)
     if job.attempt >= job.max_attempts:
         return _ended(job, outcome, now, states.DEAD, "attempts used up")

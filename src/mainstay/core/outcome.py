@@ -65,11 +65,12 @@ class Outcome(NamedTuple):
     delay: int = 0
     retry: bool = True
     children: tuple[Draft, ...] = ()
-    begun: bool = True  # False: it may not have begun at all, so it costs no attempt
 
 
 COMPLETED = Outcome("completed")
 HANDED_BACK = Outcome("handed back")
 CRASHED = Outcome("crashed", error="WorkerLost: the worker died while it ran this job")
-VANISHED = CRASHED._replace(error="WorkerLost: the worker died while it held this job", begun=False)
+VANISHED = Outcome(
+    "vanished", error="WorkerLost: the worker died while it held this job; whether it had begun is not known"
+)
 CANCELLED = Outcome("cancelled", reason="cancelled")

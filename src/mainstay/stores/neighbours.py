@@ -61,8 +61,8 @@ class Neighbours:
         for worker in dead:
             leave(worker)
         found = judged(self._path, find(), unknown=None)
-        if len(found) < limit:  # else the marks are needed once more
-            for worker in dead:
+        if len(found) < limit:  # else there are more to find; and what was found is not yet stored: then the marks stay
+            for worker in set(dead).difference(orphan.worker for orphan in found):
                 presence.bury(self._path, worker)
         return found
 

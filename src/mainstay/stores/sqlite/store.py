@@ -129,9 +129,8 @@ class SqliteStore:
             from ..marks import judged
 
             found = judged(self.db.path, found)
-            dead += presence.dead(self.db.path, {orphan.worker for orphan in found if orphan.gone}.difference(dead))
-        if len(found) < limit:  # else the marks are needed once more
-            for worker in dead:
+        if len(found) < limit:  # else there are more to find; and what was found is not yet stored: then the marks stay
+            for worker in set(dead).difference(orphan.worker for orphan in found):
                 presence.bury(self.db.path, worker)
         return found
 

@@ -190,7 +190,7 @@ class Checker:
             return
         life.finish(record, self._breach, self._ordered)
         attempt = life.attempt(record.token)
-        if record.args.get("outcome") == "crashed" and attempt.taken is not None:
+        if record.args.get("outcome") in ("crashed", "vanished") and attempt.taken is not None:
             self._check_robbed(record, attempt.taken.args.get("worker") or "", attempt.holders)
 
     def _check_robbed(self, record: Record, worker: str, holders: list[str]) -> None:

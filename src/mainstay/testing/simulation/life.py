@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Breach = Callable[[str, str], None]  # called with the invariant and the story
 
-FREE = frozenset({"handed back", "snoozed"})  # outcomes that cost no attempt
+FREE = frozenset({"handed back", "snoozed", "vanished"})  # outcomes that cost no attempt
 COSTLY = frozenset({"failed", "timed out", "crashed"})
 
 

@@ -109,4 +109,4 @@ def mode_of(draft: Draft) -> str:
 
 
 def _by(transition: Transition) -> str:
-    return "sweep" if transition.outcome == "crashed" else "worker"
+    return "sweep" if transition.outcome in ("crashed", "vanished") else "worker"

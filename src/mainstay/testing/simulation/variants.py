@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from ...core.job import Claimed
 from ...core.outcome import COMPLETED
 from ...stores.contract import ALREADY, STORED, Beat
 from ...stores.sqlite import chores, claim, connect, enqueue, faults, operate, sql
@@ -25,6 +24,8 @@ from .world import World
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+
+    from ...core.job import Claimed
 
 
 __all__ = ["VARIANTS"]
@@ -113,9 +114,9 @@ def returned_unclaimed() -> AbstractContextManager[object]:
 
     def expired(connection: Any, worker: str, wants: Any, limit: int, now: int) -> list[Claimed]:
         rows = connection.execute(statement + columns, (now,)).fetchall()
-        return [Claimed._make(row)._replace(worker=worker) for row in rows] + take(
-            connection, worker, wants, limit, now
-        )
+        queue = next(iter(wants))
+        found = [claim._claimed(row, queue, worker, now) for row in rows]  # noqa: SLF001
+        return found + take(connection, worker, wants, limit, now)
 
     return patched((claim, "_take", expired))
 
