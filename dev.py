@@ -35,6 +35,10 @@ CHECKS = [
     ["lint-imports", "--no-logo"],
 ]
 
+# Tests that only need the processor share both cores; those that kill, wait and measure have the machine to themselves.
+PARALLEL = [["-m", "not slow"], ["-m", "slow", "tests/simulation", "tests/repo"]]
+ALONE = ["-m", "slow", "--ignore=tests/simulation", "--ignore=tests/repo"]
+
 NO_VENV = """
 dev.py: Python could not make a virtual environment in {venv}; its own words are above.
   - Debian and Ubuntu keep that part in a package of its own:  apt install python3-venv
@@ -82,8 +86,13 @@ def demo(arguments: list[str]) -> None:
 def test(arguments: list[str]) -> None:
     """Check everything: lint, types, layers, then all tests, the fast ones first."""
     check([])
-    headline("pytest")
-    become(tool("pytest"), *arguments)
+    if arguments:
+        headline("pytest")
+        become(tool("pytest"), *arguments)
+    for chosen in PARALLEL:
+        step("pytest", "-n", "2", *chosen)
+    headline("pytest, what measures time")
+    become(tool("pytest"), *ALONE)
 
 
 def check(_: list[str]) -> None:
