@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .crew import Crew
     from .flight import Flight, Flights
 
-OFTEN, SOON = 100, 10
+SELDOM, OFTEN, SOON = 200, 100, 10  # milliseconds between two looks; seldom while there is nothing to look at
 PATIENCE = 1_000  # how long a claimed job may wait here while others could run it
 
 
@@ -23,7 +23,7 @@ class Watch:
 
     def step(self, now: int) -> int:
         """One look; answers when to look again."""
-        wait = OFTEN
+        wait = OFTEN if len(self._flights) else SELDOM
         waited = False
         for flight in self._flights:
             if flight.ended:
