@@ -66,7 +66,9 @@ class Worker:
             self.store, app.registry, self.wants, self.crew, self.flights, self.finisher, self._clock, self._events,
             milliseconds(poll),
         )  # fmt: skip
-        self.heartbeat = Heartbeat(self.store, self.lease, self._clock, self._events, self.rejoin, self.cancel)
+        self.heartbeat = Heartbeat(
+            self.store, self.lease, self._clock, self._events, self.rejoin, self.cancel, self._heard
+        )
         self.watch = Watch(self.flights, self.crew)
         self.chores = (Sweep(self.store, random, self._events, getattr(app.store, "sweep", 5_000)),
                        Prune(self.store, self._events))  # fmt: skip
@@ -190,6 +192,11 @@ class Worker:
         if flight is not None and flight.job.token == token and flight.cancel is None:
             self._events.emit("cancelling", job=flight.job)
             self.crew.cancel(flight, "cancelled on request")
+
+    def _heard(self) -> None:
+        """The store answers: a claimer that waits longer and longer after errors need not wait any more."""
+        if self.claimer.failing:
+            self.wake()
 
     def wake(self) -> None:
         """Have the claimer look now: something ended, or something came."""

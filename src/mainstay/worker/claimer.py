@@ -71,6 +71,11 @@ class Claimer:
         self._ended, self._at, self._pace = 0, 0, 0.0
         self._careful_until = 0  # jobs on their last chance are about: they are taken one by one
 
+    @property
+    def failing(self) -> bool:
+        """Whether the store did not answer the last time."""
+        return self._failures > 0
+
     def step(self, now: int) -> int:
         """One round; answers after how many milliseconds to come back if nothing wakes us before."""
         if self._unsure and self.open:

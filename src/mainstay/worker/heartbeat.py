@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..core.events import Events
     from ..stores.contract import Store
 
+AFTER_AN_ERROR = 1_000  # ms until the next try: the first to hear that the store is back wakes the others
 BEATS = 5  # a lease's worth of beats: four may be missed
 
 
@@ -21,10 +22,11 @@ class Heartbeat:
 
     def __init__(
         self, store: Store, lease: int, clock: Clock, events: Events, rejoin: Callable[[], str],
-        cancel: Callable[[str, int], None],
+        cancel: Callable[[str, int], None], heard: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._store, self._lease, self._clock, self._events = store, lease, clock, events
-        self._rejoin, self._cancel = rejoin, cancel
+        self._rejoin, self._cancel, self._heard = rejoin, cancel, heard
+        self._again = min(lease // BEATS, AFTER_AN_ERROR)
         self.worker = ""
         self.held_until = 0  # by our own count: from the start of the last renewal that worked
         self._adrift = False  # everything was dropped, and the store has not taken us back yet
@@ -37,12 +39,13 @@ class Heartbeat:
         try:  # even when late: a supervisor may have kept the lease, and one that has run out is not renewed
             beat = self._store.beat(self.worker, now, self._lease)
         except StoreError as error:
-            self._events.emit("store_error", error=error, wait=self._lease // BEATS)
-            return self._lost() if late else self._lease // BEATS
+            self._events.emit("store_error", error=error, wait=self._again)
+            return self._lost() if late else self._again
         if not beat.alive:
             return self._lost()
         self.held_until = now + self._lease
         self._events.emit("beat", worker=self.worker)
+        self._heard()
         for job_id, token in beat.cancelling:
             self._cancel(job_id, token)
         return self._due()
@@ -57,7 +60,7 @@ class Heartbeat:
         try:
             self.worker = self._rejoin()
         except StoreError as error:
-            self._events.emit("store_error", error=error, wait=self._lease // BEATS)
-            return self._lease // BEATS
+            self._events.emit("store_error", error=error, wait=self._again)
+            return self._again
         self._adrift = False
         return self._due()
