@@ -52,7 +52,7 @@ SETTINGS = {
 }  # fmt: skip
 # A peer that is gone without a word is found out within some ten seconds.
 DEFAULTS = {
-    "connect_timeout": "5", "keepalives": "1", "keepalives_idle": "5", "keepalives_interval": "2",
+    "connect_timeout": "3", "keepalives": "1", "keepalives_idle": "5", "keepalives_interval": "2",
     "keepalives_count": "3", "tcp_user_timeout": "4500", "application_name": "mainstay",
 }  # fmt: skip
 OURS = ("schema", "connections", "pooler", "listen", "mode")
