@@ -135,7 +135,7 @@ def _is_lease_lost(error: MainstayError) -> bool:
 
 def held(db: Database, worker: str) -> list[Claimed]:
     """What a worker holds."""
-    return [Claimed._make(row) for row in db.execute("held", worker).rows]
+    return [Claimed._make(row) for row in db.batch([Step(db.load("held"), (worker,))], HURRY)[0].rows]
 
 
 # Finishing ------------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def finish(db: Database, transitions: Sequence[Transition], notes: Sequence[Note
     if _intricate(transitions):
         return db.run(lambda: finish_steps(db.load, transitions, notes))
     groups = _groups(transitions)
-    answers = db.batch([*_note_steps(db.load, notes), *_finish_steps(db.load, groups)])
+    answers = db.batch([*_note_steps(db.load, notes), *_finish_steps(db.load, groups)], HURRY)
     return _sorted_out(db, transitions, groups, answers[len(answers) - len(groups) :])
 
 

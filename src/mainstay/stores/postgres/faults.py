@@ -116,6 +116,11 @@ def _said(error: psycopg.Error) -> str:
 
 
 def broken(error: BaseException | None) -> bool:
-    """Whether every connection should be made anew: the server went read-only under them, or away, or has other tables."""
+    """Whether every connection should be made anew: the server went read-only under them, or away, or has other tables.
+
+    Or it fell silent: what made one connection dumb will have made others so.
+    """
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        return True
     state = getattr(error, "sqlstate", None) or ""
     return isinstance(error, psycopg.Error) and (state in ("25006", "0A000") or state.startswith("57P"))
