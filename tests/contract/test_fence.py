@@ -54,7 +54,9 @@ def test_b04_an_ended_job_ends_once(desk, outcome):
     before = desk.job(old.id)
     assert desk.end(old, outcome) == LOST
     assert desk.job(old.id) == before
-    assert [attempt.outcome for attempt in desk.store.attempts(old.id)] == ["crashed", "completed"]
+    first, second = (attempt.outcome for attempt in desk.store.attempts(old.id))
+    assert first in ("crashed", "vanished")  # the second where a worker that has left keeps no word on what it ran
+    assert second == "completed"
 
 
 def test_b03_a_completed_job_is_no_orphan(desk):

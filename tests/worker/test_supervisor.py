@@ -47,8 +47,11 @@ def test_a_dead_worker_s_jobs_run_again_at_once_and_another_takes_its_place(jobs
     (folder / "gate").touch()
     assert handle.result(timeout=20) == "plain"
     assert [tried.outcome for tried in jobs.app.attempts(handle.id)] == ["crashed", "completed"]
-    left = {path.name.partition(".")[0] for path in (folder / "jobs.db-mainstay").iterdir()}
-    assert left == {second.id}  # the dead one's lock and bell are gone
+
+    def left():
+        return {path.name.partition(".")[0] for path in (folder / "jobs.db-mainstay").iterdir()}
+
+    eventually(lambda: left() == {second.id}, "the dead one's lock and bell are gone")
     terminate(supervisor)
     code, complaint = ended(supervisor)
     assert code == 0

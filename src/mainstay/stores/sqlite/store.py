@@ -31,6 +31,7 @@ class SqliteStore:
         self.url = url
         self.db = Database(url)
         self._bells: set[MemoryBell] = set()
+        self._mourned: set[str] = set()  # dead workers whose jobs the last sweep has found
 
     # jobs ---------------------------------------------------------------------------------------------------------
     def enqueue(self, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
@@ -129,9 +130,11 @@ class SqliteStore:
             from ..marks import judged
 
             found = judged(self.db.path, found)
-        if len(found) < limit:  # else there are more to find; and what was found is not yet stored: then the marks stay
-            for worker in set(dead).difference(orphan.worker for orphan in found):
+        mourned = {orphan.worker for orphan in found if orphan.gone}  # what they held is not stored yet: the marks stay
+        if len(found) < limit:  # else there are more to find
+            for worker in presence.dead(self.db.path, self._mourned.union(dead) - mourned):
                 presence.bury(self.db.path, worker)
+            self._mourned = mourned
         return found
 
     def promote(self, now: int, limit: int) -> int:
