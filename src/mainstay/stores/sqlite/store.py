@@ -31,7 +31,6 @@ class SqliteStore:
         self.url = url
         self.db = Database(url)
         self._bells: set[MemoryBell] = set()
-        self._mourned: set[str] = set()  # dead workers whose jobs the last sweep has found
 
     # jobs ---------------------------------------------------------------------------------------------------------
     def enqueue(self, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
@@ -130,11 +129,10 @@ class SqliteStore:
             from ..marks import judged
 
             found = judged(self.db.path, found)
-        mourned = {orphan.worker for orphan in found if orphan.gone}  # what they held is not stored yet: the marks stay
-        if len(found) < limit:  # else there are more to find
-            for worker in presence.dead(self.db.path, self._mourned.union(dead) - mourned):
+            dead += presence.dead(self.db.path, {orphan.worker for orphan in found if orphan.gone}.difference(dead))
+        if len(found) < limit:  # else the marks are needed once more
+            for worker in dead:
                 presence.bury(self.db.path, worker)
-            self._mourned = mourned
         return found
 
     def promote(self, now: int, limit: int) -> int:
