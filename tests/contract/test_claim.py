@@ -1,5 +1,7 @@
 """Taking jobs: the right ones, in order, no more than asked, each under a token of its own, and only with a lease."""
 
+import sqlite3
+
 import pytest
 
 from mainstay.core.clock import HOUR, SECOND
@@ -15,6 +17,24 @@ def test_a_claimed_job_carries_what_its_handler_needs(desk):
     assert (job.type, job.queue, job.payload, job.timeout, job.keep) == ("work", "default", '{"n":1}', 5, 6)
     assert (job.attempt, job.max_attempts, job.crashes, job.token, job.cancelling) == (1, 4, 0, 1, False)
     assert (job.created_at, job.started_at, job.worker) == (desk.now - 3 * SECOND, desk.now, WORKER)
+
+
+def test_marks_within_texts_do_not_mix_up_jobs(desk):
+    texts = ['"\x1e"', '""', '"\x1e\x1e\x1f,"', '"plain"']
+    ids = [desk.add("a\x1eb", payload=text) for text in texts]
+    taken = {job.id: (job.type, job.payload) for job in desk.take(9, wants={"default": ["a\x1eb"]})}
+    assert taken == {job_id: ("a\x1eb", text) for job_id, text in zip(ids, texts, strict=True)}
+
+
+@pytest.mark.engines("sqlite", "memory")
+def test_more_text_than_sqlite_can_join_is_claimed_in_parts(desk):
+    ids = {desk.add(payload=f'"{n}{"x" * 30_000}"') for n in range(8)}
+    with desk.store.db.writing() as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+    batches = list(iter(lambda: {job.id for job in desk.take(8)}, set()))
+    assert len(batches) > 2
+    assert set.union(*batches) == ids
+    assert sum(map(len, batches)) == 8
 
 
 def test_a_claimed_job_runs_in_the_hands_of_its_worker(desk):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mainstay.core.clock import DAY, SECOND
-from mainstay.core.decide import decide
+from mainstay.core.decide import Completed, decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import Claimed
 from mainstay.core.outcome import CANCELLED, COMPLETED, CRASHED, HANDED_BACK, Outcome
@@ -132,7 +132,8 @@ def test_the_quick_way_for_plain_completions_says_the_same_as_the_long_way():
     assert plain is not COMPLETED
     assert decided(claimed(), COMPLETED) == decided(claimed(), plain)
     assert decided(claimed(keep=None), COMPLETED) == decided(claimed(keep=None), plain)
-    assert type(decided(claimed(), COMPLETED)) is type(decided(claimed(), plain))
+    assert type(decided(claimed(), COMPLETED)) is Completed
+    assert type(decided(claimed(), COMPLETED._replace(result="1"))) is not Completed  # it leaves more than the fact
 
 
 def test_what_the_attempt_said_is_kept():

@@ -249,3 +249,4 @@ def _model_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 _PAYLOAD = msgspec.json.Encoder(enc_hook=_open)
 _RESULT = msgspec.json.Encoder(enc_hook=_open_result)
 _RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+load_plain = msgspec.json.Decoder().decode

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import states
+from .job import Claimed, picker
 from .outcome import COMPLETED
 from .retry import CRASHES, wait
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .draft import Draft
-    from .job import Claimed
     from .outcome import Outcome
 
 
@@ -40,6 +40,15 @@ class Transition(NamedTuple):
     children: tuple[Draft, ...]
 
 
+class Completed(Transition):
+    """The transition of a job that completed and leaves nothing but that: nearly all of them. Told by its class alone."""
+
+    __slots__ = ()
+
+
+_KNOWN = picker(Claimed, "seq", "id", "token", "attempt", "crashes", "keep", "started_at", "worker")
+
+
 def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int = CRASHES) -> Transition:
     """What becomes of a running job after this outcome."""
     if outcome is COMPLETED and not job.cancelling:  # nearly all of them: nothing to keep but the fact
@@ -58,12 +67,13 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
     return _failed(job, outcome, now, random, crashes)
 
 
-def completed(job: Claimed, now: int) -> Transition:
+def completed(job: Claimed, now: int) -> Completed:
     """What becomes of a job that returned nothing and enqueued nothing."""
-    expires = None if job.keep is None else now + job.keep
-    return tuple.__new__(Transition, (
-        job.seq, job.id, job.token, states.COMPLETED, job.attempt, job.crashes, None, now, expires, None,
-        job.started_at, job.attempt, job.worker, now, "completed", None, None, None, (),
+    seq, id, token, attempt, crashes, keep, started_at, worker = _KNOWN(job)
+    expires = None if keep is None else now + keep
+    return tuple.__new__(Completed, (
+        seq, id, token, states.COMPLETED, attempt, crashes, None, now, expires, None,
+        started_at, attempt, worker, now, "completed", None, None, None, (),
     ))  # fmt: skip
 
 

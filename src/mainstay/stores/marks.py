@@ -46,8 +46,9 @@ class FileMarks(Marks):
         except IndexError:
             self._cells[1] = 1  # too many to tell: from here on all are taken for begun
             return 0
+        seq = job.seq
         self._cells[place + 1] = job.token
-        self._cells[place] = number(job.seq)  # last: from here on the entry counts
+        self._cells[place] = seq if type(seq) is int else number(seq)  # last: from here on the entry counts
         return place
 
     def end(self, mark: int) -> None:

@@ -184,7 +184,8 @@ class Worker:
         job = flight.job
         if job.worker != self.id or now >= self.heartbeat.held_until:
             return False
-        return job.timeout is None or now - flight.claimed_at < job.timeout + sweep.GRACE
+        waited = now - flight.claimed_at
+        return waited < sweep.GRACE or job.timeout is None or waited < job.timeout + sweep.GRACE
 
     def cancel(self, job_id: str, token: int) -> None:
         """Stop a running job that someone cancelled."""

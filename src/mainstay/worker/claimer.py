@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from ..core.errors import LeaseLost, StoreError
+from ..core.job import Claimed, picker
 from ..core.retry import CRASHES
 from .flight import Flight
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from ..core.clock import Clock
     from ..core.events import Events
-    from ..core.job import Claimed
     from ..registry import Registry
     from ..stores.contract import Claims, Store
     from .finisher import Finisher
@@ -25,6 +25,8 @@ LINGER = 5  # while jobs wait for a slot, outcomes are gathered this long: whole
 POLL = 1_000
 BACKOFF, LONGEST_BACKOFF = 100, 30_000
 LAST_CHANCE = CRASHES - 1  # a job that has seen so many workers die is dead with the next
+
+_TYPE, _CRASHES = picker(Claimed, "type"), picker(Claimed, "crashes")
 
 
 class Crew(Protocol):
@@ -144,8 +146,9 @@ class Claimer:
         return self._poll if claims.wait is None else max(0, min(claims.wait, self._poll))
 
     def _take_over(self, jobs: list[Claimed], now: int) -> None:
-        flights = [Flight(job, self._registry.get(job.type), now) for job in jobs]
-        risky = [flight for flight in flights if flight.job.crashes >= LAST_CHANCE]
+        types = {name: self._registry.get(name) for name in set(map(_TYPE, jobs))}
+        flights = [Flight(job, types[job.type], now) for job in jobs]
+        risky = [flight for flight in flights if flight.job.crashes >= LAST_CHANCE] if any(map(_CRASHES, jobs)) else []
         spared = self._spared(risky, now) if risky else ()
         self._flights.add(flights)
         if self._events.listeners("claimed"):

@@ -35,7 +35,7 @@ class Crew:
         self.marks = Marks()  # the worker sets its own once it has joined
         self._loop = Loop(slots, self._begin, self._end)
         self._threads = Threads(slots, self._begin, self._end)
-        self._queues = [self._threads.jobs, self._loop.jobs]
+        self._plain, self._awaited = self._threads.jobs, self._loop.jobs
         self._process_slots = processes
         self._processes: ProcessSlots | None = None
 
@@ -74,7 +74,6 @@ class Crew:
             from .processes import ProcessSlots
 
             self._processes = ProcessSlots(self._process_slots, self._begin, self._end, self._sink)
-            self._queues.append(self._processes.jobs)
         return self._processes
 
     def _begin(self, flight: Flight) -> Context | None:
@@ -113,7 +112,7 @@ class Crew:
             self._events.emit("ended", job=flight.job, outcome=outcome)
         if not self._finisher.add(flight, outcome):
             return False
-        if not any(self._queues):
+        if not (self._plain or self._awaited or self.backlog):
             self._ended()  # while jobs wait here the claimer comes by itself, every few milliseconds
         return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from . import runner
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from ..core.outcome import Outcome
     from .flight import Flight
@@ -140,6 +141,7 @@ class Loop:
         self.jobs: deque[Flight] = deque()
         self._running = 0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
         self._thread: threading.Thread | None = None
 
     def start(self, flights: list[Flight]) -> None:
@@ -152,8 +154,9 @@ class Loop:
             import asyncio
 
             self._loop = asyncio.new_event_loop()
+            self._task = self._loop.create_task
             if hasattr(asyncio, "eager_task_factory"):  # 3.12: a handler that never waits costs no trip round the loop
-                self._loop.set_task_factory(asyncio.eager_task_factory)
+                self._task = partial(asyncio.Task, loop=self._loop, eager_start=True)  # type: ignore[call-arg]
             self._thread = threading.Thread(target=self._loop.run_forever, name="mainstay-loop", daemon=True)
             self._thread.start()
         return self._loop
@@ -167,7 +170,7 @@ class Loop:
             context = self._begin(flight)
             if context is not None:
                 self._running += 1
-                task = self._loop.create_task(runner.arun(flight, context, self._ended))
+                task = self._task(runner.arun(flight, context, self._ended))
                 if not task.done():
                     flight.stop = task
 

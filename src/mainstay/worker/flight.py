@@ -37,15 +37,25 @@ class Flights:
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._flights: dict[str, Flight] = {}
-        self.active = 0  # claimed and not ended
-        self.ended = 0  # ended, ever
+        self._open: dict[Flight, bool] = {}  # those that have not ended
+        self._taken = 0
+
+    @property
+    def active(self) -> int:
+        """How many were claimed and have not ended."""
+        return len(self._open)
+
+    @property
+    def ended(self) -> int:
+        """How many have ended, ever."""
+        return self._taken - len(self._open)
 
     def add(self, flights: list[Flight]) -> None:
         """Take over what was claimed."""
         with self._lock:
-            for flight in flights:
-                self._flights[flight.job.id] = flight
-            self.active += len(flights)
+            self._flights.update([(flight.job.id, flight) for flight in flights])
+            self._open.update(dict.fromkeys(flights, True))
+            self._taken += len(flights)
 
     def get(self, job_id: str) -> Flight | None:
         """The flight of a job, or None."""
@@ -57,16 +67,14 @@ class Flights:
         return found is not None and found.job.token == job.token
 
     def end(self, flight: Flight) -> bool:
-        """Mark a flight as ended; False when it had ended before or was let go. The first to say so wins."""
-        with self._lock:
-            if flight.ended:
-                return False
-            flight.ended = True
-            self.ended += 1
-            self.active -= 1
-            if self.active == 0:
+        """Mark a flight as ended; False when it had ended before or was let go. Who takes it out first wins: no lock."""
+        if self._open.pop(flight, None) is None:
+            return False
+        flight.ended = True
+        if not self._open:
+            with self._idle:
                 self._idle.notify_all()
-            return True
+        return True
 
     def wait_settled(self, seconds: float) -> None:
         """Block until some outcome is stored, or the time is over."""
@@ -76,24 +84,24 @@ class Flights:
     def wait_idle(self, seconds: float) -> bool:
         """Block until every flight has ended, or the time is over."""
         with self._idle:
-            return self._idle.wait_for(lambda: self.active == 0, seconds)
+            return self._idle.wait_for(lambda: not self._open, seconds)
 
     def settle(self, flights: list[Flight]) -> None:
         """Let go of jobs whose outcome is stored or refused; of these very attempts, not of a later one at the same job."""
         with self._lock:
             for flight in flights:
-                if self._flights.get(flight.job.id) is flight:
-                    del self._flights[flight.job.id]
+                found = self._flights.pop(flight.job.id, flight)
+                if found is not flight:
+                    self._flights[flight.job.id] = found
             self._idle.notify_all()
 
     def drop_all(self) -> list[Flight]:
         """Let go of everything: the lease is lost."""
         with self._lock:
-            dropped = [flight for flight in self._flights.values() if not flight.ended]
+            dropped = [flight for flight in self._flights.values() if self._open.pop(flight, None)]
             for flight in dropped:
                 flight.ended = True
             self._flights.clear()
-            self.active = 0
             self._idle.notify_all()
         return dropped
 

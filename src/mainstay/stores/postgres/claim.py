@@ -6,13 +6,13 @@ with children, and a batch that names a job twice, take a transaction of several
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from ...core.decide import Completed
 from ...core.errors import LeaseLost, MainstayError
-from ...core.job import Claimed
+from ...core.job import Claimed, picker
 from ...core.notes import Checkpoint, Log, Progress
 from ...core.states import COMPLETED, QUEUED, SCHEDULED
 from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
 UNRECORDED = {("completed", COMPLETED), ("handed back", QUEUED)}  # the job itself tells of these attempts
-_PLACE = itemgetter(15, 16, 0)  # rank, ord, seq
-_SEQ = itemgetter(0)
+_PLACE = picker(Claimed, "rank", "ord", "seq")
+_SEQ = picker(Completed, "seq")
+_DONE = picker(Completed, "seq", "token", "finished_at", "expires_at", "result")
 
 
 def claim(
@@ -43,7 +44,7 @@ def claim(
     finishing: Sequence[Transition], notes: Sequence[Note],
 ) -> Claims:  # fmt: skip
     """Notes, finishes, promotion and claim in one transaction; `judged` is the instant, None the engine's own."""
-    if any(t.state == QUEUED for t in finishing):
+    if any(type(t) is not Completed and t.state == QUEUED for t in finishing):
         trail.forget()
     asked = _claims(db.load, trail, worker, wants, limit, now, judged)
     try:
@@ -178,7 +179,9 @@ def _finish_together(load: Statements, transitions: Sequence[Transition]) -> Ste
 
 def _intricate(transitions: Sequence[Transition]) -> bool:
     """Whether these cannot be sent at once: children follow only what was applied, and a job may be named twice."""
-    return any(t.children for t in transitions) or len({t.seq for t in transitions}) != len(transitions)
+    return len(set(map(_SEQ, transitions))) != len(transitions) or any(
+        type(t) is not Completed and t.children for t in transitions
+    )
 
 
 def _groups(transitions: Sequence[Transition]) -> list[list[Transition]]:
@@ -190,7 +193,8 @@ def _groups(transitions: Sequence[Transition]) -> list[list[Transition]]:
 
 
 def _is_simple(transition: Transition) -> bool:
-    return transition.state == COMPLETED and transition.reason is None and transition.outcome == "completed"
+    t = transition
+    return type(t) is Completed or (t.state == COMPLETED and t.reason is None and t.outcome == "completed")
 
 
 def _finish_steps(load: Statements, groups: list[list[Transition]]) -> list[Step]:
@@ -203,11 +207,8 @@ def _finish_steps(load: Statements, groups: list[list[Transition]]) -> list[Step
 
 
 def _completed(transitions: Sequence[Transition]) -> tuple[list[Any], ...]:
-    results = [t.result for t in transitions]
-    return (
-        [t.seq for t in transitions], [t.token for t in transitions], [t.finished_at for t in transitions],
-        [t.expires_at for t in transitions], results if any(result is not None for result in results) else [],
-    )  # fmt: skip
+    seqs, tokens, finished, expires, results = map(list, zip(*map(_DONE, transitions), strict=True))
+    return seqs, tokens, finished, expires, results if any(result is not None for result in results) else []
 
 
 def _columns(transitions: Sequence[Transition]) -> tuple[list[Any], ...]:

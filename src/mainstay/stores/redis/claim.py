@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from ...core.decide import Completed
 from ...core.errors import LeaseLost
-from ...core.job import Claimed
+from ...core.job import Claimed, picker
 from ...core.notes import Checkpoint, Log, Progress
 from ...core.states import COMPLETED, QUEUED
 from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 UNRECORDED = {("completed", COMPLETED), ("handed back", QUEUED)}  # the job itself tells of these attempts
 SEQ = 12  # characters of the number in front of an id
 JOB = 7  # values a claimed job
-_PLACE = itemgetter(15, 16, 0)  # rank, ord, seq
+_PLACE = picker(Claimed, "rank", "ord", "seq")
 _VERDICTS = {"s": STORED, "a": ALREADY, "c": CANCELLING, "l": LOST}
 
 
@@ -86,13 +86,8 @@ def _transitions(server: Server, transitions: Sequence[Transition]) -> list[Any]
     values: list[Any] = []
     for t in transitions:
         expires = "" if t.expires_at is None else t.expires_at
-        values += (t.seq, t.token, t.at, expires, "" if _simple(t) else _extra(server, t))
+        values += (t.seq, t.token, t.at, expires, "" if type(t) is Completed else _extra(server, t))
     return values
-
-
-def _simple(t: Transition) -> bool:
-    """Whether a job just completed, with nothing to keep but the fact."""
-    return t.state == COMPLETED and t.outcome == COMPLETED and t.reason is None and t.result is None and not t.children
 
 
 def _extra(server: Server, t: Transition) -> str:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import secrets
+import sqlite3
+from functools import partial
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
+from ...core.decide import Completed
 from ...core.errors import LeaseLost
-from ...core.job import Claimed
+from ...core.job import Claimed, picker
 from ...core.notes import Checkpoint, Log, Note, Progress
 from ...core.states import COMPLETED, QUEUED, SCHEDULED
 from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
@@ -15,16 +20,19 @@ from .enqueue import enqueue_steps
 from .sql import batches, load, many, run
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from ...core.decide import Transition
     from ..steps import Steps
     from .connect import Database
 
+    Columns = tuple[str | None, list[list[Any]]]
+
+MARK = "\x1e"  # between joined texts: JSON has no such character, nor has a sane name
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
 UNRECORDED = {("completed", COMPLETED), ("handed back", QUEUED)}  # the job itself tells of these attempts
+_DONE = picker(Completed, "seq", "token", "finished_at")
 _STATEMENTS = {Log: "note_log", Progress: "note_progress", Checkpoint: "note_checkpoint"}
 
 
@@ -51,20 +59,40 @@ def _take(
         left = limit - len(jobs)
         if left <= 0:
             break
-        bound = {"worker": worker, "now": now, "queue": queue, "types": json.dumps(types), "limit": left}
-        rows = connection.execute(load("claim"), bound).fetchall()
-        rows.sort()  # RETURNING promises no order; the columns begin with the place in the queue
-        jobs += [_claimed(row, queue, worker, now) for row in rows]
+        seqs, columns = _next(connection, queue, json.dumps(types), left)
+        if seqs is not None:
+            connection.execute(load("claim"), {"worker": worker, "now": now, "seqs": seqs})
+            jobs += _claimed(columns, queue, worker, now)
     return jobs
 
 
-def _claimed(row: tuple[Any, ...], queue: str, worker: str, now: int) -> Claimed:
-    """A job just taken: what is the same for all of them is not read from each row."""
-    rank, ord, seq, id, type, attempt, most, crashes, token, timeout, keep, backoff, created, payload = row
-    return tuple.__new__(Claimed, (
-        seq, id, type, queue, attempt, most, crashes, token, timeout, keep, backoff, created, now, False, payload, rank, ord,
-        worker,
-    ))  # fmt: skip
+def _next(connection: sqlite3.Connection, queue: str, types: str, limit: int, mark: str = MARK) -> Columns:
+    """The next jobs of a queue: their numbers as JSON, for the claim, and what a worker must know of them."""
+    from ...core.codec import load_plain
+
+    asked = {"queue": queue, "types": types, "limit": limit, "mark": mark}
+    try:
+        seqs, numbers, *texts = connection.execute(load("claim_next"), asked).fetchone()
+    except sqlite3.DataError:  # more text than SQLite can join
+        if limit == 1:
+            raise
+        return _next(connection, queue, types, limit // 2)
+    if seqs is None:
+        return None, []
+    columns = [load_plain(seqs), *load_plain(numbers), *(text.split(mark) for text in texts)]
+    if any(len(column) != len(columns[0]) for column in columns):  # the mark is in a text
+        return _next(connection, queue, types, limit, secrets.token_hex(16))
+    return seqs, columns
+
+
+def _claimed(columns: list[list[Any]], queue: str, worker: str, now: int) -> Iterator[Claimed]:
+    """Jobs just taken: what is the same for all of them is not read from each."""
+    seq, attempt, most, crashes, token, timeout, keep, backoff, created, rank, ord, id, type, payload = columns
+    rows = zip(
+        seq, id, type, repeat(queue), attempt, most, crashes, token, timeout, keep, backoff, created, repeat(now), repeat(False),
+        payload, rank, ord, repeat(worker), strict=False,
+    )  # fmt: skip
+    return map(partial(tuple.__new__, Claimed), rows)
 
 
 def held(db: Database, worker: str) -> list[Claimed]:
@@ -96,16 +124,14 @@ def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], n
 
 def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> bool:
     """Apply a batch in few statements; False when some transition did not apply."""
-    simple = [t for t in transitions if t.state == COMPLETED and t.reason is None]
+    simple = [t for t in transitions if type(t) is Completed or (t.state == COMPLETED and t.reason is None)]
     applied = 0
     if len(simple) < len(transitions):
         others = [_bound(t) for t in transitions if t.state != COMPLETED or t.reason is not None]
         applied = connection.executemany(load("finish"), others).rowcount
     for start, size in batches(len(simple)):
-        flat: list[Any] = []
-        for t in simple[start : start + size]:
-            flat += (t.seq, t.token, t.finished_at)
-        applied += connection.execute(many("finish_completed", size), flat).rowcount
+        values = list(chain.from_iterable(map(_DONE, simple[start : start + size])))
+        applied += connection.execute(many("finish_completed", size), values).rowcount
     return applied == len(transitions)
 
 
@@ -143,7 +169,7 @@ def _bound(transition: Transition) -> tuple[Any, ...]:
 
 def _effects(transitions: Sequence[Transition]) -> Steps[None]:
     """What an applied transition leaves behind: its attempt, its result, its children."""
-    transitions = [t for t in transitions if not _plain(t)]
+    transitions = [t for t in transitions if type(t) is not Completed]
     attempts = [_attempt(t) for t in transitions if (t.outcome, t.state) not in UNRECORDED]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
     children = [child for t in transitions for child in t.children]
@@ -151,11 +177,6 @@ def _effects(transitions: Sequence[Transition]) -> Steps[None]:
     yield from _insert("finish_result", results)
     if children:
         yield from enqueue_steps(children, transitions[0].at, alone=True)
-
-
-def _plain(t: Transition) -> bool:
-    """Whether a job just completed, and leaves nothing but that."""
-    return t.outcome == COMPLETED and t.state == COMPLETED and t.result is None and not t.children
 
 
 def _insert(name: str, rows: Sequence[tuple[Any, ...]]) -> Steps[None]:

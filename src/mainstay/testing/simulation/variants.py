@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from ...core.job import Claimed
 from ...core.outcome import COMPLETED
 from ...stores.contract import ALREADY, STORED, Beat
 from ...stores.sqlite import chores, claim, connect, enqueue, faults, operate, sql
@@ -25,7 +26,6 @@ from .world import World
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from ...core.job import Claimed
 
 
 __all__ = ["VARIANTS"]
@@ -108,14 +108,14 @@ def lease_by_worker_clock() -> AbstractContextManager[object]:
 def returned_unclaimed() -> AbstractContextManager[object]:
     """A claim sets expired jobs back to queued and hands them out without claiming them."""
     take = claim._take  # noqa: SLF001
-    columns = sql.load("claim").partition("RETURNING")[2]
-    statement = """UPDATE mainstay_job SET state = 'queued'
-        WHERE state = 'running' AND worker IN (SELECT id FROM mainstay_worker WHERE expires_at <= ?) RETURNING """
+    gone = "worker IN (SELECT id FROM mainstay_worker WHERE expires_at <= ?)"
+    columns, _, rest = sql.load("held").partition("WHERE")
+    held = columns + "WHERE " + gone + " AND " + rest.replace("AND worker = :worker", "")
+    statement = "UPDATE mainstay_job SET state = 'queued' WHERE state = 'running' AND " + gone  # noqa: S608
 
     def expired(connection: Any, worker: str, wants: Any, limit: int, now: int) -> list[Claimed]:
-        rows = connection.execute(statement + columns, (now,)).fetchall()
-        queue = next(iter(wants))
-        found = [claim._claimed(row, queue, worker, now) for row in rows]  # noqa: SLF001
+        found = [Claimed._make(row)._replace(worker=worker) for row in connection.execute(held, (now,))]
+        connection.execute(statement, (now,))
         return found + take(connection, worker, wants, limit, now)
 
     return patched((claim, "_take", expired))
