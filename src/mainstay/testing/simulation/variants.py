@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 
-
 __all__ = ["VARIANTS"]
 
 
@@ -309,7 +308,7 @@ def promoted_early() -> AbstractContextManager[object]:
 @variant("I16")
 def priority_ignored() -> AbstractContextManager[object]:
     """First come, first served, whatever the priority."""
-    return statements(claim=("ORDER BY priority DESC, ord, seq", "ORDER BY ord, seq"))
+    return statements(claim_next=("ORDER BY priority DESC, ord, seq", "ORDER BY ord, seq"))
 
 
 @variant("I15")
