@@ -26,6 +26,7 @@ STORED = "stored"  # the transition was applied now
 ALREADY = "already"  # it had been applied before: the answer was lost, not the write
 CANCELLING = "cancelling"  # a cancel was asked for meanwhile: decide again
 LOST = "lost"  # the token is no longer current: drop it
+BUSY = "busy"  # an open transaction of someone else's holds the job: ask again later
 
 
 class Claims(NamedTuple):

@@ -9,7 +9,7 @@ from ..core.decide import Transition, completed, decide
 from ..core.notes import Checkpoint, Note, Progress
 from ..core.outcome import CANCELLED, COMPLETED, Outcome
 from ..core.payload import clean
-from ..stores.contract import CANCELLING, LOST, STORED
+from ..stores.contract import ALREADY, BUSY, CANCELLING, LOST, STORED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,12 +107,15 @@ class Finisher:
             if verdict == CANCELLING:
                 self._decide_again(flight)
                 continue
+            if verdict == BUSY:
+                self._waiting.append((flight, transition))
+                continue
             done.append(flight)
             if verdict == LOST:
                 self._events.emit("lost", transition=transition)
         self._flights.settle(done)
         if self._stored:
-            kept = [t for (_, t), verdict in zip(batch, verdicts, strict=True) if verdict not in (CANCELLING, LOST)]
+            kept = [t for (_, t), verdict in zip(batch, verdicts, strict=True) if verdict in (STORED, ALREADY)]
             self._events.emit("stored", transitions=kept)
 
     def _decide_again(self, flight: Flight) -> None:

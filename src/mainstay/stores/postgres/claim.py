@@ -17,6 +17,7 @@ from ...core.notes import Checkpoint, Log, Progress
 from ...core.states import COMPLETED, QUEUED, SCHEDULED
 from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
 from ..steps import Step
+from .blocked import filled
 from .connect import HURRY
 from .enqueue import enqueue_steps
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ...core.decide import Transition
     from ...core.notes import Note
     from ..steps import Answer, Steps
+    from .blocked import Blocked
     from .connect import Database
     from .sql import Statements
     from .trail import Trail
@@ -40,10 +42,20 @@ _DONE = picker(Completed, "seq", "token", "finished_at", "expires_at", "result")
 
 
 def claim(
-    db: Database, trail: Trail, worker: str, wants: Wants, limit: int, now: int, judged: int | None,
+    db: Database, trail: Trail, blocked: Blocked, worker: str, wants: Wants, limit: int, now: int, judged: int | None,
     finishing: Sequence[Transition], notes: Sequence[Note],
 ) -> Claims:  # fmt: skip
     """Notes, finishes, promotion and claim in one transaction; `judged` is the instant, None the engine's own."""
+    found, held = blocked.around(
+        finishing, lambda some: _claim(db, trail, worker, wants, limit, now, judged, some, notes)
+    )
+    return found._replace(verdicts=filled(finishing, found.verdicts, held)) if held else found
+
+
+def _claim(
+    db: Database, trail: Trail, worker: str, wants: Wants, limit: int, now: int, judged: int | None,
+    finishing: Sequence[Transition], notes: Sequence[Note],
+) -> Claims:  # fmt: skip
     if any(type(t) is not Completed and t.state == QUEUED for t in finishing):
         trail.forget()
     asked = _claims(db.load, trail, worker, wants, limit, now, judged)
@@ -142,8 +154,13 @@ def held(db: Database, worker: str) -> list[Claimed]:
 # Finishing ------------------------------------------------------------------------------------------------------------
 
 
-def finish(db: Database, transitions: Sequence[Transition], notes: Sequence[Note]) -> list[str]:
+def finish(db: Database, blocked: Blocked, transitions: Sequence[Transition], notes: Sequence[Note]) -> list[str]:
     """Apply transitions; per transition a verdict."""
+    verdicts, held = blocked.around(transitions, lambda some: _finish(db, some, notes))
+    return filled(transitions, verdicts, held)
+
+
+def _finish(db: Database, transitions: Sequence[Transition], notes: Sequence[Note]) -> list[str]:
     if not transitions and not notes:
         return []
     if _intricate(transitions):

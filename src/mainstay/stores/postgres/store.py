@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..neighbours import Neighbours
 from . import chores, claim, observe, operate
 from .bell import Ringer
+from .blocked import Blocked
 from .connect import Database
 from .enqueue import enqueue
 from .trail import Trail
@@ -40,7 +41,7 @@ class PostgresStore:
         self.neighbours = Neighbours(*self.db.identity)
         self._by_caller = clock is not None
         self._ringer = Ringer(self.db)
-        self._trail = Trail()
+        self._trail, self._blocked = Trail(), Blocked(self.db)
         self._outbox: Outbox | None = None
 
     def _judged(self, now: int) -> int | None:
@@ -66,7 +67,8 @@ class PostgresStore:
         self, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
         finishing: Sequence[Transition] = (), notes: Sequence[Note] = (),
     ) -> Claims:  # fmt: skip
-        return claim.claim(self.db, self._trail, worker, wants, limit, now, self._judged(now), finishing, notes)
+        judged = self._judged(now)
+        return claim.claim(self.db, self._trail, self._blocked, worker, wants, limit, now, judged, finishing, notes)
 
     def held(self, worker: str) -> list[Claimed]:
         return claim.held(self.db, worker)
@@ -74,7 +76,7 @@ class PostgresStore:
     def finish(self, transitions: Sequence[Transition], notes: Sequence[Note] = ()) -> list[str]:
         if any(transition.state == "queued" for transition in transitions):
             self._trail.forget()
-        return claim.finish(self.db, transitions, notes)
+        return claim.finish(self.db, self._blocked, transitions, notes)
 
     def note(self, notes: Sequence[Note]) -> list[bool]:
         return claim.note(self.db, notes)
