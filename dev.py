@@ -52,6 +52,7 @@ dev.py: pip could not install what is needed; its own words are above.
 def main(arguments: list[str]) -> None:
     """Run one command; what follows its name is passed on."""
     name, *rest = arguments or ["help"]
+    name = "help" if name in ("-h", "--help") else name
     if name not in COMMANDS:
         sys.exit(f"dev.py: there is no command {name!r}\n\n{usage()}")
     os.chdir(ROOT)
