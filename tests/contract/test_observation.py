@@ -1,10 +1,12 @@
 """What can be seen: one job, many, by the start of an id; attempts, counts, throughput, types, and facts of the store."""
 
+import threading
+
 import pytest
 
 from mainstay.core.clock import SECOND
 from mainstay.core.job import TypeInfo
-from mainstay.core.outcome import COMPLETED
+from mainstay.core.outcome import COMPLETED, HANDED_BACK
 from tests.contract.building import FAILED, FINAL, REVIEW, WORKER, draft
 
 
@@ -96,6 +98,29 @@ def test_counts_look_at_no_more_than_the_cap_and_say_so(desk):
 def test_an_empty_store_has_nothing_to_count(store):
     assert store.counts(10) == []
     assert store.throughput(0, 10) == {}
+
+
+@pytest.mark.engines("sqlite", "memory", "postgres")
+def test_a_job_that_moves_is_counted_once(desk):
+    """However it comes and goes between claim and hand-back: the counts are of one instant."""
+    desk.add()
+    through = threading.Event()
+
+    def move():
+        try:
+            for _ in range(200):
+                (job,) = desk.take()
+                desk.end(job, HANDED_BACK)
+        finally:
+            through.set()
+
+    thread = threading.Thread(target=move)
+    thread.start()
+    seen = set()
+    while not through.is_set():
+        seen.add(sum(count.jobs for count in desk.store.counts(10)))
+    thread.join()
+    assert seen == {1}
 
 
 def test_throughput_by_state_since_an_instant(desk):

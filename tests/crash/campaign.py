@@ -29,7 +29,7 @@ from .cluster import Cluster
 from .engines import ENGINES
 from .nemesis import Claims, Nemesis
 from .outages import OUTAGES
-from .patience import until
+from .patience import at_rest, until
 from .workload import announced, probe_queue
 from .zygote import Zygote
 
@@ -112,7 +112,7 @@ class Campaign:
         cluster.dismiss(cluster.of("producer"))
         for member in cluster.of("worker"):
             self._probe(member.slot)
-        if not until(self._at_rest, BUDGET):
+        if not until(lambda: at_rest(self.app), BUDGET):
             self.quiet.append(f"not at rest {BUDGET:.0f} s after the last fault: {self.app.store.counts(1_000)}")
         self.journal.write("rest", seconds=round(time.monotonic() - began, 2))
         cluster.dismiss(cluster.of("worker"))
@@ -123,9 +123,6 @@ class Campaign:
         announced([draft], self.journal, "probe", [item])
         handle = self.app.enqueue_many([draft])[0]
         self.journal.write("acked", items=[item], ids=[draft.id], answers=[handle.id], created=[True])
-
-    def _at_rest(self) -> bool:
-        return not any(count.label not in ("dead", "review") for count in self.app.store.counts(1_000))
 
 
 class Report:

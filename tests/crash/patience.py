@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mainstay import Mainstay
+
 OFTEN = 0.01
 
 
@@ -26,3 +28,8 @@ def until(condition: Callable[[], bool], seconds: float) -> bool:
             return False
         rest(OFTEN)
     return True
+
+
+def at_rest(app: Mainstay) -> bool:
+    """Whether nothing runs and nothing is due. Seen twice: on Redis a job that moves may escape one look."""
+    return all(count.label in ("dead", "review") for _ in range(2) for count in app.store.counts(1_000))

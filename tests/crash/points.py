@@ -34,7 +34,7 @@ from .audit import Audit
 from .engines import ENGINES, Sqlite
 from .journal import Journal
 from .outages import OUTAGES
-from .patience import until
+from .patience import at_rest, until
 from .workload import announced, build, listen
 from .zygote import Zygote
 
@@ -314,11 +314,6 @@ def recover(folder: str, engine: str) -> int:
     listen(app, book)
     with app.worker():
         return 0 if until(lambda: at_rest(app), BUDGET) else 1
-
-
-def at_rest(app: Mainstay) -> bool:
-    """Whether nothing runs and nothing is due."""
-    return not any(count.label not in ("dead", "review") for count in app.store.counts(100))
 
 
 class Outcomes(NamedTuple):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
+from ...core.job import Action, Attempt, Job, LogLine, WorkerInfo, history
+from ..counts import counted, together
 from ..steps import Step
 from . import schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...core.job import Count
     from .connect import Database
 
 COUNTED = ("queued", "scheduled", "running", "review", "dead")
@@ -61,11 +63,8 @@ def actions(db: Database, job_id: str | None, limit: int) -> list[Action]:
 
 def counts(db: Database, cap: int) -> list[Count]:
     """Jobs by type and label, each state looked at up to `cap`."""
-    found = []
-    for answer in db.batch([Step(db.load(f"counts_{state}"), (cap,)) for state in COUNTED]):
-        capped = sum(row[2] for row in answer.rows) >= cap
-        found += [Count._make((*row, capped)) for row in answer.rows]
-    return found
+    text = together({state: db.load(f"counts_{state}") for state in COUNTED})
+    return counted(db.batch([Step(text, (cap,))])[0].rows, cap)
 
 
 def throughput(db: Database, since: int, cap: int) -> dict[str, int]:

@@ -7,7 +7,8 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING
 
-from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
+from ...core.job import Action, Attempt, Job, LogLine, WorkerInfo, history
+from ..counts import counted, together
 from . import faults, schema
 from .sql import load
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from ...core.job import Count
     from .connect import Database
+
+COUNTED = ("queued", "scheduled", "running", "review", "dead")
 
 
 def get_many(db: Database, ids: Sequence[str]) -> list[Job]:
@@ -67,13 +71,9 @@ def actions(db: Database, job_id: str | None, limit: int) -> list[Action]:
 
 def counts(db: Database, cap: int) -> list[Count]:
     """Jobs by type and label, each state looked at up to `cap`."""
-    found = []
+    text = together({state: load(f"counts_{state}") for state in COUNTED})
     with db.reading() as connection:
-        for state in ("queued", "scheduled", "running", "review", "dead"):
-            rows = connection.execute(load(f"counts_{state}"), {"cap": cap}).fetchall()
-            capped = sum(row[2] for row in rows) >= cap
-            found += [Count._make((*row, capped)) for row in rows]
-    return found
+        return counted(connection.execute(text, {"cap": cap}).fetchall(), cap)
 
 
 def throughput(db: Database, since: int, cap: int) -> dict[str, int]:
