@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it says of broken connections is expected here
-# The server never hears of a client that is gone without a word: it would keep the rows of its transaction locked for ever.
-# Longer than a first claim may take: workers must get by meanwhile.
-CAUTION = "-c idle_in_transaction_session_timeout=8s"
+# The server never hears of a client that is gone without a word: it would keep the rows of its transaction locked for ever,
+# and the handler that waits on the other end would keep its slot.
+CAUTION = "-c idle_in_transaction_session_timeout=2s"
 BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag")
 # What the user has, and the account. `n` rises with every move of one job: its row is locked while the trigger runs.
 # Rounded up: cut off, a claim may seem to come before its time.
