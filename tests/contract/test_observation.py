@@ -104,13 +104,13 @@ def test_an_empty_store_has_nothing_to_count(store):
 def test_a_job_that_moves_is_counted_once(desk):
     """However it comes and goes between claim and hand-back: the counts are of one instant."""
     desk.add()
-    through = threading.Event()
+    through, verdicts = threading.Event(), []
 
     def move():
         try:
             for _ in range(200):
                 (job,) = desk.take()
-                desk.end(job, HANDED_BACK)
+                verdicts.append(desk.end(job, HANDED_BACK))
         finally:
             through.set()
 
@@ -120,7 +120,7 @@ def test_a_job_that_moves_is_counted_once(desk):
     while not through.is_set():
         seen.add(sum(count.jobs for count in desk.store.counts(10)))
     thread.join()
-    assert seen == {1}
+    assert (seen, verdicts) == ({1}, ["stored"] * 200)
 
 
 def test_throughput_by_state_since_an_instant(desk):

@@ -58,6 +58,12 @@ def test_what_was_cancelled_meanwhile_is_decided_anew(finisher, flights, told):
     assert (flight.job.id, transition.state, told) == ("first", "cancelled", ["second"])
 
 
+def test_a_lost_lease_drops_an_older_attempt_at_the_same_job_too(flights):
+    flights.add([Flight(claimed(id="first", token=9), None, 0)])
+    assert sorted(flight.job.token for flight in flights.drop_all()) == [4, 4, 9]
+    assert (flights.active, len(flights)) == (0, 0)
+
+
 def test_an_attempt_ends_once(finisher, flights):
     flight = next(iter(flights))
     assert not finisher.add(flight, COMPLETED)

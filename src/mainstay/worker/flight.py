@@ -90,15 +90,14 @@ class Flights:
         """Let go of jobs whose outcome is stored or refused; of these very attempts, not of a later one at the same job."""
         with self._lock:
             for flight in flights:
-                found = self._flights.pop(flight.job.id, flight)
-                if found is not flight:
-                    self._flights[flight.job.id] = found
+                if self._flights.get(flight.job.id) is flight:
+                    del self._flights[flight.job.id]
             self._idle.notify_all()
 
     def drop_all(self) -> list[Flight]:
         """Let go of everything: the lease is lost."""
         with self._lock:
-            dropped = [flight for flight in self._flights.values() if self._open.pop(flight, None)]
+            dropped = [flight for flight in list(self._open) if self._open.pop(flight, None)]
             for flight in dropped:
                 flight.ended = True
             self._flights.clear()

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Blocked:
-    """What one process knows to be held."""
+    """What one process knows to be held. Racing threads may forget one: that costs a wait."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 import sqlite3
 from functools import partial
 from itertools import chain, repeat
@@ -20,7 +20,7 @@ from .enqueue import enqueue_steps
 from .sql import batches, load, many, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ...core.decide import Transition
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 MARK = "\x1e"  # between joined texts: JSON has no such character, nor has a sane name
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
 UNRECORDED = {("completed", COMPLETED), ("handed back", QUEUED)}  # the job itself tells of these attempts
+_PLACE = picker(Claimed, "rank", "ord", "seq")
 _DONE = picker(Completed, "seq", "token", "finished_at")
 _STATEMENTS = {Log: "note_log", Progress: "note_progress", Checkpoint: "note_checkpoint"}
 
@@ -81,18 +82,18 @@ def _next(connection: sqlite3.Connection, queue: str, types: str, limit: int, ma
         return None, []
     columns = [load_plain(seqs), *load_plain(numbers), *(text.split(mark) for text in texts)]
     if any(len(column) != len(columns[0]) for column in columns):  # the mark is in a text
-        return _next(connection, queue, types, limit, secrets.token_hex(16))
+        return _next(connection, queue, types, limit, os.urandom(16).hex())
     return seqs, columns
 
 
-def _claimed(columns: list[list[Any]], queue: str, worker: str, now: int) -> Iterator[Claimed]:
-    """Jobs just taken: what is the same for all of them is not read from each."""
+def _claimed(columns: list[list[Any]], queue: str, worker: str, now: int) -> list[Claimed]:
+    """Jobs just taken, in order, which no aggregate promises: what is the same for all of them is not read from each."""
     seq, attempt, most, crashes, token, timeout, keep, backoff, created, rank, ord, id, type, payload = columns
     rows = zip(
         seq, id, type, repeat(queue), attempt, most, crashes, token, timeout, keep, backoff, created, repeat(now), repeat(False),
         payload, rank, ord, repeat(worker), strict=False,
     )  # fmt: skip
-    return map(partial(tuple.__new__, Claimed), rows)
+    return sorted(map(partial(tuple.__new__, Claimed), rows), key=_PLACE)
 
 
 def held(db: Database, worker: str) -> list[Claimed]:
