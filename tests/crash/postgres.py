@@ -51,14 +51,29 @@ END $$;
 CREATE TRIGGER crash_moved AFTER INSERT OR UPDATE OR DELETE ON mainstay.job
     FOR EACH ROW EXECUTE FUNCTION crash.moved();
 
+-- Whether a note's attempt held the job when its statement began: a stable function sees what the statement sees. A job that
+-- somebody else ends while the statement runs was noted before its end.
+CREATE FUNCTION crash.holds(job bigint, token bigint) RETURNS boolean STABLE LANGUAGE sql AS
+    $$ SELECT EXISTS (SELECT FROM mainstay.job j WHERE j.seq = $1 AND j.token = $2 AND j.state = 'running') $$;
 CREATE FUNCTION crash.noted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     INSERT INTO crash.seen (at, op, seq, token, attempt, cancelling)
-    SELECT crash.now(), 'note', seq, new.token, token, state = 'running' FROM mainstay.job WHERE seq = new.job;
+    SELECT crash.now(), 'note', new.job, new.token, CASE TG_ARGV[0] WHEN 'held' THEN new.token ELSE j.token END,
+        TG_ARGV[0] = 'held'
+    FROM mainstay.job j WHERE j.seq = new.job;
     RETURN NULL;
 END $$;
-CREATE TRIGGER crash_noted AFTER INSERT OR UPDATE ON mainstay.log FOR EACH ROW EXECUTE FUNCTION crash.noted();
-CREATE TRIGGER crash_noted AFTER INSERT OR UPDATE ON mainstay.progress FOR EACH ROW EXECUTE FUNCTION crash.noted();
-CREATE TRIGGER crash_noted AFTER INSERT OR UPDATE ON mainstay.checkpoint FOR EACH ROW EXECUTE FUNCTION crash.noted();
+CREATE TRIGGER crash_held AFTER INSERT OR UPDATE ON mainstay.log FOR EACH ROW
+    WHEN (crash.holds(new.job, new.token)) EXECUTE FUNCTION crash.noted('held');
+CREATE TRIGGER crash_stale AFTER INSERT OR UPDATE ON mainstay.log FOR EACH ROW
+    WHEN (NOT crash.holds(new.job, new.token)) EXECUTE FUNCTION crash.noted('stale');
+CREATE TRIGGER crash_held AFTER INSERT OR UPDATE ON mainstay.progress FOR EACH ROW
+    WHEN (crash.holds(new.job, new.token)) EXECUTE FUNCTION crash.noted('held');
+CREATE TRIGGER crash_stale AFTER INSERT OR UPDATE ON mainstay.progress FOR EACH ROW
+    WHEN (NOT crash.holds(new.job, new.token)) EXECUTE FUNCTION crash.noted('stale');
+CREATE TRIGGER crash_held AFTER INSERT OR UPDATE ON mainstay.checkpoint FOR EACH ROW
+    WHEN (crash.holds(new.job, new.token)) EXECUTE FUNCTION crash.noted('held');
+CREATE TRIGGER crash_stale AFTER INSERT OR UPDATE ON mainstay.checkpoint FOR EACH ROW
+    WHEN (NOT crash.holds(new.job, new.token)) EXECUTE FUNCTION crash.noted('stale');
 
 CREATE FUNCTION crash.leased() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     INSERT INTO crash.seen (at, op, worker, run_at)

@@ -2,6 +2,9 @@
 
 import pytest
 
+from mainstay.core.clock import SystemClock
+from mainstay.stores import open_store
+from tests.contract.building import Desk
 from tests.crash.campaign import Plan, run
 from tests.crash.engines import ENGINES
 from tests.servers.engines import WHEELS
@@ -64,6 +67,21 @@ def test_the_campaign_catches_a_finish_without_its_token_guard(where, tmp_path):
 
 def test_the_campaign_catches_a_store_that_forgets(tmp_path):
     assert caught(tmp_path / "only", "forgetful", kills=15)["lost"] > 0
+
+
+@pytest.mark.parametrize("where", POSTGRES)
+def test_the_account_tells_a_note_of_the_attempt_that_holds_the_job_from_a_stale_one(where, tmp_path):
+    engine = ENGINES[where](tmp_path)
+    with open_store(engine.url, SystemClock()) as store:
+        desk = Desk(store, SystemClock())
+        engine.prepare()
+        seq = desk.run().seq
+        with engine.transaction() as tx:
+            for token in (0, 1):
+                tx.execute("INSERT INTO mainstay.log VALUES (%s, %s, 1, 0, 'info', NULL, 'a line')", (seq, token))
+    engine.close()
+    notes = [record for record in engine.account() if record.op == "note"]
+    assert [(note.token, note.args["running"]) for note in notes] == [(0, False), (1, True)]
 
 
 def caught(folder, broken, engine="sqlite", kills=0, stops=0):

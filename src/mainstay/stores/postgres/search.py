@@ -109,7 +109,7 @@ def _statement(path: Path, checks: list[Sql], below: int | None, floor: int | No
     where = " AND ".join(f"({sql})" for sql, _ in checks) or "true"
     values = [value for _, bound in checks for value in bound]
     chosen = f"SELECT c.seq FROM ({path.sql}) c{joins} WHERE {where} ORDER BY c.seq DESC LIMIT ?::bigint"  # noqa: S608
-    sql = f"SELECT b.id FROM ({chosen}) s JOIN mainstay.body b ON b.job = s.seq ORDER BY s.seq DESC"  # noqa: S608
+    sql = f"SELECT b.id FROM ({chosen}) s JOIN mainstay.body b ON b.job = ANY (ARRAY[s.seq]) ORDER BY s.seq DESC"  # noqa: S608
     return sql, (*path.values, *values, limit)
 
 

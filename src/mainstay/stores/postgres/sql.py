@@ -1,4 +1,10 @@
-"""The statements: one file each in `statements/`, read when first used, spelled for the schema they are to work in."""
+"""The statements: one file each in `statements/`, read when first used, spelled for the schema they are to work in.
+
+They join by `= ANY (ARRAY[x])` where one would write `= x`. Both go from the row at hand to the other's index; but an
+equality also allows to walk the other's index from end to end, which seems as good while the statistics know of no rows,
+and a plan is kept until they change. Written so, there is one way only. And nothing is sorted by the column of a table
+after a join: the whole index would be walked for its order.
+"""
 
 from __future__ import annotations
 

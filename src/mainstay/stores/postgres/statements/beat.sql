@@ -10,5 +10,5 @@ renewed AS (
 )
 SELECT NULL AS id, NULL AS token FROM renewed
 UNION ALL
-SELECT b.id, j.token FROM mainstay.job j JOIN mainstay.body b ON b.job = j.seq
+SELECT b.id, j.token FROM mainstay.job j JOIN mainstay.body b ON b.job = ANY (ARRAY[j.seq])
 WHERE j.state = 'running' AND j.worker = $1::text AND j.cancel_at IS NOT NULL

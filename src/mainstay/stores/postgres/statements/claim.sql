@@ -35,8 +35,8 @@ WITH next AS MATERIALIZED (
     FROM next WHERE j.ctid = next.ctid
     RETURNING j.seq, j.type, j.queue, j.attempt, j.crashes, j.token, j.started_at, j.priority, j.ord, j.worker, j.lock_until
 ), freed AS (
-    UPDATE mainstay.body b SET lock = NULL FROM taken t WHERE t.lock_until = 0 AND b.job = t.seq
+    UPDATE mainstay.body b SET lock = NULL FROM taken t WHERE t.lock_until = 0 AND b.job = ANY (ARRAY[t.seq])
 )
 SELECT t.seq, b.id, t.type, t.queue, t.attempt, b.max_attempts, t.crashes, t.token, b.timeout, b.keep, b.backoff,
        b.created_at, t.started_at, false, b.payload, -t.priority, t.ord, t.worker
-FROM taken t JOIN mainstay.body b ON b.job = t.seq
+FROM taken t JOIN mainstay.body b ON b.job = ANY (ARRAY[t.seq])

@@ -16,12 +16,12 @@ WITH given AS MATERIALIZED (
         finished_at = g.finished_at, reason = g.reason,
         expires_at = CASE WHEN g.expires_at IS NOT NULL AND j.lock_until > g.expires_at THEN j.lock_until ELSE g.expires_at END
     FROM given g
-    WHERE j.seq = g.seq AND j.worker IS NOT NULL AND j.token = g.token
+    WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker IS NOT NULL AND j.token = g.token
       AND (j.cancel_at IS NULL OR g.state IN ('cancelled', 'dead'))
     RETURNING j.seq, j.lock_until, j.finished_at
 ), freed AS (
     UPDATE mainstay.body b SET lock = NULL
-    FROM done WHERE done.lock_until = -1 AND done.finished_at IS NOT NULL AND b.job = done.seq
+    FROM done WHERE done.lock_until = -1 AND done.finished_at IS NOT NULL AND b.job = ANY (ARRAY[done.seq])
 ), recorded AS (
     INSERT INTO mainstay.attempt (job, token, number, worker, started_at, ended_at, outcome, error, traceback)
     SELECT seq, token, number, worker, started_at, at, outcome, error, traceback FROM given

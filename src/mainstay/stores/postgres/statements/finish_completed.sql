@@ -7,10 +7,10 @@ WITH given AS MATERIALIZED (
     SET state = 'completed', worker = NULL, run_at = NULL, finished_at = g.at, reason = NULL,
         expires_at = CASE WHEN g.expires_at IS NOT NULL AND j.lock_until > g.expires_at THEN j.lock_until ELSE g.expires_at END
     FROM given g
-    WHERE j.seq = g.seq AND j.worker IS NOT NULL AND j.token = g.token AND j.cancel_at IS NULL
+    WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker IS NOT NULL AND j.token = g.token AND j.cancel_at IS NULL
     RETURNING j.seq, j.lock_until
 ), freed AS (
-    UPDATE mainstay.body b SET lock = NULL FROM done WHERE done.lock_until = -1 AND b.job = done.seq
+    UPDATE mainstay.body b SET lock = NULL FROM done WHERE done.lock_until = -1 AND b.job = ANY (ARRAY[done.seq])
 ), kept AS (
     INSERT INTO mainstay.result (job, body)
     SELECT seq, result FROM given WHERE result IS NOT NULL AND CASE WHEN seq IN (SELECT seq FROM done) THEN true END

@@ -4,9 +4,9 @@ WITH given AS MATERIALIZED (
                          $8::text[]) WITH ORDINALITY
                   AS u(seq, token, n, at, level, stage, message, fields, place)
 ), current AS MATERIALIZED (
-    SELECT g.place, g.seq FROM given g JOIN mainstay.job j ON j.seq = g.seq
+    SELECT g.place, g.seq FROM given g JOIN mainstay.job j ON j.seq = ANY (ARRAY[g.seq])
     WHERE j.worker IS NOT NULL AND j.token = g.token
-    ORDER BY g.seq FOR KEY SHARE OF j
+    FOR KEY SHARE OF j
 ), written AS (
     INSERT INTO mainstay.log (job, token, n, at, level, stage, message, fields)
     SELECT seq, token, n, at, level, stage, message, fields FROM given
