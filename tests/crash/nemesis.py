@@ -20,6 +20,7 @@ KILL_EVERY = (0.04, 0.22)  # seconds between two kills
 STOP_EVERY = (0.10, 0.60)
 STRIKE_EVERY = (0.2, 0.8)
 PRODUCERS = 0.25  # the share of faults that hit a producer
+CALM = 5  # so many faults in a row, then all of them are let pass
 PATIENCE = 30.0  # seconds for a claim after a fault of the server
 DIE_PAUSED = 0.1  # the share of paused processes that never wake
 
@@ -82,15 +83,21 @@ class Nemesis:
             self._rest_and_wake(0.05, paused)
 
     def strike(self, count: int, fault: Callable[[], float | None], claims: Claims) -> None:
-        """Give a fault of the server or of the way to it, wait for the next claim after it, and a little longer."""
-        for _ in range(count):
+        """Give a fault of the server or of the way to it, wait for the next claim after it, and a little longer.
+
+        A fault may come while others last: the server counts as back when all are over. Now and then that is waited for.
+        """
+        over = 0
+        for n in range(1, count + 1):
             rest(self._random.uniform(*STRIKE_EVERY))
             if self._late():
                 return
             lasting = fault() or 0.0
             self.strikes += 1
             back = self._cluster.journal.write("back", lasting=lasting)
-            self.pickups.append(max(0.0, claims.first(back) - lasting))
+            over = max(over, back + round(lasting * 1e9))
+            since = over if n % CALM == 0 or n == count else back
+            self.pickups.append(max(0.0, claims.first(since) - (over - since) / 1e9))
             if self.pickups[-1] > PATIENCE:
                 return  # nobody claims any more: the audit will say what is left
 

@@ -13,6 +13,8 @@ import psycopg
 
 from ...core.errors import StoreBusy
 from ..contract import BUSY
+from ..steps import Step
+from .connect import HURRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from .connect import Database
 
 T = TypeVar("T")
+LOOKS = ("finish_free", "finish_standing")
 
 
 class Blocked:
@@ -45,9 +48,8 @@ class Blocked:
 
     def _look(self, seqs: list[int | str]) -> set[int | str]:
         """Which of these are held at this moment."""
-        free = {row[0] for row in self._db.execute("finish_free", seqs).rows}
-        there = {row[0] for row in self._db.execute("finish_standing", seqs).rows}
-        held = there - free
+        free, there = (self._db.batch([Step(self._db.load(name), (seqs,))], HURRY)[0].rows for name in LOOKS)
+        held = {row[0] for row in there} - {row[0] for row in free}
         self._seqs = self._seqs.difference(seqs) | held
         return held
 

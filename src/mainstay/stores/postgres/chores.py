@@ -43,7 +43,7 @@ def leave(db: Database, worker: str) -> None:
 def orphans(db: Database, judged: int | None, grace: int, limit: int) -> list[Orphan]:
     """Jobs to be taken away, after burying the workers whose lease ran out."""
     bury, find = Step(db.load("orphans_bury"), (judged,)), Step(db.load("orphans"), (judged, grace, limit))
-    _, found = db.batch([bury, find])
+    _, found = db.batch([bury, find], HURRY)
     return [Orphan(Claimed._make(row[:18]), row[17], row[18]) for row in found.rows]
 
 

@@ -61,7 +61,7 @@ def _claim(
     asked = _claims(db.load, trail, worker, wants, limit, now, judged)
     try:
         if _intricate(finishing) or len(asked) > 2:
-            found = db.run(lambda: _claim_steps(db.load, wants, limit, asked, finishing, notes))
+            found = db.run(lambda: _claim_steps(db.load, wants, limit, asked, finishing, notes), HURRY)
         else:
             found = _fused(db, wants, limit, asked, finishing, notes)
     except MainstayError as error:
@@ -164,7 +164,7 @@ def _finish(db: Database, transitions: Sequence[Transition], notes: Sequence[Not
     if not transitions and not notes:
         return []
     if _intricate(transitions):
-        return db.run(lambda: finish_steps(db.load, transitions, notes))
+        return db.run(lambda: finish_steps(db.load, transitions, notes), HURRY)
     groups = _groups(transitions)
     answers = db.batch([*_note_steps(db.load, notes), *_finish_steps(db.load, groups)], HURRY)
     return _sorted_out(db, transitions, groups, answers[len(answers) - len(groups) :])
@@ -255,7 +255,7 @@ def _sorted_out(
     """The verdicts on a batch that is written; why some were refused is read afterwards."""
     if all(answer.rows[0][0] is None for answer in answers):
         return [STORED] * len(transitions)
-    return db.alone(_verdicts(db.load, transitions, _applied(groups, answers)))
+    return db.alone(_verdicts(db.load, transitions, _applied(groups, answers)), HURRY)
 
 
 def _verdicts(load: Statements, transitions: Sequence[Transition], applied: set[int | str]) -> Steps[list[str]]:
@@ -286,7 +286,7 @@ def note(db: Database, notes: Sequence[Note]) -> list[bool]:
     if not notes:
         return []
     kinds = _kinds(notes)
-    answers = db.batch(_note_steps(db.load, notes))
+    answers = db.batch(_note_steps(db.load, notes), HURRY)
     current = {
         (kind, *list(kinds[kind])[place - 1][:2])
         for kind, answer in zip(kinds, answers, strict=True)

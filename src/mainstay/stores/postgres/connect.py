@@ -110,13 +110,13 @@ class Database:
         """Several statements in one transaction and one round trip, none of which needs an answer of another."""
         return self._on_wire(lambda wire: wire.send(steps, patience))
 
-    def alone(self, steps: Steps[T]) -> T:
+    def alone(self, steps: Steps[T], patience: float | None = None) -> T:
         """Drive steps of which each may be a transaction of its own: at most one of them writes."""
-        return drive(steps, lambda step: self.batch([step])[0])
+        return drive(steps, lambda step: self.batch([step], patience)[0])
 
-    def run(self, steps: Callable[[], Steps[T]]) -> T:
+    def run(self, steps: Callable[[], Steps[T]], patience: float | None = None) -> T:
         """Drive steps in one transaction; again from the start when it met another and was rolled back for it."""
-        return self._on_wire(lambda wire: _transacted(wire, steps()))
+        return self._on_wire(lambda wire: _transacted(wire, steps(), patience))
 
     def _on_wire(self, work: Callable[[Wire], T]) -> T:
         """Do what is one transaction; again when it surely did not happen and may happen now: it met another and was rolled
@@ -273,22 +273,22 @@ def drive(steps: Steps[T], execute: Callable[[Step], Answer]) -> T:
         return answer
 
 
-def _transacted(wire: Wire, steps: Steps[T]) -> T:
+def _transacted(wire: Wire, steps: Steps[T], patience: float | None) -> T:
     """Drive steps in a transaction, which is begun with the first of them."""
     begin = [Step("BEGIN")]
 
     def execute(step: Step) -> Answer:
         waiting, begin[:] = [*begin, step], []
-        return wire.send(waiting)[-1]
+        return wire.send(waiting, patience)[-1]
 
     try:
         answer = drive(steps, execute)
     except BaseException:
         if wire.undoable:
-            wire.send([Step("ROLLBACK")])
+            wire.send([Step("ROLLBACK")], patience)
         raise
     if not begin:
-        wire.send([Step("COMMIT")])
+        wire.send([Step("COMMIT")], patience)
     return answer
 
 
