@@ -100,7 +100,6 @@ def test_an_empty_store_has_nothing_to_count(store):
     assert store.throughput(0, 10) == {}
 
 
-@pytest.mark.engines("sqlite", "memory", "postgres")
 def test_a_job_that_moves_is_counted_once(desk):
     """However it comes and goes between claim and hand-back: the counts are of one instant."""
     desk.add()

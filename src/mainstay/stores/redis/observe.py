@@ -84,35 +84,29 @@ def actions(server: Server, job_id: str | None, limit: int) -> list[Action]:
 
 
 def counts(server: Server, cap: int) -> list[Count]:
-    """Jobs by type and label, each state looked at up to `cap`."""
-    found = _capped(
-        [(meta.of_lane(lane)[1], "queued", n, oldest) for lane, n, oldest in server.run("counts_queued", [])], cap
-    )
-    for letter in LABELS:
-        found += _capped(_of_state(server, letter, cap), cap)
+    """Jobs by type and label, each state looked at up to `cap`. What is in one chunk of each is of one instant."""
+    if cap < 1:
+        return []
+    queued, *looks = server.run("counts", [min(CHUNK, cap), 0])
+    found = {"q": [(meta.of_lane(lane)[1], "queued", n, oldest) for lane, n, oldest in queued]}
+    for place, looked, *sums in looks:
+        letter, more = place[0], _beyond(server, place, looked, cap) if looked == CHUNK else []
+        found.setdefault(letter, []).extend(
+            (meta.of_lane(lane)[1], LABELS[letter][again], n, oldest) for lane, again, n, oldest in [*sums, *more]
+        )
+    return [count for rows in found.values() for count in _capped(rows, cap)]
+
+
+def _beyond(server: Server, place: str, rank: int, cap: int) -> list[Any]:
+    """The counts of one place from a rank on, chunk by chunk."""
+    found: list[Any] = []
+    while rank < cap:
+        _, (_, looked, *sums) = server.run("counts", [min(CHUNK, cap - rank), rank, place])
+        found += sums
+        rank += looked
+        if looked < CHUNK:
+            break
     return found
-
-
-def _of_state(server: Server, letter: str, cap: int) -> list[tuple[str, str, int, int]]:
-    """The counts of one state, chunk by chunk."""
-    found: list[tuple[str, str, int, int]] = []
-    left = cap
-    for worker in _holders(server) if letter == "r" else [""]:
-        rank = 0
-        while left > 0:
-            looked, *sums = server.run("counts", [letter, worker, rank, min(CHUNK, left)])
-            found += [(meta.of_lane(lane)[1], LABELS[letter][again], n, oldest) for lane, again, n, oldest in sums]
-            rank, left = rank + looked, left - looked
-            if looked < CHUNK:
-                break
-    return found
-
-
-def _holders(server: Server) -> list[str]:
-    """Every worker that may hold jobs: the registered, and those that left some behind."""
-    commands = [("ZRANGE", server.prefix + "workers", 0, -1), ("SMEMBERS", server.prefix + "gone")]
-    registered, gone = server.commands(commands)
-    return [*registered, *gone]
 
 
 def _capped(rows: list[tuple[str, str, int, int]], cap: int) -> list[Count]:

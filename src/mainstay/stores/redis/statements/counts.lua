@@ -1,27 +1,85 @@
--- How many jobs of each lane among some of one state, and the least of the instants that the state goes by; those that
--- wait for another attempt are told apart. ARGV: state, worker or "", from which rank, how many.
--- Answers how many were looked at, then rows of lane, label (1: with attempts behind it), count, oldest.
+-- How many jobs in each lane: of the queued without a look at the jobs themselves, of the others by a look at some in each
+-- place, all at one instant. ARGV: how many in each place, from which rank; then a place, if only one is asked for.
+-- A place is s, v, d, or r and a worker: the scheduled, for review, dead, and what the worker holds. Answers the queued as
+-- rows of lane, count, oldest; then for each place its name, how many were looked at, and rows of lane, label (1: with
+-- attempts behind it), count, and the least of the instants that the state goes by. Lanes that are empty are forgotten.
 -- uses: base batch record
-local state, first, count = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
-local SOURCES = { s = "due", r = "run:" .. ARGV[2], v = "review", d = "dead" }
-local ids = call("ZRANGE", P .. SOURCES[state], first, first + count - 1)
-if state == "s" then
-    for n = 1, #ids do
-        ids[n] = string.sub(ids[n], SEQ_LENGTH + 1)
+local ORDS = 4398046511104 -- see parts/place.lua
+local count, first, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+
+-- The oldest entry of a queue: the first of each priority that there is.
+local function oldest(key)
+    local least, from = nil, 0
+    while true do
+        local head = call("ZRANGEBYSCORE", key, from, "+inf", "WITHSCORES", "LIMIT", 0, 1)
+        if #head == 0 then
+            return least
+        end
+        local rank = math.floor(tonumber(head[2]) / ORDS)
+        local ord = tonumber(head[2]) - rank * ORDS
+        least, from = math.min(least or ord, ord), (rank + 1) * ORDS
     end
 end
-local sums = {}
-for _, r in pairs(read(ids)) do
-    local at = state == "s" and r[RUN_AT] or state == "r" and r[STARTED] or state == "d" and r[FINISHED]
+
+local function queued()
+    local rows = {}
+    for _, lane in ipairs(call("SMEMBERS", P .. "lanes")) do
+        local jobs = call("ZCARD", P .. "queue:" .. lane)
+        if jobs == 0 then
+            call("SREM", P .. "lanes", lane)
+        else
+            rows[#rows + 1] = { lane, jobs, oldest(P .. "queue:" .. lane) }
+        end
+    end
+    return rows
+end
+
+-- Every place: of workers, those that are registered and those that left jobs behind.
+local function places()
+    local all = { "s", "v", "d" }
+    for _, worker in ipairs(call("ZRANGE", P .. "workers", 0, -1)) do
+        all[#all + 1] = "r" .. worker
+    end
+    for _, worker in ipairs(call("SMEMBERS", P .. "gone")) do
+        all[#all + 1] = "r" .. worker
+    end
+    return all
+end
+
+local SOURCES = { s = "due", v = "review", d = "dead" }
+local function ids_in(place)
+    local ids = call("ZRANGE", P .. (SOURCES[place] or "run:" .. string.sub(place, 2)), first, first + count - 1)
+    if place == "s" then
+        for n = 1, #ids do
+            ids[n] = string.sub(ids[n], SEQ_LENGTH + 1)
+        end
+    end
+    return ids
+end
+
+local function since(r)
+    return r[STATE] == "s" and r[RUN_AT] or r[STATE] == "r" and r[STARTED] or r[STATE] == "d" and r[FINISHED]
         or tonumber(string.match(r[META], "^[^\n]*\n(%d+)"))
-    local again = state == "s" and r[ATTEMPT] > 0 and 1 or 0
-    local key = again .. r[LANE]
-    local sum = sums[key] or { r[LANE], again, 0, at }
-    sum[3], sum[4] = sum[3] + 1, math.min(sum[4], at)
-    sums[key] = sum
 end
-local rows = { #ids }
-for _, sum in pairs(sums) do
-    rows[#rows + 1] = sum
+
+local function look(place)
+    local ids, sums = ids_in(place), {}
+    for _, r in pairs(read(ids)) do
+        local again = place == "s" and r[ATTEMPT] > 0 and 1 or 0
+        local key = again .. r[LANE]
+        local sum = sums[key] or { r[LANE], again, 0, since(r) }
+        sum[3], sum[4] = sum[3] + 1, math.min(sum[4], since(r))
+        sums[key] = sum
+    end
+    local rows = { place, #ids }
+    for _, sum in pairs(sums) do
+        rows[#rows + 1] = sum
+    end
+    return rows
 end
-return rows
+
+local answer = { asked and {} or queued() }
+for _, place in ipairs(asked and { asked } or places()) do
+    answer[#answer + 1] = look(place)
+end
+return answer
