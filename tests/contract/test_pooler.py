@@ -1,12 +1,13 @@
 """PostgreSQL by way of pgbouncer in transaction mode: where the machine has it, everything works as without."""
 
+import psycopg
 import pytest
 
 from mainstay.core.clock import ManualClock
 from mainstay.core.outcome import COMPLETED
 from mainstay.stores import open_store
 from tests.contract import crowd
-from tests.contract.building import WORKER, Desk, draft
+from tests.contract.building import WORKER, Desk, draft, transition
 from tests.contract.invariants import check, every
 from tests.servers import pgbouncer, postgres
 from tests.servers.engines import postgres_server
@@ -41,6 +42,18 @@ def test_sessions_that_change_hands_lose_nothing(desk):
     answers = crowd.threads(6, crowd.drain, desk.store, desk.now)
     assert sorted(job for answer in answers for job in answer) == sorted(ids)
     assert {job.state for job in every(desk.store, desk.now)} == {"completed"}
+
+
+def test_a_row_that_somebody_holds_delays_that_job_alone(desk, pooler):
+    """The pooler passes no settings on, so the wait for a lock is limited with every round."""
+    held, other = desk.run(), desk.run()
+    waiting = desk.add()
+    outcomes = [transition(job, COMPLETED, desk.now) for job in (held, other)]
+    with psycopg.connect(pooler.url()) as blocker:
+        blocker.execute(f'SELECT 1 FROM "{desk.store.db.load.schema}".job WHERE seq = {held.seq} FOR NO KEY UPDATE')
+        claims = desk.claim(1, finishing=outcomes)
+        assert (claims.verdicts, [job.id for job in claims.jobs]) == (["busy", "stored"], [waiting])
+    assert desk.end(held) == "stored"
 
 
 def test_a_bell_that_cannot_listen_there_finds_out_by_asking(desk):

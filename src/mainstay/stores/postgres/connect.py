@@ -41,13 +41,15 @@ CONNECTIONS = 3  # a worker's claims, its beats, and one for everything else; it
 IDLE = 60.0  # seconds after which a connection beyond the first is let go
 WAIT = 10.0  # seconds a caller waits for a connection
 HURRY = 4.5  # seconds a worker's own rounds wait for an answer: longer than that its lease does not last
+LOCKED = "3s"  # how long a statement waits for a row that somebody else holds: less than that
+LIMITED = Step(f"SELECT set_config('lock_timeout', '{LOCKED}', true)")
 TRIES = 5  # of a transaction that met another and was rolled back for it
 
 # The plans are known: walks along an index, joined row by row, whatever the statistics say of a table that was empty a
 # moment ago. So one generic plan serves for ever, and rows are locked in the order in which they were asked for.
 SETTINGS = {
     "enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
-    "enable_sort": "off", "jit": "off", "plan_cache_mode": "force_generic_plan", "lock_timeout": "3s",
+    "enable_sort": "off", "jit": "off", "plan_cache_mode": "force_generic_plan", "lock_timeout": LOCKED,
     "idle_in_transaction_session_timeout": "60s",
 }  # fmt: skip
 # A peer that is gone without a word is found out within some ten seconds.
@@ -108,7 +110,8 @@ class Database:
 
     def batch(self, steps: Sequence[Step], patience: float | None = None) -> list[Answer]:
         """Several statements in one transaction and one round trip, none of which needs an answer of another."""
-        return self._on_wire(lambda wire: wire.send(steps, patience))
+        first = self._first(patience)
+        return self._on_wire(lambda wire: wire.send([*first, *steps], patience))[len(first) :]
 
     def alone(self, steps: Steps[T], patience: float | None = None) -> T:
         """Drive steps of which each may be a transaction of its own: at most one of them writes."""
@@ -116,7 +119,12 @@ class Database:
 
     def run(self, steps: Callable[[], Steps[T]], patience: float | None = None) -> T:
         """Drive steps in one transaction; again from the start when it met another and was rolled back for it."""
-        return self._on_wire(lambda wire: _transacted(wire, steps(), patience))
+        first = [Step("BEGIN"), *self._first(patience)]
+        return self._on_wire(lambda wire: _transacted(wire, steps(), first, patience))
+
+    def _first(self, patience: float | None) -> list[Step]:
+        """What a transaction in a hurry begins with: by way of a pooler, no session has our limit on waits for locks."""
+        return [LIMITED] if self.pooled and patience is not None else []
 
     def _on_wire(self, work: Callable[[Wire], T]) -> T:
         """Do what is one transaction; again when it surely did not happen and may happen now: it met another and was rolled
@@ -273,9 +281,9 @@ def drive(steps: Steps[T], execute: Callable[[Step], Answer]) -> T:
         return answer
 
 
-def _transacted(wire: Wire, steps: Steps[T], patience: float | None) -> T:
+def _transacted(wire: Wire, steps: Steps[T], first: Sequence[Step], patience: float | None) -> T:
     """Drive steps in a transaction, which is begun with the first of them."""
-    begin = [Step("BEGIN")]
+    begin = list(first)
 
     def execute(step: Step) -> Answer:
         waiting, begin[:] = [*begin, step], []
