@@ -9,6 +9,7 @@ import pytest
 
 from mainstay.core.outcome import COMPLETED
 from mainstay.stores import outbox
+from mainstay.stores.contract import Giver, Offer
 from tests.contract.building import WORKER, draft, transition
 from tests.waiting import eventually
 
@@ -152,3 +153,72 @@ def test_a_bell_of_a_name_that_died_can_be_hung_again(desk, tmp_path):
     desk.add()
     assert_rings(bell)
     bell.close()
+
+
+# a job in the moment of a ring ----------------------------------------------------------------------------------------
+def offered(desk, bell, timeout=LONG, wants=None):
+    """What rang, and the jobs that came with it."""
+    came = []
+    rang = bell.take(timeout, Offer(wants or {"default": ["work"]}, desk.now, came.extend))
+    return rang, came
+
+
+@pytest.fixture
+def giver(bell):
+    assert isinstance(bell, Giver)
+    while bell.wait(60):
+        pass
+    return bell
+
+
+@pytest.mark.engines("redis")
+def test_a_job_is_claimed_as_it_rings(desk, giver):
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(offered(desk, giver)))
+    waiting.start()
+    other, wanted = desk.add("other", priority=9), desk.add(payload='{"n": 1}')
+    waiting.join(5)
+    while not answers[-1][1]:  # the other job may have rung first
+        answers.append(offered(desk, giver))
+    ((_, (job,)),) = [answer for answer in answers if answer[1]]
+    assert (job.id, job.token, job.attempt, job.worker, job.payload) == (wanted, 1, 1, WORKER, '{"n": 1}')
+    assert (desk.state(wanted), desk.state(other)) == ("running", "queued")
+    assert desk.store.held(WORKER) == [job]
+    assert desk.end(job) == "stored"
+
+
+@pytest.mark.engines("redis")
+def test_a_ring_that_was_missed_brings_a_job_too(desk, giver):
+    job = desk.add()
+    rang, (came,) = offered(desk, giver)
+    assert (rang, came.id) == ("jobs", job)
+
+
+@pytest.mark.engines("redis")
+def test_only_one_job_comes_with_a_ring_and_the_first_of_its_queue(desk, giver):
+    desk.add()
+    first = desk.add(priority=5)
+    assert [job.id for job in offered(desk, giver)[1]] == [first]
+
+
+@pytest.mark.engines("redis")
+def test_without_a_ring_nothing_is_claimed(desk, giver):
+    desk.add()
+    assert giver.wait(LONG) == "jobs"
+    assert offered(desk, giver, 60) == ("", [])
+
+
+@pytest.mark.engines("redis")
+def test_a_worker_without_a_lease_hears_the_ring_and_gets_nothing(desk, giver):
+    job = desk.add()
+    desk.store.leave(WORKER)
+    assert offered(desk, giver) == ("jobs", [])
+    assert desk.state(job) == "queued"
+
+
+@pytest.mark.engines("redis")
+def test_a_server_that_knows_no_scripts_is_taught(desk, giver):
+    job = desk.add()
+    desk.store.server.command("SCRIPT", "FLUSH")
+    rang, (came,) = offered(desk, giver)
+    assert (rang, came.id) == ("jobs", job)

@@ -218,8 +218,6 @@ def listen(app: Mainstay, journal: Journal) -> None:
     def claimed(worker: str, wants: Any, limit: int, now: int, finishing: Any = (), notes: Any = ()) -> Any:
         claims = claim(worker, wants, limit, now, finishing, notes)
         verdicts(finishing, claims.verdicts)
-        if claims.jobs:
-            journal.write("claimed", worker=worker, jobs=[[job.id, job.token] for job in claims.jobs])
         return claims
 
     def finished(transitions: Any, notes: Any = ()) -> list[str]:
@@ -227,7 +225,11 @@ def listen(app: Mainstay, journal: Journal) -> None:
         verdicts(transitions, answers)
         return answers
 
+    def taken(jobs: Any) -> None:
+        journal.write("claimed", worker=jobs[0].worker, jobs=[[job.id, job.token] for job in jobs])
+
     store.claim, store.finish = claimed, finished  # type: ignore[method-assign]
+    app.events.on("claimed", taken)  # by a claim, with a ring, or found after an answer was lost
     app.events.on("lease_lost", lambda worker: journal.write("lease_lost", worker=worker))
     app.events.on(
         "store_error", lambda error, wait: journal.write("store_error", error=f"{type(error).__name__}: {error}")

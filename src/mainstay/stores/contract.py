@@ -8,10 +8,10 @@ not at all, and it raises a `StoreError` or a subclass when it did not happen or
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     from ..core.decide import Transition
@@ -73,6 +73,23 @@ class Bell(Protocol):
 
     def close(self) -> None:
         """Stop listening and leave nothing behind."""
+        ...
+
+
+class Offer(NamedTuple):
+    """Room for one job: what is wanted, the caller's instant, and what to do with the job if there is one."""
+
+    wants: Mapping[str, Sequence[str]]
+    now: int
+    take: Callable[[list[Claimed]], None]
+
+
+@runtime_checkable
+class Giver(Bell, Protocol):
+    """A bell that can claim a job in the very moment in which it rings."""
+
+    def take(self, timeout: int, offer: Offer) -> str:
+        """As `wait`. When this raises, a job may have been claimed all the same."""
         ...
 
 

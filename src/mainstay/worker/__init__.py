@@ -12,6 +12,7 @@ from ..core.clock import milliseconds
 from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError
 from ..core.ids import encode
 from ..core.job import WorkerInfo
+from ..stores.contract import Giver
 from ..stores.move import closed
 from ..upkeep import sweep
 from ..upkeep.prune import Prune
@@ -105,10 +106,11 @@ class Worker:
         self.wake()
         if not self.flights.wait_idle(limit / 1000):
             self.crew.abandon()
+        self._services["bell"].stop()  # before the claimer: what comes with a ring is handed back
         self._services["claimer"].stop()
         self._store_the_rest()
         services, self._services = self._services, {}
-        for name in ("bell", "sweep", "prune", "watch", "claimer", "heartbeat"):  # the heart beats to the end
+        for name in ("sweep", "prune", "watch", "heartbeat"):  # the heart beats to the end
             services[name].stop()
         self._leave()
         self._events.emit("worker_stopped", worker=self)
@@ -123,6 +125,7 @@ class Worker:
         import time
 
         limit = time.monotonic() + LAST_WORDS
+        self.claimer.step(self._clock.now())
         self.crew.abandon()  # a claim under way at the end may have brought more
         while self.finisher.pending and time.monotonic() < limit:
             wait = self.claimer.step(self._clock.now())
@@ -207,7 +210,8 @@ class Worker:
 
     def _listen(self, now: int) -> int:
         try:
-            rang = self._own_bell().wait(LISTEN)
+            bell = self._own_bell()
+            rang = self._take(bell, now) if isinstance(bell, Giver) else bell.wait(LISTEN)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=1_000)
             return 1_000
@@ -216,6 +220,21 @@ class Worker:
         elif rang:
             self.wake()
         return 0
+
+    def _take(self, bell: Giver, now: int) -> str:
+        """Wait for the bell, with an offer to take a job as it rings if there is room for one."""
+        offer = self.claimer.offer(now)
+        if offer is None:
+            return bell.wait(LISTEN)
+        sure = False
+        try:
+            rang = bell.take(LISTEN, offer)
+            sure = True
+        finally:
+            came = self.claimer.answered(sure)
+            if came:
+                self.wake()
+        return "" if came and rang == "jobs" else rang  # woken already, and what came goes first
 
     def _own_bell(self) -> Bell:
         """The bell of the identity that has joined: that of a lost one was swept away with it."""

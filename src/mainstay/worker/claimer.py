@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from ..core.errors import LeaseLost, StoreError
 from ..core.job import Claimed, picker
 from ..core.retry import CRASHES
+from ..stores.contract import Claims, Offer
 from .flight import Flight
 
 if TYPE_CHECKING:
@@ -15,13 +17,14 @@ if TYPE_CHECKING:
     from ..core.clock import Clock
     from ..core.events import Events
     from ..registry import Registry
-    from ..stores.contract import Claims, Store
+    from ..stores.contract import Store
     from .finisher import Finisher
     from .flight import Flights
 
 PREFETCH = 1_000  # at most this many jobs wait in the worker for a slot …
 AHEAD = 20  # … and no more than run in this many milliseconds at the present pace
 LINGER = 5  # while jobs wait for a slot, outcomes are gathered this long: whole batches, few transactions
+FIRST = 2  # a job that came with a ring starts before more are claimed; if it is quick, its outcome goes along
 POLL = 1_000
 BACKOFF, LONGEST_BACKOFF = 100, 30_000
 LAST_CHANCE = CRASHES - 1  # a job that has seen so many workers die is dead with the next
@@ -72,6 +75,8 @@ class Claimer:
         self._unsure = False  # a claim got no answer: it may have been committed all the same
         self._ended, self._at, self._pace = 0, 0, 0.0
         self._careful_until = 0  # jobs on their last chance are about: they are taken one by one
+        self._offered = False  # a job may be on its way to us through the bell
+        self._arrived: deque[tuple[int, list[Claimed]]] = deque()  # when it was offered room, and what came
 
     @property
     def failing(self) -> bool:
@@ -80,6 +85,8 @@ class Claimer:
 
     def step(self, now: int) -> int:
         """One round; answers after how many milliseconds to come back if nothing wakes us before."""
+        if self._take_arrived():
+            return FIRST
         if self._unsure and self.open:
             return self._find_out(self.worker, now)
         batch, notes = self._finisher.take()
@@ -100,7 +107,7 @@ class Claimer:
             return 0
         except StoreError as error:
             self._finisher.put_back(batch, notes)
-            self._unsure = room > 0
+            self._unsure = self._unsure or room > 0
             return self._failed(error)
         except Exception as error:
             if not self._finisher.refused(batch, notes, error):
@@ -127,14 +134,42 @@ class Claimer:
 
     def _find_out(self, worker: str, now: int) -> int:
         """Take over what an unanswered claim has taken: nobody else would, as long as this worker lives."""
+        if self._offered:  # what is on its way through the bell must not be taken twice
+            return LINGER
+        self._take_arrived()
         try:
             held = self._store.held(worker)
         except StoreError as error:
             return self._failed(error)
         self._unsure, self._failures = False, 0
-        if worker == self.worker and self.open:  # it may have rejoined meanwhile
-            self._take_over([job for job in held if not self._flights.knows(job)], now)
+        missed = [job for job in held if not self._flights.knows(job)]
+        if missed and worker == self.worker and self.open:  # it may have rejoined meanwhile
+            self._take_over(missed, now)
         return 0
+
+    # the bell's thread ----------------------------------------------------------------------------------------------
+    def offer(self, now: int) -> Offer | None:
+        """Room for one job that comes while the bell is waited for, if there is any. `answered` must follow."""
+        self._offered = True  # first: whoever is unsure looks at this, and this looks at whether he is
+        if self._unsure or not self._wants or self._crew.room() <= 0 or self._shut(now) or now < self._careful_until:
+            self._offered = False
+            return None
+        return Offer(self._wants, now, lambda jobs: self._arrived.append((now, jobs)) if jobs else None)
+
+    def answered(self, sure: bool) -> bool:
+        """The wait for the bell is over; `sure`: an answer came. Whether there is something to do now."""
+        self._unsure = self._unsure or not sure
+        self._offered = False
+        return self._unsure or bool(self._arrived)
+
+    # ------------------------------------------------------------------------------------------- the claimer's thread
+    def _take_arrived(self) -> bool:
+        """Start what came with a ring, if something did; if there is no room any more, another worker may have it."""
+        some = bool(self._arrived)
+        while self._arrived:
+            since, jobs = self._arrived.popleft()  # by then they were not ours yet: a pause on the way counts
+            self._take_over(jobs, since, spare=not self.open or self._crew.room() <= 0)
+        return some
 
     def _hand_over(self, claims: Claims, room: int, now: int) -> int:
         if claims.jobs:
@@ -145,11 +180,12 @@ class Claimer:
             return 0 if self._room(now) > 0 else self._poll
         return self._poll if claims.wait is None else max(0, min(claims.wait, self._poll))
 
-    def _take_over(self, jobs: list[Claimed], now: int) -> None:
+    def _take_over(self, jobs: list[Claimed], now: int, spare: bool = False) -> None:
+        """Start jobs that were claimed for us, or give them back at once."""
         types = {name: self._registry.get(name) for name in set(map(_TYPE, jobs))}
         flights = [Flight(job, types[job.type], now) for job in jobs]
         risky = [flight for flight in flights if flight.job.crashes >= LAST_CHANCE] if any(map(_CRASHES, jobs)) else []
-        spared = self._spared(risky, now) if risky else ()
+        spared = flights if spare else self._spared(risky, now) if risky else ()
         self._flights.add(flights)
         if self._events.listeners("claimed"):
             self._events.emit("claimed", jobs=jobs)
@@ -169,11 +205,15 @@ class Claimer:
         return any(flight.job.crashes >= LAST_CHANCE and not flight.ended for flight in self._flights)
 
     def _room(self, now: int) -> int:
-        if not self.open or self._finisher.full or (self._lost == self.worker and self._too_soon(now)):
+        if self._shut(now):
             return 0
         if now < self._careful_until:
             return min(1, self._crew.room()) if not self._risking() else 0
         return self._crew.room() + self._ahead(now)
+
+    def _shut(self, now: int) -> bool:
+        """Whether nothing is to be claimed, whatever slots are free."""
+        return not self.open or self._finisher.full or (self._lost == self.worker and self._too_soon(now))
 
     def _too_soon(self, now: int) -> bool:
         """Whether to leave it to the heartbeat to come back as someone new, or to find that the lease runs after all."""
@@ -202,6 +242,4 @@ def _those(wants: Mapping[str, Sequence[str]], registry: Registry, process: bool
 
 
 def _nothing(verdicts: list[str]) -> Claims:
-    from ..stores.contract import Claims
-
     return Claims(verdicts, [], None)

@@ -32,12 +32,7 @@ def claim(
     finishing: Sequence[Transition], notes: Sequence[Note],
 ) -> Claims:  # fmt: skip
     """Notes, finishes, promotion and claim in one call."""
-    values: list[Any] = [judged, worker, max(0, limit), len(wants)]
-    for queue, types in wants.items():
-        values.append(len(types))
-        values += [meta.lane(queue, name) for name in types]
-    values.append(len(notes))
-    values += _notes(notes)
+    values = [judged, worker, max(0, limit), *lanes(wants), len(notes), *_notes(notes)]
     values += _transitions(server, finishing)
     answer = server.run("claim", values)
     if answer == "lost":
@@ -45,6 +40,20 @@ def claim(
     verdicts, now, wait = answer[:3]
     jobs = [_claimed(answer, n, now, worker) for n in range(3, len(answer), JOB)]
     return Claims([_VERDICTS[letter] for letter in verdicts], jobs, wait)
+
+
+def lanes(wants: Mapping[str, Sequence[str]]) -> list[Any]:
+    """What is wanted, as the scripts take it (statements/parts/take.lua)."""
+    values: list[Any] = [len(wants)]
+    for queue, types in wants.items():
+        values.append(len(types))
+        values += [meta.lane(queue, name) for name in types]
+    return values
+
+
+def grabbed(answer: list[Any] | None, worker: str) -> list[Claimed]:
+    """The job that came with a ring, if one did (statements/grab.lua)."""
+    return [_claimed(answer, 1, answer[0], worker)] if answer else []
 
 
 def _claimed(answer: list[Any], n: int, started: int, worker: str | None, cancelling: bool = False) -> Claimed:

@@ -240,7 +240,7 @@ class RedisStore:
     def bell(self, worker: str) -> Bell:
         from .bell import RedisBell
 
-        return RedisBell(self.server, worker)
+        return RedisBell(self.server, worker, self._judged)
 
     def ring(self, what: str = "jobs") -> None:
         self.server.run("ring", [what])

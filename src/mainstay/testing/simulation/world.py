@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import worker as worker_module
 from ...app import Mainstay
-from ...core.errors import StoreError
+from ...core.errors import LeaseLost, StoreError
 from ...core.ids import Ids
 from ...stores.sqlite import enqueue as enqueue_module
 from ...stores.sqlite.store import SqliteStore
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ...core.outcome import Outcome
+    from ...stores.contract import Offer
     from ...worker import Worker
     from ...worker.flight import Flight
 
@@ -70,6 +72,7 @@ class Host:
         self.process: Process = world.process(f"worker-{number}.0")
         self.worker: Worker | None = None
         self._rings: list[str] = []
+        self._listening: set[Worker] = set()
 
     def start(self) -> None:
         """Start a worker in a process of its own, and look after it."""
@@ -125,13 +128,28 @@ class Host:
             self._world.scheduler.after(0, self.process, partial(self._listen, what))
 
     def _listen(self, what: str) -> None:
-        if self.worker is not None:
-            self._rings.append(what)
-            self.worker._listen(self.process.now())  # noqa: SLF001 - as its bell's thread does
+        """As the thread of a worker's bell, of which there is one: what rings while it is at work is heard next."""
+        worker = self.worker
+        if worker is None or worker in self._listening:
+            return
+        self._rings.append(what)
+        self._listening.add(worker)
+        try:
+            worker._listen(self.process.now())  # noqa: SLF001
+        finally:
+            self._listening.discard(worker)
 
     def wait(self, timeout: int) -> str:
         """As a worker's bell: what rang."""
         return self._rings.pop() if self._rings else ""
+
+    def take(self, timeout: int, offer: Offer) -> str:
+        """As the bell of an engine that claims in the moment of a ring."""
+        rang, worker = self.wait(timeout), self.worker
+        if rang and worker is not None:
+            with suppress(LeaseLost):
+                offer.take(worker.store.claim(worker.claimer.worker, offer.wants, 1, self.process.now()).jobs)
+        return rang
 
     def close(self) -> None:
         """As a worker's bell."""

@@ -12,14 +12,7 @@ if not lease or tonumber(lease) <= now then
 end
 insist()
 
-local queues, at = {}, 5
-for q = 1, tonumber(ARGV[4]) do
-    local lanes = {}
-    for n = 1, tonumber(ARGV[at]) do
-        lanes[n] = ARGV[at + n]
-    end
-    queues[q], at = lanes, at + 1 + #lanes
-end
+local queues, at = queues_in(ARGV, 4)
 local notes = tonumber(ARGV[at])
 write_notes(ARGV, at + 1, notes)
 local first = at + 1 + notes * 5

@@ -1,6 +1,20 @@
 -- Taking jobs from the lanes of one queue: the first by priority, time and number, whatever lane they are in.
 local CHUNK = 16 -- read of each lane at a time, where there are several
 
+-- The lanes of each queue, from how many there are on: per queue how many lanes, lanes. Answers also where the next value is.
+local function queues_in(list, at)
+    local queues, count = {}, tonumber(list[at])
+    at = at + 1
+    for q = 1, count do
+        local lanes = {}
+        for n = 1, tonumber(list[at]) do
+            lanes[n] = list[at + n]
+        end
+        queues[q], at = lanes, at + 1 + #lanes
+    end
+    return queues, at
+end
+
 local function pop(lane, limit)
     local popped, members = call("ZPOPMIN", P .. "queue:" .. lane, limit), {}
     for n = 1, #popped, 2 do
