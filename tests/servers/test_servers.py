@@ -23,6 +23,7 @@ import os, signal
 from tests.servers import session
 from tests.servers.redis import Redis
 from tests.servers.process import shared
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background ignores it
 server = shared(lambda *a: Redis("valkey", *a), "valkey")
 print(server.pid, session.folder(), flush=True)
 signal.pause()
