@@ -51,6 +51,15 @@ def test_a_listener_hears_itself(bell):
     assert proven(bell).hears
 
 
+def test_rings_that_come_together_are_heard_one_after_the_other(url, bell):
+    """With an echo in between, which says nothing and must not silence the others."""
+    proven(bell)
+    with psycopg.connect(url) as other:
+        for word in ("cancel", "echo of somebody else", "jobs", "echo once more"):
+            other.execute("SELECT pg_notify('mainstay', %s)", (word,))
+    assert [bell.wait(LONG), bell.wait(LONG), bell.wait(60)] == ["cancel", "jobs", ""]
+
+
 def test_many_rings_are_few_notifications_and_the_last_is_not_lost(url, store):
     with psycopg.connect(url, autocommit=True) as heard:
         heard.execute("LISTEN mainstay")
