@@ -186,7 +186,7 @@ class Listener:
             if not self._rings and self._poll.poll(seconds * 1000):
                 connection.pgconn.consume_input()
                 while notify := connection.pgconn.notifies():
-                    self._understand(notify.extra.decode())
+                    self._understand(notify.extra.decode(errors="replace"))
         except (psycopg.Error, OSError):
             self._hang_up()
             return ""
@@ -197,7 +197,7 @@ class Listener:
         self._heard_at = time.monotonic()
         if payload == self._echo:
             self._echo = ""
-        if not payload.startswith("echo "):
+        if not payload.startswith("echo ") and payload not in self._rings:  # a second word would say nothing new
             self._rings.append(payload)
 
     def _prove(self, now: float) -> None:

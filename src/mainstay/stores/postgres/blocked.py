@@ -48,8 +48,8 @@ class Blocked:
 
     def _look(self, seqs: list[int | str]) -> set[int | str]:
         """Which of these are held at this moment."""
-        free, there = (self._db.batch([Step(self._db.load(name), (seqs,))], HURRY)[0].rows for name in LOOKS)
-        held = {row[0] for row in there} - {row[0] for row in free}
+        free, there = self._db.batch([Step(self._db.load(name), (seqs,)) for name in LOOKS], HURRY)
+        held = {row[0] for row in there.rows} - {row[0] for row in free.rows}
         self._seqs = self._seqs.difference(seqs) | held
         return held
 

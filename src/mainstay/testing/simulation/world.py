@@ -128,7 +128,7 @@ class Host:
             self._world.scheduler.after(0, self.process, partial(self._listen, what))
 
     def _listen(self, what: str) -> None:
-        """As the thread of a worker's bell, of which there is one: what rings while it is at work is heard next."""
+        """As the thread of a worker's bell, of which there is one: what rings while it is at work is lost, as a ring may be."""
         worker = self.worker
         if worker is None or worker in self._listening:
             return

@@ -65,10 +65,10 @@ end
 local function look(place)
     local ids, sums = ids_in(place), {}
     for _, r in pairs(read(ids)) do
-        local again = place == "s" and r[ATTEMPT] > 0 and 1 or 0
+        local again, at = place == "s" and r[ATTEMPT] > 0 and 1 or 0, since(r)
         local key = again .. r[LANE]
-        local sum = sums[key] or { r[LANE], again, 0, since(r) }
-        sum[3], sum[4] = sum[3] + 1, math.min(sum[4], since(r))
+        local sum = sums[key] or { r[LANE], again, 0, at }
+        sum[3], sum[4] = sum[3] + 1, math.min(sum[4], at)
         sums[key] = sum
     end
     local rows = { place, #ids }
