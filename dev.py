@@ -126,7 +126,7 @@ def crash(arguments: list[str]) -> None:
 def simulate(arguments: list[str]) -> None:
     """Run seeded simulations on a virtual clock."""
     prepare("dev")
-    become(python(), "-m", "mainstay.testing.simulate", *arguments)
+    become(python(), "-m", "tests.simulation", *arguments)
 
 
 COMMANDS = {

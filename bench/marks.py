@@ -21,7 +21,7 @@ def payload(n: int) -> dict[str, object]:
     return {"n": n, "pad": PAD}
 
 
-class Marks:
+class StartedJobs:
     """The marks of one run, as the parent reads them."""
 
     def __init__(self, path: Path, jobs: int) -> None:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from .marks import Marks
+from .marks import StartedJobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -65,7 +65,7 @@ class Workers:
 
     def __init__(self, contender: Contender, site: Site, processes: int, jobs: int) -> None:
         self.contender, self.site = contender, site
-        self.marks = Marks(site.files.with_suffix(".marks"), jobs)
+        self.marks = StartedJobs(site.files.with_suffix(".marks"), jobs)
         self.log = site.files.with_suffix(".log")
         environment = ENVIRONMENT | {
             "BENCH_MARKS": str(self.marks.path), "BENCH_DB": site.address, "BENCH_ENGINE": contender.engine,

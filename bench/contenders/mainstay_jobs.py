@@ -111,7 +111,7 @@ class Hands:
 
         self.store, self.name, self.wants = open_store(address), name, {"default": [type]}
         now = _now()
-        self.store.join(WorkerInfo(name, "bench", 1, 1, ("default",), (type,), now, now, now + LEASE, 0, False))
+        self.store.register(WorkerInfo(name, "bench", 1, 1, ("default",), (type,), now, now, now + LEASE, 0, False))
         self.done: list[Transition] = []
 
     def turn(self, wanted: int) -> list[str]:
@@ -123,7 +123,7 @@ class Hands:
 
     def close(self) -> None:
         self.store.finish(self.done)
-        self.store.leave(self.name)
+        self.store.deregister(self.name)
         self.store.close()
 
 

@@ -9,7 +9,7 @@ def main() -> None:
     """Run one command and exit with its code."""
     import os
 
-    from .cli.quick import quick
+    from .cli.fast_enqueue import quick
 
     code = quick(sys.argv[1:], os.environ)
     if code is None:

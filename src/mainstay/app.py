@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
     from .core.clock import Clock, Duration
-    from .core.filter import Page
     from .core.job import Action, Attempt, Job, LogLine
     from .core.retry import Retry
-    from .options import Given
+    from .core.search_terms import Page
+    from .options import JobOptions
     from .registry import JobType, Registry
     from .stores.contract import Store
     from .testing.kit import Kit
@@ -108,7 +108,12 @@ class Mainstay:
 
     # produce ------------------------------------------------------------------------------------------------------
     def enqueue(
-        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None, **options: Unpack[Given]
+        self,
+        job: str | Draft,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        tx: object = None,
+        **options: Unpack[JobOptions],
     ) -> Handle[Any]:
         """Enqueue a prepared job, or one by the name of its type, also from a program that lacks the code.
 
@@ -117,7 +122,12 @@ class Mainstay:
         return self._accept([self._draft(job, payload, options)], tx)[0]
 
     async def aenqueue(
-        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None, **options: Unpack[Given]
+        self,
+        job: str | Draft,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        tx: object = None,
+        **options: Unpack[JobOptions],
     ) -> Handle[Any]:
         """As `enqueue`, awaited; `tx=` is then an async connection or session."""
         return (await self._aaccept([self._draft(job, payload, options)], tx))[0]
@@ -143,7 +153,7 @@ class Mainstay:
 
         return await asyncio.to_thread(self.enqueue_many, drafts)
 
-    def _draft(self, job: str | Draft, payload: Mapping[str, Any] | None, options: Given) -> Draft:
+    def _draft(self, job: str | Draft, payload: Mapping[str, Any] | None, options: JobOptions) -> Draft:
         if not isinstance(job, str):
             if payload is not None or options:
                 raise UsageError("a prepared job has its payload and options already: give them to prepare or options")
@@ -152,9 +162,9 @@ class Mainstay:
         known = self._registry.get(job) if self._registry is not None else None
         if known is not None:
             text = known.schema.encode_mapping(payload or {}, self.max_payload)
-            return given.over(known.defaults).draft(job, text, self.clock.now())
+            return given.with_defaults(known.defaults).draft(job, text, self.clock.now())
         draft = given.draft(checked_name(job), encode(payload or {}, self.max_payload), self.clock.now())
-        draft.undeclared = tuple(given.fixed)
+        draft.undeclared = tuple(given.values)
         return draft
 
     def _accept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
@@ -274,7 +284,7 @@ class Mainstay:
 
     def _judge(self, job_id: str | Handle[Any], approve: bool, note: str, actor: str) -> str:
         full = self.resolve(job_id)
-        answer = self.store.judge(full, approve, self.clock.now(), actor, note)
+        answer = self.store.resolve_review(full, approve, self.clock.now(), actor, note)
         if answer == "missing":
             raise NotFound(f"there is no job {job_id}")
         if answer not in ("approved", "rejected"):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from .core.decide import Transition, decide
 from .core.errors import UsageError
-from .core.notes import Checkpoint, Log, Note, Progress
 from .core.outcome import COMPLETED, Cancelled, Stopping
 from .core.payload import clean, encode_result
+from .core.updates import Checkpoint, Log, Progress, Update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ MESSAGE, STAGE = 10_000, 200  # characters of one log line, and of a stage's nam
 class Sink(Protocol):
     """Where a context's words go: the worker, or the pipe to it from a process slot."""
 
-    def note(self, note: Note) -> None:
+    def note(self, note: Update) -> None:
         """Take a note to the store, soon."""
         ...
 
@@ -188,7 +188,7 @@ class _Nowhere:
     def now(self) -> int:
         return 0
 
-    def note(self, note: Note) -> None:
+    def note(self, note: Update) -> None:
         pass
 
     def checkpoint(self, job: Claimed) -> str | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Unique = Literal["alive", "start"]
     OnConflict = Literal["existing", "replace", "raise"]
 
-    class Given(TypedDict, total=False):
+    class JobOptions(TypedDict, total=False):
         """The options of one job, as type checkers see them; `NAMES` is the same list at run time."""
 
         queue: str
@@ -48,18 +48,18 @@ NAMES = (
 class Options:
     """Checked options. What is left out is decided by the type, and last by the defaults."""
 
-    __slots__ = ("fixed", "late")
+    __slots__ = ("relative", "values")
 
     def __init__(self, given: Mapping[str, Any], of_type: bool = False) -> None:
         for name in given:
             if name not in NAMES:
                 raise UsageError(f"there is no option {name!r}{_nearest(name)}; there are: {', '.join(NAMES)}")
-        fixed: dict[str, Any] = {}  # set on every draft as it is
+        values: dict[str, Any] = {}  # set on every draft as it is
         for name, check in _CHECKS.items():
             if name in given:
-                fixed.update(_checked(name, check, given[name]))
-        self.fixed = fixed
-        self.late = {name: given[name] for name in _LATE if given.get(name) is not None}
+                values.update(_checked(name, check, given[name]))
+        self.values = values
+        self.relative = {name: given[name] for name in _RELATIVE if given.get(name) is not None}
         _consistent(given)
         if not of_type:
             _waits_only(given.get("retry"))
@@ -67,27 +67,27 @@ class Options:
     def draft(self, type: str, payload: str, now: int) -> Draft:
         """A draft of this type with these options; delays and periods count from `now`."""
         draft = Draft(type, payload)
-        for name, value in self.fixed.items():
+        for name, value in self.values.items():
             setattr(draft, name, value)
-        if self.late:
+        if self.relative:
             self._settle(draft, now)
         return draft
 
     def _settle(self, draft: Draft, now: int) -> None:
-        late = self.late
-        if "delay" in late:
-            draft.run_at = now + milliseconds(late["delay"])
-        if "at" in late:
-            draft.run_at = _instant(late["at"])
+        relative = self.relative
+        if "delay" in relative:
+            draft.run_at = now + milliseconds(relative["delay"])
+        if "at" in relative:
+            draft.run_at = _instant(relative["at"])
         if draft.key is not None:
-            unique, period = late.get("unique", "alive"), late.get("period")
+            unique, period = relative.get("unique", "alive"), relative.get("period")
             draft.lock, draft.lock_until = keys.lock(draft.type, draft.key, unique, period, now)
 
-    def over(self, defaults: Options) -> Options:
+    def with_defaults(self, defaults: Options) -> Options:
         """These options laid over a type's defaults."""
         merged = Options.__new__(Options)
-        merged.fixed = {**defaults.fixed, **self.fixed}
-        merged.late = {**defaults.late, **self.late}
+        merged.values = {**defaults.values, **self.values}
+        merged.relative = {**defaults.relative, **self.relative}
         return merged
 
 
@@ -98,7 +98,7 @@ def _checked(name: str, check: Callable[[Any], dict[str, Any]], value: Any) -> d
         raise UsageError(f"{name}: {error}") from error
 
 
-_LATE = ("delay", "at", "unique", "period", "key")
+_RELATIVE = ("delay", "at", "unique", "period", "key")
 
 
 def _consistent(given: Mapping[str, Any]) -> None:

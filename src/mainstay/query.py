@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from .core import ids, states
 from .core.clock import milliseconds
 from .core.errors import UsageError
-from .core.filter import Term
-from .core.nearest import nearest
+from .core.search_terms import Term
+from .core.suggest import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +113,7 @@ def _qualified(name: str, values: list[Value], now: int, piece: str) -> Term:
 
 
 def _unknown(name: str, piece: str) -> UsageError:
-    near = nearest(name.partition(".")[0], QUALIFIERS)
+    near = closest(name.partition(".")[0], QUALIFIERS)
     hint = f'did you mean "{near}:"? ' if near else ""
     quoted = piece.replace("\\", "\\\\").replace('"', '\\"')
     return UsageError(
@@ -210,7 +210,7 @@ def _labels(field: str, op: str, values: list[Value], now: int) -> Term:
 
 
 def _no_state(word: str) -> UsageError:
-    near = FOREIGN.get(word.lower()) or nearest(word, [*LABELS, *GROUPS])
+    near = FOREIGN.get(word.lower()) or closest(word, [*LABELS, *GROUPS])
     hint = f'did you mean "{near}"? ' if near else ""
     return UsageError(
         f'there is no state "{word}"; {hint}there are: {", ".join(LABELS)}, and the groups {", ".join(GROUPS)}'

@@ -81,13 +81,13 @@ class JobType(Generic[P, R, C]):
     def draft(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draft:
         """A job of this type with these options and arguments, checked."""
         payload = self.schema.encode(args, kwargs, self.app.max_payload)
-        merged = self.defaults if options is NO_OPTIONS else options.over(self.defaults)
+        merged = self.defaults if options is NO_OPTIONS else options.with_defaults(self.defaults)
         return merged.draft(self.name, payload, self.app.clock.now())
 
     @property
     def queue(self) -> str:
         """The queue that the type belongs to."""
-        queue: str = self.defaults.fixed.get("queue", "default")
+        queue: str = self.defaults.values.get("queue", "default")
         return queue
 
     def info(self, now: int) -> TypeInfo:

@@ -4,8 +4,8 @@ from mainstay.core.clock import HOUR
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import WorkerInfo
-from mainstay.core.notes import Checkpoint, Log, Progress
 from mainstay.core.outcome import COMPLETED, Outcome
+from mainstay.core.updates import Checkpoint, Log, Progress
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "shop.py", line 7, in charge\nReadTimeout: api.example'
 FAILED = Outcome("failed", error="ReadTimeout: api.example", traceback=TRACEBACK)
@@ -23,7 +23,7 @@ class Shop:
     def join(self, types=("mail",), lease=HOUR, worker="wtest"):
         now = self.app.clock.now()
         info = WorkerInfo(worker, "host", 4321, 8, ("default",), tuple(types), now, now, now + lease, 0, stopping=False)
-        self.store.join(info)
+        self.store.register(info)
 
     def add(self, type="mail", payload="{}", **options):
         ((job, _),) = self.store.enqueue([Draft(type, payload, **options)], self.app.clock.now())

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mainstay.cli import act, exits
+from mainstay.cli import actions, exits
 
 from .shop import Shop
 
@@ -103,7 +103,7 @@ def test_a_terminal_is_asked(shell, shop, terminal, monkeypatch):
     jobs = [shop.dead() for _ in range(2)]
     asked = []
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(act.click, "confirm", lambda text, err: asked.append(text))
+    monkeypatch.setattr(actions.click, "confirm", lambda text, err: asked.append(text))
     from mainstay.cli.main import main
 
     assert main(["delete", "state:dead"]) == 0
@@ -127,8 +127,8 @@ def test_everything_needs_to_be_said(run, shop):
 
 
 def test_a_search_reaches_beyond_a_page_and_a_chunk(run, shop, monkeypatch):
-    monkeypatch.setattr(act, "PAGE", 3)
-    monkeypatch.setattr(act, "CHUNK", 2)
+    monkeypatch.setattr(actions, "PAGE", 3)
+    monkeypatch.setattr(actions, "CHUNK", 2)
     jobs = [shop.add() for _ in range(8)]
     assert run("delete", "state:queued", "--yes").err == "8 jobs deleted\n"
     assert shop.store.get_many(jobs) == []
@@ -149,4 +149,4 @@ def test_a_user_that_the_system_does_not_know(monkeypatch):
         raise OSError("No username set in the environment")
 
     monkeypatch.setattr("getpass.getuser", unknown)
-    assert act.actor() == "cli"
+    assert actions.actor() == "cli"

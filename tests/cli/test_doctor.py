@@ -5,14 +5,14 @@ import json
 import pytest
 
 from mainstay.cli import doctor as module, exits
-from mainstay.stores.sqlite import faults
+from mainstay.stores.sqlite import errors
 
 from .shop import Shop
 
 
 @pytest.fixture(autouse=True)
 def sound_sqlite(monkeypatch):
-    monkeypatch.setattr(faults, "wal_reset_bug", lambda version: False)
+    monkeypatch.setattr(errors, "wal_reset_bug", lambda version: False)
 
 
 def checks(result):
@@ -30,7 +30,7 @@ def test_all_is_well(run, app):
 
 def test_the_wal_reset_bug_is_named(run, app, monkeypatch):
     Shop(app).join()
-    monkeypatch.setattr(faults, "wal_reset_bug", lambda version: True)
+    monkeypatch.setattr(errors, "wal_reset_bug", lambda version: True)
     result = run("doctor")
     assert result.code == exits.PARTIAL
     assert "WAL-reset bug" in result.out

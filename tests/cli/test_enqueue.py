@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mainstay import Mainstay
-from mainstay.cli import exits, produce
+from mainstay.cli import enqueue_args, exits
 from mainstay.core.job import TypeInfo
 
 SIGNATURE = (
@@ -15,7 +15,7 @@ SIGNATURE = (
 
 @pytest.fixture
 def known(app):
-    app.store.declare(
+    app.store.register_types(
         [TypeInfo("resize", "default", SIGNATURE, {}, 1), TypeInfo("any.thing", "default", "f(**more)", {}, 1)]
     )
     return app
@@ -46,11 +46,11 @@ def test_what_the_type_declares_as_text_stays_text(run, known):
 
 
 def test_a_signature_is_read_with_its_brackets_and_quotes():
-    assert produce.parameters(SIGNATURE) == {
+    assert enqueue_args.parameters(SIGNATURE) == {
         "path": ("str", True), "width": ("int", False), "note": ("str | None", False),
         "size": ("tuple[int, int]", False), "mode": ("str", False),
     }  # fmt: skip
-    assert produce.parameters("f()") == produce.parameters("f(**more)") == {}
+    assert enqueue_args.parameters("f()") == enqueue_args.parameters("f(**more)") == {}
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_ls_of_nothing_says_so_on_stderr(run, app):
 
 
 def test_ls_suggests_the_type_that_was_meant(run, app):
-    app.store.declare([TypeInfo("resize", "default", "resize()", {}, 1)])
+    app.store.register_types([TypeInfo("resize", "default", "resize()", {}, 1)])
     assert run("ls", "type:resiz").err == 'no job matches; no type is called resiz (did you mean "resize"?)\n'
     assert run("ls", "type:resize").err == run("ls", "type:res*").err == "no job matches\n"
 
@@ -155,7 +155,7 @@ def test_logs_follow_until_the_job_has_ended(run, shop, monkeypatch):
         if len(looks) == 2:
             claimed = shop.store.get(job)
             shop.store.cancel([job], 1, "test")
-            shop.store.leave(claimed.worker)
+            shop.store.deregister(claimed.worker)
             (orphan,) = shop.store.orphans(shop.app.clock.now(), 0, 1)
             from mainstay.core.decide import decide
             from mainstay.core.outcome import CANCELLED

@@ -40,7 +40,7 @@ def shop(app):
     shop.review()
     shop.add()
     app.store.cancel([shop.add()], app.clock.now(), "someone")
-    app.store.leave(shop.worker)
+    app.store.deregister(shop.worker)
     return shop
 
 
@@ -55,8 +55,8 @@ def test_everything_moves_and_the_operator_is_told_where_to_go_on(run, shop, url
     assert lines[8] == f"Start workers with --url {other}; {url} is closed to them."
     assert result.err == ""
     with open_store(other) as moved:
-        assert [row[0] for row in moved.dump("jobs", None, 9).rows] == [
-            row[0] for row in shop.store.dump("jobs", None, 9).rows
+        assert [row[0] for row in moved.export_rows("jobs", None, 9).rows] == [
+            row[0] for row in shop.store.export_rows("jobs", None, 9).rows
         ]
 
 

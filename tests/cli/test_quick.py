@@ -9,9 +9,9 @@ from hypothesis import example, given, settings, strategies as st
 
 import mainstay
 from mainstay import Mainstay
-from mainstay.cli import produce
+from mainstay.cli import enqueue_args
+from mainstay.cli.fast_enqueue import parsed, quick
 from mainstay.cli.main import main
-from mainstay.cli.quick import parsed, quick
 
 SOURCE = str(Path(mainstay.__file__).parents[1])
 HEAVY = {"click", "asyncio", "logging", "dataclasses", "msgspec", "inspect", "subprocess", "pathlib", "tempfile"}
@@ -103,11 +103,11 @@ def test_what_the_fast_path_takes_the_full_command_reads_the_same(words):
     seen = []
 
     def send(app, type, pairs, given, own=(), force=False):
-        seen.append((app.store.url, type, list(pairs), produce.options(given), force))
-        raise produce.UsageError("seen")
+        seen.append((app.store.url, type, list(pairs), enqueue_args.options(given), force))
+        raise enqueue_args.UsageError("seen")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(produce, "send", send)
+        patch.setattr(enqueue_args, "send", send)
         patch.setenv("MAINSTAY_URL", "sqlite:///env.db")
         taken = quick(argv, {"MAINSTAY_URL": "sqlite:///env.db"})
         if taken is None:

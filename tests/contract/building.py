@@ -5,8 +5,8 @@ from mainstay.core.clock import SECOND
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import WorkerInfo
-from mainstay.core.notes import Checkpoint, Log, Progress
 from mainstay.core.outcome import COMPLETED, Outcome
+from mainstay.core.updates import Checkpoint, Log, Progress
 from tests.contract import invariants
 
 LEASE = 10 * SECOND
@@ -131,7 +131,7 @@ class Desk:
     # workers and time ---------------------------------------------------------------------------------------------
     def join(self, id=WORKER, lease=LEASE):
         """Register a worker."""
-        self.store.join(worker(id, self.now, lease))
+        self.store.register(worker(id, self.now, lease))
 
     def outlive(self, lease=LEASE):
         """Let every lease run out that is not renewed meanwhile."""

@@ -56,7 +56,7 @@ def _answer(target, file, *arguments):
 def drain(name, barrier, store, now):
     """Claim and finish until nothing is left; the ids in the order claimed. `store` may be a URL."""
     store = open_store(store, ManualClock(now)) if isinstance(store, str) else store
-    store.join(worker(name, now, 10**9))
+    store.register(worker(name, now, 10**9))
     barrier.wait(60)
     seen, finishing = [], []
     while True:
@@ -83,7 +83,7 @@ def storm(name, barrier, url, seconds):
     clock = ManualClock(int(time.time() * 1000))
     store, errors, waits = open_store(url, clock), [], []
     barrier.wait(60)
-    store.join(worker(name, clock.now(), 10**9))
+    store.register(worker(name, clock.now(), 10**9))
     finishing, limit = [], time.monotonic() + seconds
     while time.monotonic() < limit:
         try:
@@ -103,7 +103,7 @@ def look_around(store, clock):
     """What dashboards, chores and operators do meanwhile."""
     store.counts(1_000)
     store.search([], 20, None, clock.now())
-    store.beat("p0", clock.now(), 10**9)
+    store.renew("p0", clock.now(), 10**9)
     store.orphans(clock.now(), 60_000, 100)
     store.prune(clock.now() + 10**10, 50)
 

@@ -2,8 +2,8 @@
 
 from mainstay.core import states
 from mainstay.core.clock import HOUR
+from mainstay.core.export import PARTS
 from mainstay.core.job import TypeInfo
-from mainstay.core.record import PARTS
 from mainstay.stores.move import digest, move
 from tests.contract.building import FAILED, WORKER, Desk, checkpoint, draft, keyed, log, progress, transition
 
@@ -16,7 +16,7 @@ def silent(*_):
 
 def furnish(desk):
     """Jobs in every state, with everything that a job can have."""
-    desk.store.declare([TypeInfo("work", "default", "work(n: int)", {"max_attempts": 7}, desk.now)])
+    desk.store.register_types([TypeInfo("work", "default", "work(n: int)", {"max_attempts": 7}, desk.now)])
     desk.store.set_setting("colour", "blü \N{SNOWMAN}")
     made = {state: desk.bring(state, priority=n) for n, state in enumerate(states.STATES)}
     rich = draft(
@@ -32,7 +32,7 @@ def furnish(desk):
     desk.store.note([progress(job, 1.5, None, "read"), checkpoint(job, '{"page":3}')])
     desk.store.finish([transition(job, FAILED, desk.now)])
     desk.store.cancel([desk.add(), made["scheduled"]], desk.now, "someone")
-    desk.store.leave(WORKER)
+    desk.store.deregister(WORKER)
     return rich.id
 
 
@@ -43,7 +43,7 @@ def digests(store):
 def arrive(elsewhere, store, **given):
     """Move everything here; a worker of this store answers for it."""
     if elsewhere.store.workers():
-        elsewhere.store.leave(WORKER)
+        elsewhere.store.deregister(WORKER)
     before = digests(elsewhere.store)
     move(elsewhere.store, store, silent, **given)
     assert digests(store) == before

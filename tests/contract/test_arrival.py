@@ -26,7 +26,7 @@ from tests.contract.moving import SMALL, arrive, digests, furnish, move_on, sile
 def test_everything_can_be_worked_with_where_it_arrives(elsewhere, store):
     furnish(elsewhere)
     desk = arrive(elsewhere, store, batch=SMALL)
-    for row in elsewhere.store.dump("jobs", None, 1_000).rows:
+    for row in elsewhere.store.export_rows("jobs", None, 1_000).rows:
         assert store.get(row[0]) == elsewhere.store.get(row[0])
         assert store.attempts(row[0]) == elsewhere.store.attempts(row[0])
         assert store.actions(row[0], 10) == elsewhere.store.actions(row[0], 10)
@@ -45,7 +45,7 @@ def test_jobs_keep_their_order_though_their_ids_tell_another(elsewhere, store, t
         elsewhere.send(draft(id=job, priority=-(n % 3), created_at=elsewhere.now))
     elsewhere.store.retry([elsewhere.bring("dead", priority=5) for _ in range(3)], elsewhere.now, "someone")
     wanted = [job.id for job in sorted(elsewhere.store.get_many(ids), key=lambda job: -job.priority)]
-    arrive(elsewhere, store, batch=SMALL).store.leave(WORKER)
+    arrive(elsewhere, store, batch=SMALL).store.deregister(WORKER)
     for place in (move_on(store, target), elsewhere.store):
         taken = [job.id for job in Desk(place, elsewhere.clock).take(100)]
         assert taken[3:] == wanted
@@ -86,9 +86,9 @@ def test_numbers_that_are_none_do_not_stop_a_move(desk, target):
         job = desk.run()
         desk.store.note([progress(job, done, done)])
         desk.end(job)
-    desk.store.leave(WORKER)
+    desk.store.deregister(WORKER)
     move(desk.store, target, silent)
-    assert sorted(str(row[31]) for row in target.dump("jobs", None, 10).rows) == ["0.0", "None", "inf"]
+    assert sorted(str(row[31]) for row in target.export_rows("jobs", None, 10).rows) == ["0.0", "None", "inf"]
 
 
 @pytest.mark.engines("sqlite", "memory", "redis")  # PostgreSQL keeps no NUL at all
@@ -106,10 +106,10 @@ def test_large_jobs_and_long_logs(elsewhere, store, target):
     job = elsewhere.run(priority=9)
     elsewhere.store.note([log(job, n, f"line {n}") for n in range(3_000)])
     elsewhere.end(job)
-    elsewhere.store.leave(WORKER)
+    elsewhere.store.deregister(WORKER)
     move(elsewhere.store, store, silent)
     assert [line.message for line in store.logs(job.id, 2_998, 9)] == ["line 2998", "line 2999"]
-    assert len(store.dump("jobs", None, 500).rows) == 1, "a parcel is bounded by its size too"
+    assert len(store.export_rows("jobs", None, 500).rows) == 1, "a parcel is bounded by its size too"
     move(store, target, silent)
     assert target.get(large) == elsewhere.job(large)
 
@@ -117,7 +117,7 @@ def test_large_jobs_and_long_logs(elsewhere, store, target):
 def test_jobs_that_ran_are_orphans_where_they_arrive(elsewhere, store):
     waits, stops = elsewhere.run().id, elsewhere.run(timeout=None).id
     elsewhere.store.cancel([stops], elsewhere.now, "someone")
-    elsewhere.store.leave(WORKER)
+    elsewhere.store.deregister(WORKER)
     move(elsewhere.store, store, silent)
     found = {orphan.job.id: orphan for orphan in store.orphans(elsewhere.now, LEASE, 10)}
     assert found.keys() == {waits, stops}
@@ -131,7 +131,7 @@ def test_a_key_that_was_let_go_is_taken_again_by_a_retry(elsewhere, store):
     for key, until in (("alive", None), ("start", 0)):
         elsewhere.end(elsewhere.take_this(elsewhere.send(keyed(key, until))), FINAL)
     desk = arrive(elsewhere, store)
-    for row in elsewhere.store.dump("jobs", None, 10).rows:
+    for row in elsewhere.store.export_rows("jobs", None, 10).rows:
         assert store.retry([row[0]], desk.now, "someone") == {row[0]: "queued"}
     for key, until in (("alive", None), ("start", 0)):
         ((_, created),) = store.enqueue([keyed(key, until)], desk.now)
@@ -152,13 +152,13 @@ def test_tags_parents_and_keys_are_found_where_they_arrive(elsewhere, store):
 
 @pytest.mark.engines("redis")
 def test_the_order_of_many_is_found_a_window_at_a_time(elsewhere, store, target, monkeypatch):
-    from mainstay.stores.redis import transfer
+    from mainstay.stores.redis import move
 
-    monkeypatch.setattr(transfer, "WINDOW", 5)
-    monkeypatch.setattr(transfer, "LOOKED", 3)
+    monkeypatch.setattr(move, "WINDOW", 5)
+    monkeypatch.setattr(move, "LOOKED", 3)
     ids = [IDS.new(elsewhere.now) for _ in range(37)]
     for job in reversed(ids):
         elsewhere.send(draft(id=job))
-    arrive(elsewhere, store, batch=4).store.leave(WORKER)
+    arrive(elsewhere, store, batch=4).store.deregister(WORKER)
     assert digests(move_on(store, target)) == digests(store)
-    assert [row[0] for row in target.dump("jobs", None, 100).rows] == ids[::-1]
+    assert [row[0] for row in target.export_rows("jobs", None, 100).rows] == ids[::-1]

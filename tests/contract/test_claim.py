@@ -6,7 +6,7 @@ import pytest
 
 from mainstay.core.clock import HOUR, SECOND
 from mainstay.core.errors import LeaseLost
-from mainstay.core.outcome import COMPLETED, HANDED_BACK
+from mainstay.core.outcome import COMPLETED, RELEASED
 from tests.contract.building import FAILED, LEASE, WORKER, draft, transition
 
 
@@ -101,7 +101,7 @@ def test_every_claim_raises_the_token_and_counts_an_attempt(desk):
 
 def test_an_attempt_that_is_given_back_does_not_count_but_its_token_stays_used(desk):
     job = desk.run()
-    desk.end(job, HANDED_BACK)
+    desk.end(job, RELEASED)
     again = desk.take_this(job.id)
     assert (again.attempt, again.token) == (1, 2)
 
@@ -112,17 +112,17 @@ def test_a_worker_can_ask_what_it_holds(desk):
     jobs = [desk.run(payload='{"n":1}', priority=5), desk.run(priority=-5)]
     desk.run(worker="other")
     desk.end(desk.run())
-    assert desk.store.held(WORKER) == jobs
+    assert desk.store.claimed_by(WORKER) == jobs
     desk.store.cancel([jobs[1].id], desk.now, "me")
-    assert [job.cancelling for job in desk.store.held(WORKER)] == [False, True]
-    assert desk.store.held("nobody") == []
+    assert [job.cancelling for job in desk.store.claimed_by(WORKER)] == [False, True]
+    assert desk.store.claimed_by("nobody") == []
 
 
 # the lease --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("worker", ["nobody", "gone", "expired"])
 def test_a_worker_without_a_lease_gets_nothing_and_writes_nothing(desk, worker):
     desk.join("gone")
-    desk.store.leave("gone")
+    desk.store.deregister("gone")
     running = desk.run()
     waiting = desk.add()
     if worker == "expired":
@@ -222,6 +222,6 @@ def test_notes_finishes_and_claims_are_one_step(desk):
 def test_a_job_handed_back_can_be_taken_again_in_the_same_step(desk):
 
     job = desk.run()
-    answer = desk.claim(1, finishing=[transition(job, HANDED_BACK, desk.now)])
+    answer = desk.claim(1, finishing=[transition(job, RELEASED, desk.now)])
     assert answer.verdicts == ["stored"]
     assert [(again.id, again.token) for again in answer.jobs] == [(job.id, 2)]

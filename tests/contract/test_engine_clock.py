@@ -37,17 +37,17 @@ def claim(desk, wrong, id="odd"):
 
 @WRONG
 def test_a_worker_with_a_wrong_clock_keeps_its_lease(desk, wrong):
-    desk.store.join(worker("odd", desk.now + wrong))
+    desk.store.register(worker("odd", desk.now + wrong))
     desk.add()
     assert len(claim(desk, wrong).jobs) == 1
-    assert desk.store.beat("odd", desk.now + wrong, 10 * SECOND).alive
+    assert desk.store.renew("odd", desk.now + wrong, 10 * SECOND).alive
     assert desk.store.orphans(desk.now, GRACE, 9) == []
-    assert len(desk.store.held("odd")) == 1
+    assert len(desk.store.claimed_by("odd")) == 1
 
 
 @WRONG
 def test_its_lease_is_shown_by_the_clock_that_judges(desk, wrong):
-    desk.store.join(worker("odd", desk.now + wrong, lease=10 * SECOND))
+    desk.store.register(worker("odd", desk.now + wrong, lease=10 * SECOND))
     (info,) = [info for info in desk.store.workers() if info.id == "odd"]
     assert abs(info.expires_at - desk.now - 10 * SECOND) < SLACK
     assert abs(info.beat_at - desk.now) < SLACK
@@ -55,7 +55,7 @@ def test_its_lease_is_shown_by_the_clock_that_judges(desk, wrong):
 
 @WRONG
 def test_a_dead_worker_with_a_wrong_clock_does_not_keep_its_jobs(desk, wrong):
-    desk.store.join(worker("odd", desk.now + wrong, lease=SHORT))
+    desk.store.register(worker("odd", desk.now + wrong, lease=SHORT))
     desk.add()
     (job,) = claim(desk, wrong).jobs
     (orphan,) = eventually(lambda: desk.store.orphans(desk.now, GRACE, 9), "the lease runs out")
@@ -64,9 +64,9 @@ def test_a_dead_worker_with_a_wrong_clock_does_not_keep_its_jobs(desk, wrong):
 
 @WRONG
 def test_a_lease_that_has_run_out_is_not_renewed_by_a_wrong_clock(desk, wrong):
-    desk.store.join(worker("odd", desk.now, lease=SHORT))
+    desk.store.register(worker("odd", desk.now, lease=SHORT))
     eventually(lambda: expired(desk, wrong), "a claim finds the lease gone")
-    assert not desk.store.beat("odd", desk.now + wrong, 10 * SECOND).alive
+    assert not desk.store.renew("odd", desk.now + wrong, 10 * SECOND).alive
 
 
 def expired(desk, wrong):
@@ -79,7 +79,7 @@ def expired(desk, wrong):
 
 @WRONG
 def test_a_sweep_with_a_wrong_clock_robs_nobody_and_finds_the_dead(desk, wrong):
-    desk.store.join(worker("dying", desk.now, lease=SHORT))
+    desk.store.register(worker("dying", desk.now, lease=SHORT))
     alive, lost = desk.run(), desk.run(worker="dying")
     found = eventually(lambda: desk.store.orphans(desk.now + wrong, GRACE, 9), "the lease runs out")
     assert [orphan.job.id for orphan in found] == [lost.id]
@@ -94,7 +94,7 @@ def test_a_job_past_its_timeout_is_judged_by_the_engine_too(desk, wrong):
 
 @WRONG
 def test_how_long_until_the_next_job_is_due_is_told_by_the_clock_that_judges(desk, wrong):
-    desk.store.join(worker("odd", desk.now + wrong))
+    desk.store.register(worker("odd", desk.now + wrong))
     desk.add(run_at=desk.now + MINUTE)
     found = claim(desk, wrong)
     assert found.jobs == []
@@ -104,7 +104,7 @@ def test_how_long_until_the_next_job_is_due_is_told_by_the_clock_that_judges(des
 @WRONG
 def test_a_job_for_later_comes_when_the_engine_says_so(desk, wrong):
     """Not before its time for a clock that runs ahead, and not an hour late for one that is behind."""
-    desk.store.join(worker("odd", desk.now + wrong))
+    desk.store.register(worker("odd", desk.now + wrong))
     due = desk.now + 300
     job = desk.add(run_at=due)
     assert desk.store.promote(desk.now + wrong, 9) == 0

@@ -137,13 +137,13 @@ DECLARED = {"queue": "slow", "priority": 4, "max_attempts": 8, "backoff": BACKOF
 
 
 def test_a_producer_without_the_code_follows_what_a_worker_declared(desk):
-    desk.store.declare([TypeInfo("work", "slow", "work()", DECLARED, desk.now)])
+    desk.store.register_types([TypeInfo("work", "slow", "work()", DECLARED, desk.now)])
     job = desk.job(desk.send(draft(undeclared=())))
     assert {name: getattr(job, name) for name in DECLARED} == DECLARED
 
 
 def test_but_what_the_producer_chose_itself_stands(desk):
-    desk.store.declare([TypeInfo("work", "slow", "work()", DECLARED, desk.now)])
+    desk.store.register_types([TypeInfo("work", "slow", "work()", DECLARED, desk.now)])
     job = desk.job(desk.send(draft(priority=-1, timeout=7, undeclared=("priority", "timeout"))))
     assert (job.priority, job.timeout, job.queue, job.max_attempts) == (-1, 7, "slow", 8)
 
@@ -154,5 +154,5 @@ def test_a_type_that_nobody_declared_has_the_usual_policy(desk):
 
 
 def test_a_producer_with_the_code_is_not_overruled(desk):
-    desk.store.declare([TypeInfo("work", "slow", "work()", DECLARED, desk.now)])
+    desk.store.register_types([TypeInfo("work", "slow", "work()", DECLARED, desk.now)])
     assert desk.job(desk.send(draft(queue="fast"))).queue == "fast"

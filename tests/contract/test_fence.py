@@ -2,12 +2,12 @@
 
 import pytest
 
-from mainstay.core.outcome import COMPLETED, CRASHED, HANDED_BACK
+from mainstay.core.outcome import COMPLETED, CRASHED, RELEASED
 from mainstay.stores.contract import LOST
 from mainstay.upkeep.sweep import Sweep
 from tests.contract.building import CANCELLED, FAILED, FINAL, REVIEW, draft, transition
 
-EVERY = [COMPLETED, FAILED, FINAL, HANDED_BACK, CRASHED, REVIEW, CANCELLED]
+EVERY = [COMPLETED, FAILED, FINAL, RELEASED, CRASHED, REVIEW, CANCELLED]
 
 
 class Quiet:
@@ -21,7 +21,7 @@ def orphaned(desk):
     """A job whose worker is gone, as a sweep would see it."""
     desk.join("dying")
     job = desk.run(worker="dying")
-    desk.store.leave("dying")
+    desk.store.deregister("dying")
     return job
 
 
@@ -55,7 +55,7 @@ def test_b04_an_ended_job_ends_once(desk, outcome):
     assert desk.end(old, outcome) == LOST
     assert desk.job(old.id) == before
     first, second = (attempt.outcome for attempt in desk.store.attempts(old.id))
-    assert first in ("crashed", "vanished")  # the second where a worker that has left keeps no word on what it ran
+    assert first in ("crashed", "lost_unknown")  # the second where a worker that has left keeps no word on what it ran
     assert second == "completed"
 
 
@@ -96,7 +96,7 @@ def test_the_number_of_a_removed_job_is_never_given_to_another(desk):
 
 @pytest.mark.parametrize("token", [0, 1, 3, 99])
 def test_only_the_current_token_counts(desk, token):
-    desk.end(desk.run(), HANDED_BACK)
+    desk.end(desk.run(), RELEASED)
     (job,) = desk.take()
     assert job.token == 2
     before = desk.job(job.id)
@@ -107,7 +107,7 @@ def test_only_the_current_token_counts(desk, token):
 def test_the_token_is_never_lowered(desk):
     tokens = []
     job = desk.run(max_attempts=99)
-    for outcome in (HANDED_BACK, FAILED, CRASHED, FINAL, CANCELLED, REVIEW):
+    for outcome in (RELEASED, FAILED, CRASHED, FINAL, CANCELLED, REVIEW):
         tokens.append(job.token)
         desk.end(job, outcome)
         desk.store.retry([job.id], desk.now, "me")

@@ -3,7 +3,7 @@
 import pytest
 
 from mainstay.core.clock import DAY, SECOND
-from mainstay.core.outcome import COMPLETED, CRASHED, HANDED_BACK, Outcome
+from mainstay.core.outcome import COMPLETED, CRASHED, RELEASED, Outcome
 from tests.contract.building import BACKOFF, CANCELLED, FAILED, FINAL, REVIEW, draft, keyed, transition
 
 SNOOZED = Outcome("snoozed", reason="later", delay=5 * SECOND)
@@ -19,7 +19,7 @@ RETURNED = Outcome("completed", result='{"n":1}')
         (FAILED, "scheduled", 1, SECOND, None),
         (FINAL, "dead", 1, None, "permanent"),
         (CRASHED, "queued", 1, 0, None),
-        (HANDED_BACK, "queued", 0, 0, None),
+        (RELEASED, "queued", 0, 0, None),
         (SNOOZED, "scheduled", 0, 5 * SECOND, "later"),
         (REVIEW, "review", 1, None, "look at this"),
         (CANCELLED, "cancelled", 1, None, "not wanted any more"),
@@ -103,7 +103,7 @@ def test_no_result_is_none(desk):
 
 def test_a_proposed_result_is_that_of_the_approved_job(desk):
     job = desk.bring("review")
-    desk.store.judge(job, True, desk.now, "me", "")
+    desk.store.resolve_review(job, True, desk.now, "me", "")
     assert desk.store.result(job) == '{"proposed":1}'
 
 
@@ -127,7 +127,7 @@ def test_children_exist_if_and_only_if_the_parent_completed(desk):
         (COMPLETED, True),
         (FAILED, False),
         (CANCELLED, False),
-        (HANDED_BACK, False),
+        (RELEASED, False),
         (REVIEW, False),
     ):
         child, job = draft("child", id=f"01CHILD{outcome.kind.upper()}"), desk.run()
@@ -188,7 +188,7 @@ def test_every_attempt_of_a_long_story_is_readable(desk):
     assert [a.number for a in found] == [1, 2, 3, 3, 4]
 
 
-@pytest.mark.parametrize("outcome", [COMPLETED, HANDED_BACK], ids=lambda outcome: outcome.kind)
+@pytest.mark.parametrize("outcome", [COMPLETED, RELEASED], ids=lambda outcome: outcome.kind)
 def test_an_attempt_that_a_cancel_overruled_stays_on_record(desk, outcome):
     """Whatever the handler said last, the job ends as cancelled; that an attempt was made must not be lost."""
     job = desk.run()
@@ -200,7 +200,7 @@ def test_an_attempt_that_a_cancel_overruled_stays_on_record(desk, outcome):
 
 # verdicts ---------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    "outcome", [COMPLETED, RETURNED, FAILED, FINAL, CRASHED, HANDED_BACK, SNOOZED, REVIEW, CANCELLED],
+    "outcome", [COMPLETED, RETURNED, FAILED, FINAL, CRASHED, RELEASED, SNOOZED, REVIEW, CANCELLED],
     ids=lambda outcome: outcome.kind,
 )  # fmt: skip
 def test_what_is_sent_again_was_applied_already(desk, outcome):
@@ -234,7 +234,7 @@ def test_a_retry_that_is_due_by_the_time_it_is_sent_again(desk):
 def test_a_cancel_that_came_meanwhile_is_heard(desk):
     job = desk.run()
     desk.store.cancel([job.id], desk.now, "me")
-    for outcome in (COMPLETED, FAILED, HANDED_BACK, SNOOZED, REVIEW):
+    for outcome in (COMPLETED, FAILED, RELEASED, SNOOZED, REVIEW):
         assert desk.end(job, outcome) == "cancelling"
     assert desk.state(job.id) == "running"
     assert desk.end(job, CANCELLED) == "stored"

@@ -175,7 +175,7 @@ def test_b67_a_fork_in_the_middle_of_another_threads_write(program):
 def test_a_worker_is_not_kept_alive_by_its_children(store, program, clock):
     """A child that outlives the worker must not hold the life sign: the worker's death is seen at once."""
     program("""
-        store.join(worker("parent", now, 10**9))
+        store.register(worker("parent", now, 10**9))
         store.enqueue([draft()], now)
         (job,) = store.claim("parent", {"default": ["work"]}, 1, now).jobs
         pid = os.fork()

@@ -52,7 +52,7 @@ def test_a_key_is_free_once_a_waiting_job_is_cancelled_or_deleted(desk):
 @pytest.mark.parametrize("approve", [True, False])
 def test_a_key_is_free_once_a_review_is_decided(desk, approve):
     job = desk.bring("review", key="k", lock="work:k")
-    desk.store.judge(job, approve, desk.now, "me", "")
+    desk.store.resolve_review(job, approve, desk.now, "me", "")
     assert again(desk, keyed())[1] is True
 
 
@@ -81,7 +81,7 @@ def test_a_key_for_a_period_holds_beyond_the_retention_of_its_job(desk, end):
     asked = {"key": "k", "lock": "work:k@1", "lock_until": until, "keep": SECOND}
     if end == "approved":
         first = desk.bring("review", **asked)
-        desk.store.judge(first, True, desk.now, "me", "")
+        desk.store.resolve_review(first, True, desk.now, "me", "")
     elif end == "cancelled while it waits":
         first = desk.add(**asked)
         desk.store.cancel([first], desk.now, "me")

@@ -6,7 +6,7 @@ from mainstay.core.clock import HOUR, MINUTE, SECOND
 from mainstay.core.errors import LeaseLost
 from mainstay.core.events import Events
 from mainstay.core.outcome import CRASHED
-from mainstay.stores.neighbours import Neighbours
+from mainstay.stores.local_workers import LocalWorkers
 from mainstay.upkeep.sweep import Sweep
 from mainstay.worker import new_identity
 from tests.contract.building import LEASE, WORKER, draft, transition, worker
@@ -25,7 +25,7 @@ def sweep(desk):
 # joining and leaving ----------------------------------------------------------------------------------------------
 def test_a_worker_is_seen_as_it_joined(desk):
     info = worker("w2", desk.now)._replace(host="h", pid=7, slots=3, queues=("a", "b"), types=("x", "y"))
-    desk.store.join(info)
+    desk.store.register(info)
     assert desk.store.workers()[-1] == info
 
 
@@ -46,16 +46,16 @@ def test_a_worker_may_join_again_under_its_name(desk):
 
 
 def test_who_left_is_not_seen_any_more_and_may_leave_twice(desk):
-    desk.store.leave(WORKER)
-    desk.store.leave(WORKER)
-    desk.store.leave("nobody")
+    desk.store.deregister(WORKER)
+    desk.store.deregister(WORKER)
+    desk.store.deregister("nobody")
     assert desk.store.workers() == []
 
 
 # the lease --------------------------------------------------------------------------------------------------------
 def test_a_beat_renews_the_lease(desk):
     desk.clock.move_to(desk.now + LEASE - 1)
-    assert desk.store.beat(WORKER, desk.now, LEASE).alive
+    assert desk.store.renew(WORKER, desk.now, LEASE).alive
     (info,) = desk.store.workers()
     assert (info.beat_at, info.expires_at) == (desk.now, desk.now + LEASE)
 
@@ -64,14 +64,14 @@ def test_a_beat_renews_the_lease(desk):
 def test_a_lease_that_ran_out_can_never_be_renewed(desk, late):
     desk.clock.move_to(desk.now + LEASE + late)
     for _ in range(2):
-        assert not desk.store.beat(WORKER, desk.now, LEASE).alive
+        assert not desk.store.renew(WORKER, desk.now, LEASE).alive
     with pytest.raises(LeaseLost):
         desk.take()
 
 
 def test_who_is_not_registered_cannot_beat(desk):
-    desk.store.leave(WORKER)
-    assert not desk.store.beat(WORKER, desk.now, LEASE).alive
+    desk.store.deregister(WORKER)
+    assert not desk.store.renew(WORKER, desk.now, LEASE).alive
     assert desk.store.workers() == []
 
 
@@ -79,15 +79,15 @@ def test_a_beat_tells_only_of_the_workers_own_jobs(desk):
     desk.join("other")
     mine, others = desk.run(), desk.run(worker="other")
     desk.store.cancel([mine.id, others.id], desk.now, "me")
-    assert desk.store.beat(WORKER, desk.now, LEASE).cancelling == [(mine.id, mine.token)]
-    assert desk.store.beat("other", desk.now, LEASE).cancelling == [(others.id, others.token)]
+    assert desk.store.renew(WORKER, desk.now, LEASE).cancelling == [(mine.id, mine.token)]
+    assert desk.store.renew("other", desk.now, LEASE).cancelling == [(others.id, others.token)]
 
 
 def test_b12_a_job_that_outlasts_many_leases_is_left_alone_while_its_worker_beats(desk):
     job = desk.run(timeout=None)
     for _ in range(20):
         desk.clock.move_to(desk.now + LEASE - 1)
-        assert desk.store.beat(WORKER, desk.now, LEASE).alive
+        assert desk.store.renew(WORKER, desk.now, LEASE).alive
         assert orphans(desk) == []
     assert desk.state(job.id) == "running"
 
@@ -101,7 +101,7 @@ def test_b13_who_boots_among_healthy_workers_recovers_nothing(desk):
 
 def test_jobs_of_a_worker_that_left_are_orphans_at_once(desk):
     job = desk.run()
-    desk.store.leave(WORKER)
+    desk.store.deregister(WORKER)
     (orphan,) = orphans(desk)
     assert (orphan.job.id, orphan.job.token, orphan.worker, orphan.gone) == (job.id, job.token, WORKER, True)
     assert (orphan.job.attempt, orphan.job.max_attempts, orphan.job.keep, orphan.job.backoff) == (
@@ -122,7 +122,7 @@ def test_who_was_buried_cannot_come_back_to_his_lease(desk):
     desk.outlive()
     orphans(desk)
     assert desk.store.workers() == []
-    assert not desk.store.beat(WORKER, desk.now - LEASE, LEASE).alive  # not even by a clock that runs behind
+    assert not desk.store.renew(WORKER, desk.now - LEASE, LEASE).alive  # not even by a clock that runs behind
 
 
 def test_dead_workers_are_buried_though_they_held_nothing(desk):
@@ -147,14 +147,14 @@ def test_b30_a_restarted_worker_does_not_hide_the_orphans_of_the_one_before(desk
     assert old != new
     desk.join(old)
     job = desk.run(worker=old)
-    desk.store.leave(old)
+    desk.store.deregister(old)
     desk.join(new)
     assert [orphan.job.id for orphan in orphans(desk)] == [job.id]
 
 
 def test_b31_whoever_sweeps_next_finds_what_a_dead_sweep_left(desk, another):
     job = desk.run()
-    desk.store.leave(WORKER)
+    desk.store.deregister(WORKER)
     orphans(desk)
     (orphan,) = another.orphans(desk.now, GRACE, 9)
     assert orphan.job.id == job.id
@@ -166,14 +166,14 @@ def test_b33_ten_thousand_long_jobs_do_not_hide_an_orphan(desk):
     while desk.take(5_000):
         pass
     job = desk.run(worker="dying")
-    desk.store.leave("dying")
+    desk.store.deregister("dying")
     assert [orphan.job.id for orphan in orphans(desk, limit=1)] == [job.id]
 
 
 def test_no_more_orphans_than_asked_and_the_rest_next_time(desk):
     desk.join("dying")
     ids = {desk.run(worker="dying").id for _ in range(7)}
-    desk.store.leave("dying")
+    desk.store.deregister("dying")
     seen = set()
     while found := orphans(desk, limit=3):
         assert len(found) <= 3
@@ -190,7 +190,7 @@ def decided(orphan, now):
 def test_a_job_whose_handler_had_begun_is_told_from_one_that_waited_for_a_slot(engine, desk):
     """By the marks of a worker on this machine; a database in memory has none, and there every orphan counts as begun."""
     desk.join("dying")
-    marks = desk.store.marks("dying")
+    marks = desk.store.started_jobs("dying")
     begun, through, waiting = (desk.run(worker="dying") for _ in range(3))
     marks.begin(begun)
     marks.end(marks.begin(through))
@@ -204,8 +204,8 @@ def test_a_job_whose_handler_had_begun_is_told_from_one_that_waited_for_a_slot(e
 def test_nobody_can_tell_what_a_worker_on_another_machine_had_begun(desk, monkeypatch, tmp_path):
     desk.join("dying")
     job = desk.run(worker="dying", max_attempts=1)
-    elsewhere = Neighbours(str(tmp_path))
-    monkeypatch.setattr(desk.store, "neighbours", elsewhere)
+    elsewhere = LocalWorkers(str(tmp_path))
+    monkeypatch.setattr(desk.store, "local_workers", elsewhere)
     leave_without_a_word(desk, "dying")
     assert [orphan.begun for orphan in orphans(desk)] == [None]
     sweep(desk)
@@ -216,7 +216,7 @@ def test_nobody_can_tell_what_a_worker_on_another_machine_had_begun(desk, monkey
 @pytest.mark.engines("sqlite", "postgres", "redis")
 def test_marks_tell_attempts_apart(desk):
     desk.join("dying")
-    marks = desk.store.marks("dying")
+    marks = desk.store.started_jobs("dying")
     marks.begin(desk.run(worker="dying")._replace(token=99))
     leave_without_a_word(desk, "dying")
     assert [orphan.begun for orphan in orphans(desk)] == [False]
@@ -225,7 +225,7 @@ def test_marks_tell_attempts_apart(desk):
 @pytest.mark.engines("sqlite", "postgres", "redis")
 def test_more_marks_than_there_are_places_count_all_as_begun(desk):
     desk.join("dying")
-    marks = desk.store.marks("dying")
+    marks = desk.store.started_jobs("dying")
     job = desk.run(worker="dying")
     places = [marks.begin(job._replace(token=n)) for n in range(10**6, 10**6 + 5_000)]
     assert 0 in places

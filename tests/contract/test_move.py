@@ -4,7 +4,7 @@ import pytest
 
 from mainstay.core.clock import HOUR
 from mainstay.core.errors import Conflict
-from mainstay.core.record import PARTS
+from mainstay.core.export import PARTS
 from mainstay.stores import open_store
 from mainstay.stores.move import MoveDiffers, closed, move, reopen
 from tests.contract.building import (
@@ -28,7 +28,7 @@ def moved(desk, target):
 def test_everything_arrives_as_it_was(desk, target, moved):
     assert digests(target) == moved
     assert {part: found.rows > 0 for part, found in moved.items()} == dict.fromkeys(PARTS, True)
-    for row in desk.store.dump("jobs", None, 1_000).rows:
+    for row in desk.store.export_rows("jobs", None, 1_000).rows:
         assert target.get(row[0]) == desk.store.get(row[0])
         assert target.attempts(row[0]) == desk.store.attempts(row[0])
         assert target.logs(row[0], 0, 100) == desk.store.logs(row[0], 0, 100)
@@ -54,7 +54,7 @@ def test_keys_hold_at_the_target(moved, target, clock):
 
 
 def test_tokens_only_grow(moved, target, clock):
-    before = {row[0]: row[10] for row in target.dump("jobs", None, 1_000).rows}
+    before = {row[0]: row[10] for row in target.export_rows("jobs", None, 1_000).rows}
     for job in Desk(target, clock).take(100):
         assert job.token == before[job.id] + 1
 
@@ -84,7 +84,7 @@ def test_registered_workers_refuse_a_move_unless_told(desk, target):
     with pytest.raises(Conflict, match="1 worker"):
         move(desk.store, target, silent, clock=desk.clock)
     move(desk.store, target, silent, force=True)
-    assert len(target.dump("jobs", None, 10).rows) == 1
+    assert len(target.export_rows("jobs", None, 10).rows) == 1
 
 
 def test_a_worker_that_died_is_no_hindrance(desk, target):
@@ -101,8 +101,8 @@ def test_a_second_move_to_the_same_place_says_that_it_was_done(desk, target, mov
 
 def test_a_store_that_is_in_use_is_no_target(desk, target, clock):
     Desk(target, clock).add()
-    target.leave(WORKER)
-    desk.store.leave(WORKER)
+    target.deregister(WORKER)
+    desk.store.deregister(WORKER)
     with pytest.raises(Conflict, match="not empty"):
         move(desk.store, target, silent)
     with pytest.raises(Conflict, match="same store"):
@@ -130,30 +130,30 @@ def test_nothing_moves_too(elsewhere, store):
 
 
 def move_of_nothing(elsewhere, store):
-    elsewhere.store.leave(WORKER)
+    elsewhere.store.deregister(WORKER)
     return move(elsewhere.store, store, silent)
 
 
 def test_a_second_mover_is_told_that_it_is_not_alone(elsewhere, store):
     elsewhere.add()
-    rows = elsewhere.store.dump("jobs", None, 10).rows
+    rows = elsewhere.store.export_rows("jobs", None, 10).rows
     store.set_setting("move.mark", "first")
     for part, found in (("jobs", rows), ("actions", [(1, "a", "b", None, "{}")]), ("settings", [("a", "b")])):
         with pytest.raises(Conflict, match="another move"):
-            store.load(part, found, "zeroth", "second")
-        assert store.dump(part, None, 10).rows == []
-    store.load("jobs", rows, "first", "second")
+            store.import_rows(part, found, "zeroth", "second")
+        assert store.export_rows(part, None, 10).rows == []
+    store.import_rows("jobs", rows, "first", "second")
     assert store.setting("move.mark") == "second"
-    assert store.dump("jobs", None, 10).rows == rows
+    assert store.export_rows("jobs", None, 10).rows == rows
 
 
 def test_the_rest_of_another_move_is_not_added_to(elsewhere, store, target):
     elsewhere.add()
-    elsewhere.store.leave(WORKER)
+    elsewhere.store.deregister(WORKER)
     with pytest.raises(ZeroDivisionError):
         move(elsewhere.store, store, broken_off(2))
     Desk(target, elsewhere.clock).add()
-    target.leave(WORKER)
+    target.deregister(WORKER)
     with pytest.raises(Conflict, match="another installation"):
         move(target, store, silent)
     assert closed(target) is None, "nothing has been said to a source that is not to move"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mainstay.core.outcome import COMPLETED, HANDED_BACK
+from mainstay.core.outcome import COMPLETED, RELEASED
 from tests.contract.building import FAILED, checkpoint, log, progress, transition
 
 
@@ -43,7 +43,7 @@ def test_a_note_sent_twice_is_kept_once_and_still_current(desk, note):
 @pytest.mark.parametrize("note", [log, progress, checkpoint])
 def test_the_notes_of_an_older_attempt_are_refused(desk, note):
     old = desk.run()
-    desk.end(old, HANDED_BACK)
+    desk.end(old, RELEASED)
     new = desk.take_this(old.id)
     assert desk.store.note([note(new)]) == [True]
     before = desk.job(old.id), desk.store.checkpoint(old.id), desk.store.logs(old.id, 0, 9)
@@ -52,7 +52,7 @@ def test_the_notes_of_an_older_attempt_are_refused(desk, note):
 
 
 @pytest.mark.parametrize("note", [log, progress, checkpoint])
-@pytest.mark.parametrize("outcome", [COMPLETED, FAILED, HANDED_BACK], ids=lambda outcome: outcome.kind)
+@pytest.mark.parametrize("outcome", [COMPLETED, FAILED, RELEASED], ids=lambda outcome: outcome.kind)
 def test_a_job_that_does_not_run_takes_no_notes(desk, note, outcome):
     job = desk.run()
     desk.end(job, outcome)
@@ -77,7 +77,7 @@ def test_the_last_words_are_written_before_the_end(desk):
 
 def test_the_last_words_come_with_the_next_claim(desk):
     job, waiting = desk.run(), desk.add()
-    answer = desk.claim(1, finishing=[transition(job, COMPLETED, desk.now)], notes=[log(job), progress(job)])
+    answer = desk.claim(1, finishing=[transition(job, COMPLETED, desk.now)], updates=[log(job), progress(job)])
     assert (answer.verdicts, [each.id for each in answer.jobs]) == (["stored"], [waiting])
     assert [line.message for line in desk.store.logs(job.id, 0, 9)] == ["hello"]
 
@@ -85,7 +85,7 @@ def test_the_last_words_come_with_the_next_claim(desk):
 def test_logs_come_in_order_and_by_pages(desk):
     job = desk.run()
     desk.store.note([log(job, n, f"line {n}") for n in (3, 1, 2)])
-    desk.end(job, HANDED_BACK)
+    desk.end(job, RELEASED)
     again = desk.take_this(job.id)
     desk.store.note([log(again, n, f"line {n + 3}") for n in (1, 2)])
     assert [line.message for line in desk.store.logs(job.id, 0, 99)] == [f"line {n}" for n in range(1, 6)]

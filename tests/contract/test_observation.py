@@ -6,7 +6,7 @@ import pytest
 
 from mainstay.core.clock import SECOND
 from mainstay.core.job import TypeInfo
-from mainstay.core.outcome import COMPLETED, HANDED_BACK
+from mainstay.core.outcome import COMPLETED, RELEASED
 from tests.contract.building import FAILED, FINAL, REVIEW, WORKER, draft
 
 
@@ -109,7 +109,7 @@ def test_a_job_that_moves_is_counted_once(desk):
         try:
             for _ in range(200):
                 (job,) = desk.take()
-                verdicts.append(desk.end(job, HANDED_BACK))
+                verdicts.append(desk.end(job, RELEASED))
         finally:
             through.set()
 
@@ -139,15 +139,15 @@ def test_types_are_known_as_last_declared(desk):
     policy = {"queue": "q", "priority": 1, "max_attempts": 2, "backoff": None, "timeout": 3, "keep": None}
     mail, work = TypeInfo("mail", "q", "mail(to: str)", policy, 1), TypeInfo("work", "default", "work()", {}, 1)
     assert desk.store.types() == []
-    desk.store.declare([work, mail])
+    desk.store.register_types([work, mail])
     assert desk.store.types() == [mail, work]
-    desk.store.declare([newer := mail._replace(signature="mail(to: str, cc: str)", seen_at=2)])
+    desk.store.register_types([newer := mail._replace(signature="mail(to: str, cc: str)", seen_at=2)])
     assert desk.store.types() == [newer, work]
-    desk.store.declare([])
+    desk.store.register_types([])
 
 
 def test_the_store_tells_its_engine_and_how_durable_it_is(store):
-    facts = store.facts()
+    facts = store.diagnostics()
     assert {"engine", "schema", "durability"} <= facts.keys()
     assert all(isinstance(value, str) for value in facts.values())
 

@@ -37,7 +37,7 @@ TABLES = {"cancel": CANCEL, "retry": RETRY, "approve": APPROVE, "reject": REJECT
 
 def operate(desk, verb, job_id):
     if verb in ("approve", "reject"):
-        return desk.store.judge(job_id, verb == "approve", desk.now, "ada", "because")
+        return desk.store.resolve_review(job_id, verb == "approve", desk.now, "ada", "because")
     return getattr(desk.store, verb)([job_id], desk.now, "ada")[job_id]
 
 
@@ -96,7 +96,7 @@ def moved(desk, before, after):
     elif (before, after) == ("scheduled", "queued"):
         desk.store.promote(desk.now + SECOND, 9)
     elif before == "review" and after in ("completed", "dead"):
-        desk.store.judge(job_id, after == "completed", desk.now, "ada", "")
+        desk.store.resolve_review(job_id, after == "completed", desk.now, "ada", "")
     else:
         getattr(desk.store, "cancel" if after == "cancelled" else "retry")([job_id], desk.now, "ada")
     return job_id
@@ -120,7 +120,7 @@ def test_a_cancelled_job_says_who_and_when(desk):
 def test_a_cancel_of_a_running_job_is_told_to_its_worker(desk):
     job, other = desk.run(), desk.run()
     desk.store.cancel([job.id], desk.now, "ada")
-    assert desk.store.beat(job.worker, desk.now, 9).cancelling == [(job.id, job.token)]
+    assert desk.store.renew(job.worker, desk.now, 9).cancelling == [(job.id, job.token)]
     assert desk.job(job.id).label == "cancelling"
     assert desk.job(other.id).label == "running"
 
@@ -139,7 +139,7 @@ def test_a_cancelled_orphan_ends_as_cancelled(desk):
     desk.join("dying")
     job = desk.run(worker="dying")
     desk.store.cancel([job.id], desk.now, "ada")
-    desk.store.leave("dying")
+    desk.store.deregister("dying")
     (orphan,) = desk.store.orphans(desk.now, 0, 9)
     assert orphan.job.cancelling
     assert desk.end(orphan.job, CRASHED) == "stored"
@@ -167,14 +167,14 @@ def test_a_job_that_was_cancelled_while_running_can_run_again(desk):
 def test_a_review_ends_with_the_note_of_the_judge(desk):
     for approve, state, keep in ((True, "completed", desk.now + 5), (False, "dead", None)):
         job_id = desk.bring("review", keep=5)
-        desk.store.judge(job_id, approve, desk.now, "ada", "looked at it")
+        desk.store.resolve_review(job_id, approve, desk.now, "ada", "looked at it")
         job = desk.job(job_id)
         assert (job.state, job.reason, job.finished_at, job.expires_at) == (state, "looked at it", desk.now, keep)
 
 
 def test_a_review_without_a_note_names_the_judge(desk):
     job_id = desk.bring("review")
-    desk.store.judge(job_id, False, desk.now, "ada", "")
+    desk.store.resolve_review(job_id, False, desk.now, "ada", "")
     assert desk.job(job_id).reason == "rejected by ada"
 
 

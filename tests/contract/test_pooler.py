@@ -57,7 +57,7 @@ def test_a_row_that_somebody_holds_delays_that_job_alone(desk, pooler):
 
 
 def test_a_bell_that_cannot_listen_there_finds_out_by_asking(desk):
-    bell = desk.store.bell(WORKER)
+    bell = desk.store.notifier(WORKER)
     try:
         while bell.wait(50):
             pass

@@ -51,9 +51,9 @@ def test_no_more_than_asked_the_longest_over_first(desk):
 
 def test_all_that_belongs_to_a_job_goes_with_it(desk):
     job = desk.run(keep=0, tags=("a", "b"), tenant="t", ref="r", key="k", lock="work:k")
-    notes = [log(job), progress(job), checkpoint(job)]
-    desk.store.finish([transition(job, REVIEW, desk.now)], notes)
-    desk.store.judge(job.id, True, desk.now, "me", "")
+    updates = [log(job), progress(job), checkpoint(job)]
+    desk.store.finish([transition(job, REVIEW, desk.now)], updates)
+    desk.store.resolve_review(job.id, True, desk.now, "me", "")
     assert desk.store.prune(desk.now, 9) == 1
     store = desk.store
     assert (store.get(job.id), store.result(job.id), store.checkpoint(job.id)) == (None, None, None)
@@ -63,7 +63,7 @@ def test_all_that_belongs_to_a_job_goes_with_it(desk):
 def test_what_belongs_to_others_stays(desk):
     gone, stays = desk.run(keep=0, tags=("a", "b")), desk.run(tags=("a", "b"))
     desk.store.finish([transition(job, REVIEW, desk.now) for job in (gone, stays)], [log(gone), log(stays)])
-    desk.store.judge(gone.id, True, desk.now, "me", "")
+    desk.store.resolve_review(gone.id, True, desk.now, "me", "")
     assert desk.store.prune(desk.now, 9) == 1
     assert desk.job(stays.id).tags == ("a", "b")
     assert len(desk.store.logs(stays.id, 0, 9)) == 1

@@ -5,9 +5,9 @@ import pytest
 from mainstay.core.clock import HOUR, SECOND
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
-from mainstay.core.filter import Term
 from mainstay.core.job import WorkerInfo
 from mainstay.core.outcome import COMPLETED, Outcome
+from mainstay.core.search_terms import Term
 from mainstay.query import parse
 
 WORKER = "searcher"
@@ -27,7 +27,7 @@ class Shop:
         self.store, self.clock = store, clock
         now = clock.now()
         info = WorkerInfo(WORKER, "host", 1, 8, ("default",), ("mail",), now, now, now + 1000 * HOUR, 0, stopping=False)
-        store.join(info)
+        store.register(info)
 
     def add(self, type="mail", payload="{}", **options):
         ((job, created),) = self.store.enqueue([Draft(type, payload, **options)], self.clock.now())

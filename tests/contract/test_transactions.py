@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from mainstay.core.errors import DuplicateKey, LeaseLost, StoreBusy, TransactionUnsupported
-from mainstay.core.outcome import COMPLETED, HANDED_BACK
+from mainstay.core.outcome import COMPLETED, RELEASED
 from mainstay.stores import open_store, outbox
 from tests.contract.building import draft, keyed, transition
 from tests.contract.invariants import check
@@ -147,7 +147,7 @@ def test_the_first_job_ever_in_a_file_whose_write_lock_the_caller_holds(tmp_path
         ((job, _),) = outbox.enqueue(store, own, [draft()], clock.now())
         own.commit()
         assert store.get(job).state == "queued"
-        assert store.facts()["journal"] == "wal"
+        assert store.diagnostics()["journal"] == "wal"
         check(store, clock.now())
 
 
@@ -185,7 +185,7 @@ def test_a_rollback_leaves_the_job_running(desk, own):
 
 def test_b02_an_attempt_that_lost_its_job_cannot_commit_its_effects(desk, own):
     old = desk.run()
-    desk.end(old, HANDED_BACK)
+    desk.end(old, RELEASED)
     desk.take_this(old.id)
 
     def both():

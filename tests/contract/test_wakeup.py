@@ -9,7 +9,7 @@ import pytest
 
 from mainstay.core.outcome import COMPLETED
 from mainstay.stores import outbox
-from mainstay.stores.contract import Giver, Offer
+from mainstay.stores.contract import ClaimingNotifier, SlotOffer
 from tests.contract.building import WORKER, draft, transition
 from tests.waiting import eventually
 
@@ -18,7 +18,7 @@ LONG = 10_000  # ms: a bell that does not ring would let the test wait so long, 
 
 @pytest.fixture
 def bell(desk):
-    bell = desk.store.bell(WORKER)
+    bell = desk.store.notifier(WORKER)
     yield bell
     bell.close()
 
@@ -46,7 +46,7 @@ def test_an_enqueue_rings(desk, bell):
 
 
 def test_a_ring_while_nobody_waits_is_not_lost(desk, bell):
-    desk.store.ring()
+    desk.store.notify()
     assert_rings(bell)
     assert bell.wait(60) == ""
 
@@ -76,7 +76,7 @@ def test_a_retry_rings(desk, bell):
 
 
 def test_every_worker_is_rung(desk):
-    bells = [desk.store.bell(f"w{n}") for n in range(5)]
+    bells = [desk.store.notifier(f"w{n}") for n in range(5)]
     desk.add()
     for bell in bells:
         assert_rings(bell)
@@ -85,14 +85,14 @@ def test_every_worker_is_rung(desk):
 
 def test_many_rings_do_not_block_who_rings(desk, bell):
     for _ in range(2_000):
-        desk.store.ring()
+        desk.store.notify()
     assert_rings(bell)
 
 
 def test_a_ring_reaches_across_store_objects(bell, another, clock):
     another.enqueue([draft()], clock.now())
     assert_rings(bell)
-    another.ring("cancel")
+    another.notify("cancel")
     eventually(lambda: bell.wait(100) == "cancel", "the bell tells of a cancel")
 
 
@@ -139,7 +139,7 @@ def test_a_commit_without_work_wakes_nobody(desk, bell):
 
 
 def test_a_closed_bell_leaves_nothing_behind_and_harms_no_producer(engine, desk, tmp_path):
-    desk.store.bell("gone").close()
+    desk.store.notifier("gone").close()
     desk.add()
     if engine == "sqlite":
         assert not (tmp_path / "jobs.db-mainstay" / "gone.sock").exists()
@@ -149,7 +149,7 @@ def test_a_closed_bell_leaves_nothing_behind_and_harms_no_producer(engine, desk,
 def test_a_bell_of_a_name_that_died_can_be_hung_again(desk, tmp_path):
     """A worker that was killed leaves its socket; one of the same name must not stumble over it."""
     (tmp_path / "jobs.db-mainstay" / "reborn.sock").touch()
-    bell = desk.store.bell("reborn")
+    bell = desk.store.notifier("reborn")
     desk.add()
     assert_rings(bell)
     bell.close()
@@ -159,13 +159,13 @@ def test_a_bell_of_a_name_that_died_can_be_hung_again(desk, tmp_path):
 def offered(desk, bell, timeout=LONG, wants=None):
     """What rang, and the jobs that came with it."""
     came = []
-    rang = bell.take(timeout, Offer(wants or {"default": ["work"]}, desk.now, came.extend))
+    rang = bell.take(timeout, SlotOffer(wants or {"default": ["work"]}, desk.now, came.extend))
     return rang, came
 
 
 @pytest.fixture
 def giver(bell):
-    assert isinstance(bell, Giver)
+    assert isinstance(bell, ClaimingNotifier)
     while bell.wait(60):
         pass
     return bell
@@ -183,7 +183,7 @@ def test_a_job_is_claimed_as_it_rings(desk, giver):
     ((_, (job,)),) = [answer for answer in answers if answer[1]]
     assert (job.id, job.token, job.attempt, job.worker, job.payload) == (wanted, 1, 1, WORKER, '{"n": 1}')
     assert (desk.state(wanted), desk.state(other)) == ("running", "queued")
-    assert desk.store.held(WORKER) == [job]
+    assert desk.store.claimed_by(WORKER) == [job]
     assert desk.end(job) == "stored"
 
 
@@ -211,7 +211,7 @@ def test_without_a_ring_nothing_is_claimed(desk, giver):
 @pytest.mark.engines("redis")
 def test_a_worker_without_a_lease_hears_the_ring_and_gets_nothing(desk, giver):
     job = desk.add()
-    desk.store.leave(WORKER)
+    desk.store.deregister(WORKER)
     assert offered(desk, giver) == ("jobs", [])
     assert desk.state(job) == "queued"
 

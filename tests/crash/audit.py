@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mainstay.core.retry import CRASHES
 from mainstay.stores.contract import STORED
-from mainstay.testing.simulation.checker import check
+from tests.simulation.checker import check
 
 from .evidence import history
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mainstay import Mainstay
     from mainstay.core.job import Attempt, Job
-    from mainstay.testing.simulation.checker import Violation
+    from tests.simulation.checker import Violation
 
     from .engines import Engine
 

@@ -14,9 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mainstay.stores.sqlite.store import SqliteStore
-from mainstay.testing.simulation import ledger as account
-from mainstay.testing.simulation.history import Record
 from tests.servers.engines import WHEELS
+from tests.simulation import ledger as account
+from tests.simulation.history import Record
 
 from .postgres import Postgres
 from .redis import Redis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mainstay.stores.contract import LOST, STORED
-from mainstay.testing.simulation.history import History, Record, merge
+from tests.simulation.history import History, Record, merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,7 +83,7 @@ def _verdicts(line: Line) -> Iterator[Told]:
     phases = {STORED: "ok", LOST: "refused"}
     for job, token, state, outcome, verdict in line["jobs"]:
         if verdict in phases:
-            by = "sweep" if outcome in ("crashed", "vanished") else "worker"
+            by = "sweep" if outcome in ("crashed", "lost_unknown") else "worker"
             yield "finish", phases[verdict], job, token, {"state": state, "outcome": outcome, "by": by}
 
 

@@ -9,14 +9,14 @@ from mainstay.core.clock import DAY, HOUR, SECOND
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import TypeInfo, WorkerInfo
-from mainstay.core.notes import Checkpoint, Log, Progress
 from mainstay.core.outcome import Outcome
+from mainstay.core.updates import Checkpoint, Log, Progress
 from tests.contract.invariants import block
 
 if TYPE_CHECKING:
     from mainstay.core.clock import ManualClock
     from mainstay.core.job import Claimed
-    from mainstay.core.notes import Note
+    from mainstay.core.updates import Update
     from mainstay.stores.contract import Store
 
 QUEUES = {"default": ["mail", "invoice"], "slow": ["extract"]}
@@ -46,19 +46,21 @@ class Mixture:
         """So many jobs and what belongs to them; at the end nobody works there any more."""
         now = self.clock.now()
         names = [(name, queue) for queue, types in QUEUES.items() for name in types]
-        self.store.declare([TypeInfo(name, queue, f"{name}(n: int)", {"priority": 1}, now) for name, queue in names])
+        self.store.register_types(
+            [TypeInfo(name, queue, f"{name}(n: int)", {"priority": 1}, now) for name, queue in names]
+        )
         self.store.set_setting("colour", "blü")
-        self.store.join(worker(now))
+        self.store.register(worker(now))
         while self.made < jobs:
             self._round(min(CHUNK, jobs - self.made))
             self.clock.advance(1)
-        self.store.leave(WORKER)
+        self.store.deregister(WORKER)
 
     def _round(self, jobs: int) -> None:
         drafts = [self._draft() for _ in range(jobs)]
         self.store.enqueue(drafts, self.clock.now())
         claimed = self.store.claim(WORKER, QUEUES, jobs * 6 // 10, self.clock.now()).jobs
-        self.store.note([note for job in claimed for note in self._notes(job)])
+        self.store.note([note for job in claimed for note in self._updates(job)])
         running = [job for job in claimed if self.random.randrange(100) >= HELD]
         outcomes = self.random.choices(list(ENDS), list(ENDS.values()), k=len(running))
         now = self.clock.now()
@@ -99,10 +101,10 @@ class Mixture:
     def _tags(self) -> tuple[str, ...]:
         return tuple(self.random.sample(("eu", "a b", "größer", "x:y"), self.random.choice((0, 0, 0, 1, 2))))
 
-    def _notes(self, job: Claimed) -> list[Note]:
+    def _updates(self, job: Claimed) -> list[Update]:
         random, now = self.random, self.clock.now()
         fields = random.choice((None, '{"page": 1, "ratio": 1.10}'))
-        found: list[Note] = [
+        found: list[Update] = [
             Log(job.seq, job.token, n, now, "info", random.choice((None, "read")), random.choice(WORDS), fields)
             for n in range(random.choice((0, 0, 1, 2, 5)))
         ]
@@ -123,7 +125,7 @@ def worker(now: int) -> WorkerInfo:
 def claims(store: Store, now: int) -> list[str]:
     """The order in which a store hands out everything that is due."""
     store.promote(now, 10_000_000)
-    store.join(worker(now))
+    store.register(worker(now))
     taken: list[str] = []
     while jobs := store.claim(WORKER, QUEUES, CHUNK, now).jobs:
         taken += [job.id for job in jobs]

@@ -21,7 +21,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mainstay.core.clock import HOUR, ManualClock
-from mainstay.core.record import PARTS
+from mainstay.core.export import PARTS
 from mainstay.stores import open_store
 from mainstay.stores.move import MARK, digest
 from tests.servers.engines import SERVERS, kind

@@ -163,7 +163,9 @@ class Victim:
     def join(self) -> None:
         """Register as a worker."""
         now = self.now()
-        self.store.join(WorkerInfo(self.worker, "host", os.getpid(), 1, (), (), now, now, now + self.lease, 0, False))
+        self.store.register(
+            WorkerInfo(self.worker, "host", os.getpid(), 1, (), (), now, now, now + self.lease, 0, False)
+        )
 
     def take(self, count: int) -> list[Claimed]:
         """Claim jobs of this round."""
@@ -204,7 +206,7 @@ def join(victim: Victim) -> None:
     """A worker comes, and goes in good order."""
     victim.fuse.lit = True
     victim.join()
-    victim.store.leave(victim.worker)
+    victim.store.deregister(victim.worker)
 
 
 def claim(victim: Victim) -> None:
@@ -224,7 +226,7 @@ def finish(victim: Victim) -> None:
     first, *rest = victim.take(4)
     child = victim.app._draft("child", {"item": f"child-{victim.round}"}, {})
     announced([child], victim.journal, "child", [f"child-{victim.round}"], parent=first.id, token=first.token)
-    outcomes = [Outcome("failed", error="X"), Outcome("snoozed", delay=10), Outcome("handed back")]
+    outcomes = [Outcome("failed", error="X"), Outcome("snoozed", delay=10), Outcome("released")]
     victim.fuse.lit = True
     done = victim.ended(first, COMPLETED._replace(children=(child,)))
     victim.store.finish([done, *(victim.ended(job, how) for job, how in zip(rest, outcomes, strict=True))])
@@ -253,8 +255,8 @@ def beat(victim: Victim) -> None:
     victim.store.cancel(ids[:1], victim.now(), "test")
     victim.journal.write("cancelled", job=ids[0], answer="cancelling")
     victim.fuse.lit = True
-    victim.store.beat(victim.worker, victim.now(), victim.lease)
-    victim.store.beat(victim.worker, victim.now(), victim.lease)
+    victim.store.renew(victim.worker, victim.now(), victim.lease)
+    victim.store.renew(victim.worker, victim.now(), victim.lease)
 
 
 def cancel(victim: Victim) -> None:
@@ -276,7 +278,7 @@ def sweep(victim: Victim) -> None:
     victim.accept(victim.draft(), victim.draft())
     victim.join()
     victim.take(2)
-    victim.store.leave(victim.worker)
+    victim.store.deregister(victim.worker)
     victim.fuse.lit = True
     chore.step(victim.now())
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from mainstay.testing.simulation.history import Record
+from tests.simulation.history import Record
 
 from .address import Address
 
@@ -89,7 +89,7 @@ SELECT s.n, s.at, s.op, coalesce(m.id, '?'), s.token, s.before, s.after, s.attem
 FROM crash.seen s LEFT JOIN crash.name m ON m.seq = s.seq ORDER BY s.n
 """
 STRAY = "SELECT EXISTS (SELECT FROM mainstay.{0} WHERE job NOT IN (SELECT seq FROM mainstay.job))"
-BARE = "SELECT EXISTS (SELECT FROM mainstay.job WHERE seq NOT IN (SELECT job FROM mainstay.body))"
+AUTOCOMMIT = "SELECT EXISTS (SELECT FROM mainstay.job WHERE seq NOT IN (SELECT job FROM mainstay.body))"
 
 
 class Postgres:
@@ -131,7 +131,7 @@ class Postgres:
 
     def _strays(self) -> list[str]:
         found = [table for table in BELONGINGS if self._rows(STRAY.format(table))[0][0]]
-        return [*found, "job"] if self._rows(BARE)[0][0] else found
+        return [*found, "job"] if self._rows(AUTOCOMMIT)[0][0] else found
 
     def orders(self) -> list[str]:
         return [row[0] for row in self._rows("SELECT item FROM crash.orders")]

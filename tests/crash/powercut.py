@@ -25,7 +25,7 @@ from mainstay.stores.sqlite.store import SqliteStore
 from .trace import ACKS, missing, record
 
 if TYPE_CHECKING:
-    from .trace import Step
+    from .trace import Statement
 
 FOLDER = ""  # in `pending`: what was done to the folder itself
 SECTOR = 512
@@ -47,11 +47,11 @@ class Disk:
 
     def __init__(self) -> None:
         self.files: dict[str, bytearray] = {}
-        self.pending: dict[str, list[Step]] = {}
+        self.pending: dict[str, list[Statement]] = {}
         self.accepted: set[str] = set()
         self.completed: set[str] = set()
 
-    def take(self, step: Step) -> None:
+    def take(self, step: Statement) -> None:
         """Go one step on."""
         if step.name == ACKS:
             self._promise(step.data.decode().split())
@@ -81,7 +81,7 @@ class Disk:
         return files
 
 
-def apply(files: dict[str, bytearray], step: Step, torn: Random | None = None) -> None:
+def apply(files: dict[str, bytearray], step: Statement, torn: Random | None = None) -> None:
     """Do one step to the files; `torn` leaves out some of its sectors."""
     if step.op == "u":
         files.pop(step.name, None)
@@ -130,7 +130,7 @@ def look(folder: Path) -> tuple[dict[str, str], str]:
     return states, "" if found == "ok" else found
 
 
-def cuts(steps: list[Step], count: int, random: Random, folder: Path) -> list[Verdict]:
+def cuts(steps: list[Statement], count: int, random: Random, folder: Path) -> list[Verdict]:
     """Cut a recorded run at `count` random places."""
     places = sorted(random.choices(range(len(steps) + 1), k=count))
     disk, at, verdicts = Disk(), 0, []

@@ -12,10 +12,10 @@ import redis
 from msgspec import msgpack
 
 from mainstay.stores import open_store
-from mainstay.testing.simulation.history import Record
 from tests.contract import redis_keys
 from tests.contract.redis_keys import FIELDS, LETTERS
 from tests.servers.redis import place
+from tests.simulation.history import Record
 
 from .address import Address
 

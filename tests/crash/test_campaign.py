@@ -80,8 +80,8 @@ def test_the_account_tells_a_note_of_the_attempt_that_holds_the_job_from_a_stale
             for token in (0, 1):
                 tx.execute("INSERT INTO mainstay.log VALUES (%s, %s, 1, 0, 'info', NULL, 'a line')", (seq, token))
     engine.close()
-    notes = [record for record in engine.account() if record.op == "note"]
-    assert [(note.token, note.args["running"]) for note in notes] == [(0, False), (1, True)]
+    updates = [record for record in engine.account() if record.op == "note"]
+    assert [(note.token, note.args["running"]) for note in updates] == [(0, False), (1, True)]
 
 
 def caught(folder, broken, engine="sqlite", kills=0, stops=0):

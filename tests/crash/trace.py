@@ -26,7 +26,7 @@ ACKS = "acks"
 PATIENCE = 120
 
 
-class Step(NamedTuple):
+class Statement(NamedTuple):
     """One thing done to a file: w(rite), s(ync), t(runcate), u(nlink), r(ename); in `acks`, one promise."""
 
     op: str
@@ -47,7 +47,7 @@ def missing() -> str:
     return "" if compiler() else "no C compiler (cc, gcc or clang) is there to build the spy"
 
 
-def record(folder: Path, synchronous: str, jobs: int) -> list[Step]:
+def record(folder: Path, synchronous: str, jobs: int) -> list[Statement]:
     """Run the program on a new database and answer what it did."""
     library, log, database = folder / "spy.so", folder / "steps", folder / "disk"
     subprocess.run([compiler() or "cc", "-O1", "-shared", "-fPIC", "-o", library, HERE / "spy.c"], check=True)
@@ -59,14 +59,14 @@ def record(folder: Path, synchronous: str, jobs: int) -> list[Step]:
     return list(parse(log.read_bytes()))
 
 
-def parse(log: bytes) -> Iterator[Step]:
+def parse(log: bytes) -> Iterator[Statement]:
     """The steps in a log."""
     at = 0
     while at < len(log):
         op, length, offset, size = HEAD.unpack_from(log, at)
         at += HEAD.size
         name = log[at : at + length].decode()
-        yield Step(op.decode(), name, offset, log[at + length : at + length + size])
+        yield Statement(op.decode(), name, offset, log[at + length : at + length + size])
         at += length + size
 
 

@@ -215,13 +215,13 @@ def listen(app: Mainstay, journal: Journal) -> None:
         if told:
             journal.write("verdicts", jobs=told)
 
-    def claimed(worker: str, wants: Any, limit: int, now: int, finishing: Any = (), notes: Any = ()) -> Any:
-        claims = claim(worker, wants, limit, now, finishing, notes)
+    def claimed(worker: str, wants: Any, limit: int, now: int, finishing: Any = (), updates: Any = ()) -> Any:
+        claims = claim(worker, wants, limit, now, finishing, updates)
         verdicts(finishing, claims.verdicts)
         return claims
 
-    def finished(transitions: Any, notes: Any = ()) -> list[str]:
-        answers = finish(transitions, notes)
+    def finished(transitions: Any, updates: Any = ()) -> list[str]:
+        answers = finish(transitions, updates)
         verdicts(transitions, answers)
         return answers
 

@@ -153,8 +153,8 @@ from mainstay.core.clock import SystemClock
 from mainstay.stores import open_store
 from tests.contract.building import draft, worker
 store, now = open_store(sys.argv[1]), SystemClock().now()
-store.join(worker("w", now))
-marks = store.marks("w")
+store.register(worker("w", now))
+marks = store.started_jobs("w")
 store.enqueue([draft()], now)
 (job,) = store.claim("w", {"default": ["work"]}, 1, now).jobs
 print("full?", flush=True)

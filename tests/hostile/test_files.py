@@ -12,7 +12,7 @@ import pytest
 
 from mainstay import Mainstay, MainstayError
 from mainstay.core.errors import ConfigError, SchemaMismatch, StoreCorrupt, StoreError, StoreUnavailable
-from mainstay.stores.sqlite import faults
+from mainstay.stores.sqlite import errors
 from tests.contract.building import worker
 from tests.hostile.conftest import at_work, ended, finished
 from tests.waiting import eventually
@@ -37,7 +37,7 @@ def every_verb(app):
         "counts": lambda: app.store.counts(1_000), "workers": app.store.workers, "types": app.store.types,
         "throughput": lambda: app.store.throughput(0, 100), "orphans": lambda: app.store.orphans(now, 1, 100),
         "prune": lambda: app.store.prune(now + 10**12, 100), "promote": lambda: app.store.promote(now + 10**12, 100),
-        "facts": app.store.facts, "actions": app.actions, "cancel": lambda: [app.cancel(each.id) for each in app.list()],
+        "facts": app.store.diagnostics, "actions": app.actions, "cancel": lambda: [app.cancel(each.id) for each in app.list()],
         "logs": lambda: [app.logs(each.id) for each in app.list()],
         "attempts": lambda: [app.attempts(each.id) for each in app.list()],
     }  # fmt: skip
@@ -180,7 +180,7 @@ def test_a_worker_that_cannot_join_leaves_no_life_sign(app, path):
     with closing(sqlite3.connect(path)) as newer, newer:
         newer.execute("UPDATE mainstay_schema SET version = 99")
     with pytest.raises(SchemaMismatch):
-        app.store.join(worker("w", app.clock.now()))
+        app.store.register(worker("w", app.clock.now()))
     assert list(path.with_name("jobs.db-mainstay").iterdir()) == []
 
 
@@ -272,7 +272,7 @@ def mountinfo(folder, kind, point="/", escaped=None):
 def test_b58_network_file_systems_are_refused_by_name(tmp_path, kind):
     text = mountinfo(tmp_path, kind, str(tmp_path))
     with pytest.raises(ConfigError, match=kind.replace(".", r"\.")) as refused:
-        faults.check_path(str(tmp_path / "jobs.db"), True, text)
+        errors.check_path(str(tmp_path / "jobs.db"), True, text)
     assert "local disk" in str(refused.value)
 
 
@@ -281,7 +281,7 @@ def test_b58_a_mount_point_with_spaces_is_found_all_the_same(tmp_path):
     folder.mkdir()
     escaped = str(folder).replace("\\", "\\134").replace(" ", "\\040")
     with pytest.raises(ConfigError, match="nfs4"):
-        faults.check_path(str(folder / "jobs.db"), True, mountinfo(folder, "nfs4", escaped=escaped))
+        errors.check_path(str(folder / "jobs.db"), True, mountinfo(folder, "nfs4", escaped=escaped))
 
 
 def test_b58_a_link_to_a_network_file_system_is_followed(tmp_path):
@@ -289,15 +289,15 @@ def test_b58_a_link_to_a_network_file_system_is_followed(tmp_path):
     share.mkdir()
     (tmp_path / "jobs.db").symlink_to(share / "jobs.db")
     with pytest.raises(ConfigError, match="nfs"):
-        faults.check_path(str(tmp_path / "jobs.db"), True, mountinfo(share, "nfs", str(share)))
+        errors.check_path(str(tmp_path / "jobs.db"), True, mountinfo(share, "nfs", str(share)))
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "overlay", "tmpfs", "zfs"])
 def test_local_file_systems_are_welcome(tmp_path, kind):
-    faults.check_path(str(tmp_path / "jobs.db"), True, mountinfo(tmp_path, kind, str(tmp_path)))
-    faults.check_path(str(tmp_path / "jobs.db"), True, "")
+    errors.check_path(str(tmp_path / "jobs.db"), True, mountinfo(tmp_path, kind, str(tmp_path)))
+    errors.check_path(str(tmp_path / "jobs.db"), True, "")
     (tmp_path / "inner").mkdir()
-    faults.check_path(str(tmp_path / "jobs.db"), True, mountinfo(tmp_path, "nfs", str(tmp_path / "inner")))
+    errors.check_path(str(tmp_path / "jobs.db"), True, mountinfo(tmp_path, "nfs", str(tmp_path / "inner")))
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_a_path_longer_than_a_sockets_may_be_rings_all_the_same(tmp_path):
         folder /= "a-rather-long-name-for-a-folder"
     folder.mkdir(parents=True)
     with closing(Mainstay(f"sqlite:///{folder / 'jobs.db'}")) as app:
-        bell = app.store.bell("far")
+        bell = app.store.notifier("far")
         app.enqueue("work", {})
         begun = time.monotonic()
         assert bell.wait(5_000) == "jobs"

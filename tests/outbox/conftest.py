@@ -77,7 +77,7 @@ def app(place):
 
     app.work = work
     with app.store:
-        app.store.declare([])  # the first write makes the schema
+        app.store.register_types([])  # the first write makes the schema
         yield app
 
 

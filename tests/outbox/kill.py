@@ -32,7 +32,7 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     place, random = Place(given.url, given.table), Random(given.seed)
     place.prepare()
-    Mainstay(place.url).store.declare([])
+    Mainstay(place.url).store.register_types([])
     for generation in range(given.kills):
         kill_one(place, given, generation, random.uniform(0, LONGEST))
     rows, jobs = place.rows(), numbers(place)

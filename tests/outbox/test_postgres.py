@@ -183,7 +183,7 @@ def test_a_cancelled_task_leaves_the_transaction_usable(app, place):
 
 def test_the_bell_rings_with_the_commit(app, user):
     """A listener hears nothing before, and at once after: it is not left to the poll."""
-    bell = app.store.bell("w")
+    bell = app.store.notifier("w")
     try:
         bell.wait(200)  # what it says of itself when it begins to listen
         user.enqueue(app, "work", delay="1h")  # which no poll would report

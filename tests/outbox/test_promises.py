@@ -13,7 +13,7 @@ def claim(app, worker_id="w-first"):
     """The one job that waits, as a worker has it."""
     now = app.clock.now()
     if worker_id not in [each.id for each in app.store.workers()]:
-        app.store.join(worker(worker_id, now, 600_000))
+        app.store.register(worker(worker_id, now, 600_000))
     (job,) = app.store.claim(worker_id, {"default": ["work"]}, 1, now).jobs
     return job
 

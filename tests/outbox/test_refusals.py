@@ -82,7 +82,7 @@ def test_a_refused_key_neither(app, kind, place):
 def shop(tmp_path):
     """A store in a file, and its place."""
     with place_for("sqlite", tmp_path) as place, Mainstay(place.url).store as store:
-        store.declare([])
+        store.register_types([])
         yield Mainstay(store=store), place
 
 

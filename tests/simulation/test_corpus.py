@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mainstay.testing.simulation.variants import VARIANTS
-from mainstay.testing.simulation.world import simulate
+from tests.simulation.variants import VARIANTS
+from tests.simulation.world import simulate
 
 TEXT = (Path(__file__).parent / "corpus.txt").read_text(encoding="utf-8")
 CORPUS = [line.split(maxsplit=2) for line in TEXT.splitlines() if line and not line.startswith("#")]

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from mainstay.testing.simulation.world import simulate
+from tests.simulation.world import simulate
 
 SEEDS, CHUNK = 2_000, 100
 
@@ -15,7 +15,7 @@ SEEDS, CHUNK = 2_000, 100
 @pytest.mark.parametrize("start", range(0, SEEDS, CHUNK))
 def test_no_seed_shows_a_violation(start):
     for seed in range(start, start + CHUNK):
-        assert simulate(seed).violations == [], f"python -m mainstay.testing.simulate --replay {seed}"
+        assert simulate(seed).violations == [], f"python -m tests.simulation --replay {seed}"
 
 
 def test_a_seed_has_trouble_in_it():
@@ -28,7 +28,7 @@ def test_a_seed_has_trouble_in_it():
 def test_the_same_seed_is_the_same_history_in_any_process():
     here = simulate(5).history.hash()
     assert simulate(5).history.hash() == here
-    program = "from mainstay.testing.simulation.world import simulate; print(simulate(5).history.hash())"
+    program = "from tests.simulation.world import simulate; print(simulate(5).history.hash())"
     for seed in ("1", "2"):
         run = subprocess.run(
             [sys.executable, "-c", program],
@@ -46,10 +46,10 @@ def test_the_command_prints_what_it_did_and_how_to_do_it_again():
     assert good.stdout.startswith("3 seeds, ")
     bad = command("--variant", "no_fence", "--seeds", "200")
     assert bad.returncode == 0, "a broken variant must be noticed"
-    assert "again: python -m mainstay.testing.simulate --replay" in bad.stdout
+    assert "again: python -m tests.simulation --replay" in bad.stdout
 
 
 def command(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "mainstay.testing.simulate", *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tests.simulation", *arguments], capture_output=True, text=True, check=False
     )

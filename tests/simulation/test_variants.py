@@ -2,8 +2,8 @@
 
 import pytest
 
-from mainstay.testing.simulation.variants import VARIANTS
-from mainstay.testing.simulation.world import simulate
+from tests.simulation.variants import VARIANTS
+from tests.simulation.world import simulate
 
 WITHIN = 200
 ASKED = {

@@ -16,7 +16,7 @@ from mainstay.core.draft import Draft
 from mainstay.core.errors import DuplicateKey
 from mainstay.core.ids import Ids
 from mainstay.core.job import WorkerInfo
-from mainstay.core.outcome import CANCELLED, COMPLETED, CRASHED, HANDED_BACK, Outcome
+from mainstay.core.outcome import CANCELLED, COMPLETED, CRASHED, RELEASED, Outcome
 from mainstay.stores import open_store
 from tests.contract.invariants import check
 from tests.servers.engines import ENGINES
@@ -25,7 +25,7 @@ from tests.stateful.model import Book
 KEEP, LEASE = 20 * SECOND, 10 * SECOND
 OUTCOMES = {
     "completes": COMPLETED, "fails": Outcome("failed", error="no"), "gives up": Outcome("failed", error="no", retry=False),
-    "snoozes": Outcome("snoozed", delay=SECOND), "asks": Outcome("review", reason="look"), "is handed back": HANDED_BACK,
+    "snoozes": Outcome("snoozed", delay=SECOND), "asks": Outcome("review", reason="look"), "is handed back": RELEASED,
     "cancels": CANCELLED, "returns something": Outcome("completed", result="1"),
 }  # fmt: skip
 KEYS, UNTIL = (
@@ -58,7 +58,7 @@ class Stores(RuleBasedStateMachine):
 
     def join(self):
         self.worker, now = self.ids.new(self.now), self.now
-        self.store.join(
+        self.store.register(
             WorkerInfo(self.worker, "host", 1, 8, ("default",), ("work",), now, now, now + LEASE, 0, stopping=False)
         )
 
@@ -120,7 +120,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(draft=drafts, approve=st.booleans())
     def judge(self, draft, approve):
-        answer = self.store.judge(draft.id, approve, self.now, "test", "")
+        answer = self.store.resolve_review(draft.id, approve, self.now, "test", "")
         assert answer == self.book.judge(draft.id, approve, self.now)
 
     @rule(draft=consumes(drafts))
@@ -132,7 +132,7 @@ class Stores(RuleBasedStateMachine):
         """The worker beats on meanwhile; retention removes what was kept long enough."""
         for _ in range(seconds):
             self.clock.advance(1)
-            assert self.store.beat(self.worker, self.now, LEASE).alive
+            assert self.store.renew(self.worker, self.now, LEASE).alive
         assert self.store.prune(self.now, 100) == self.book.prune(self.now)
 
     @invariant()

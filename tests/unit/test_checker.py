@@ -2,8 +2,8 @@
 
 import pytest
 
-from mainstay.testing.simulation.checker import check
-from mainstay.testing.simulation.history import History, load, merge
+from tests.simulation.checker import check
+from tests.simulation.history import History, load, merge
 
 
 class Story(History):
@@ -49,7 +49,7 @@ def test_a_good_history_passes():
 def test_a_retried_handed_back_and_cancelled_job_passes():
     story = Story().enqueued(key="k").claimed()
     story.ran(outcome="failed").finished("scheduled", outcome="failed").moved("scheduled", "queued", 1, 1)
-    story.claimed(2, 2).finished("queued", 2, 1, outcome="handed back").claimed(3, 2)
+    story.claimed(2, 2).finished("queued", 2, 1, outcome="released").claimed(3, 2)
     story.tell("cancel", answer="cancelling").ran(3, outcome="cancelled").finished(
         "cancelled", 3, 2, outcome="cancelled"
     )
@@ -58,7 +58,7 @@ def test_a_retried_handed_back_and_cancelled_job_passes():
 
 BREACHES = {
     "accepted and lost": ("I1", Story().tell("enqueue", "invoke").tell("enqueue", "ok", sent="J", created=True)),
-    "vanished": ("I1", Story().enqueued()),
+    "lost_unknown": ("I1", Story().enqueued()),
     "never ends": ("I1", Story().enqueued().claimed().stands("running")),
     "turned away and stored": ("I2", Story().tell("enqueue", "invoke").tell("enqueue", "fail").stands("queued", token=0)),
     "half a batch": (
@@ -124,7 +124,7 @@ BREACHES = {
     "one attempt too many": ("I9", Story().enqueued().claimed(1, 4, max_attempts=3).stands("running")),
     "a hand-back that costs": (
         "I9",
-        Story().enqueued().claimed().finished("queued", 1, 1, outcome="handed back").stands("queued"),
+        Story().enqueued().claimed().finished("queued", 1, 1, outcome="released").stands("queued"),
     ),
     "a failure that is free": ("I9", Story().enqueued().claimed().finished("scheduled", 1, 0, outcome="failed").stands("scheduled")),
     "two with one key": ("I12", Story().enqueued(key="k").enqueued("K", key="k").stands("queued").stands("queued", "K")),

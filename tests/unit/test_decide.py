@@ -7,7 +7,7 @@ from mainstay.core.clock import DAY, SECOND
 from mainstay.core.decide import Completed, decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import Claimed
-from mainstay.core.outcome import CANCELLED, COMPLETED, CRASHED, HANDED_BACK, Outcome
+from mainstay.core.outcome import CANCELLED, COMPLETED, CRASHED, RELEASED, Outcome
 from mainstay.core.retry import CRASHES, Retry
 from mainstay.core.states import ENDED, MOVES, RUNNING
 
@@ -42,8 +42,8 @@ def decided(job, outcome, **more):
         (claimed(), Outcome("timed out", error="Timeout"), "scheduled", 1, NOW + SECOND, None),
         (claimed(attempt=2), Outcome("snoozed", delay=500, reason="busy"), "scheduled", 1, NOW + 500, "busy"),
         (claimed(attempt=3), Outcome("snoozed", delay=0), "scheduled", 2, NOW, None),
-        (claimed(attempt=2), HANDED_BACK, "queued", 1, NOW, None),
-        (claimed(attempt=3), HANDED_BACK, "queued", 2, NOW, None),
+        (claimed(attempt=2), RELEASED, "queued", 1, NOW, None),
+        (claimed(attempt=3), RELEASED, "queued", 2, NOW, None),
         (claimed(), Outcome("review", result="1", reason="unsure"), "review", 1, None, "unsure"),
         (claimed(attempt=3), Outcome("review", reason="unsure"), "review", 3, None, "unsure"),
         (claimed(), CANCELLED, "cancelled", 1, None, "cancelled"),
@@ -63,7 +63,7 @@ def test_the_table(job, outcome, state, attempt, run_at, reason):
         COMPLETED,
         Outcome("completed", result="1"),
         FAILED,
-        HANDED_BACK,
+        RELEASED,
         CRASHED,
         CANCELLED,
         Outcome("review"),
@@ -97,7 +97,7 @@ def test_a_crash_costs_an_attempt():
     assert (found.attempt, found.number) == (2, 2)
 
 
-@pytest.mark.parametrize("outcome", [HANDED_BACK, Outcome("snoozed", delay=1)])
+@pytest.mark.parametrize("outcome", [RELEASED, Outcome("snoozed", delay=1)])
 def test_what_is_given_back_is_recorded_under_the_number_it_ran_as(outcome):
     found = decided(claimed(attempt=2), outcome)
     assert (found.attempt, found.number) == (1, 2)
@@ -147,7 +147,7 @@ def test_what_the_attempt_said_is_kept():
     assert (found.at, found.started_at, found.worker) == (NOW, NOW - 5, "w")
 
 
-kinds = ["completed", "failed", "timed out", "handed back", "cancelled", "review", "snoozed", "crashed", "vanished"]
+kinds = ["completed", "failed", "timed out", "released", "cancelled", "review", "snoozed", "crashed", "lost_unknown"]
 outcomes = st.builds(
     Outcome,
     kind=st.sampled_from(kinds),
@@ -173,7 +173,7 @@ jobs = limits.flatmap(
 chances = st.floats(min_value=0, max_value=1, exclude_max=True)
 
 
-@given(jobs, outcomes | st.sampled_from([COMPLETED, HANDED_BACK, CRASHED, CANCELLED]), chances)
+@given(jobs, outcomes | st.sampled_from([COMPLETED, RELEASED, CRASHED, CANCELLED]), chances)
 def test_what_holds_for_every_decision(job, outcome, chance):
     found = decide(job, outcome, NOW, lambda: chance)
     assert (RUNNING, found.state) in MOVES
@@ -194,7 +194,7 @@ def test_a_failed_job_is_tried_again_exactly_while_attempts_remain(job, chance):
     assert found.state == ("scheduled" if job.attempt < job.max_attempts else "dead")
 
 
-@given(st.lists(st.sampled_from([FAILED, CRASHED, HANDED_BACK, Outcome("snoozed", delay=5)]), max_size=200), limits)
+@given(st.lists(st.sampled_from([FAILED, CRASHED, RELEASED, Outcome("snoozed", delay=5)]), max_size=200), limits)
 def test_no_history_of_troubles_runs_a_job_more_often_than_allowed(history, most):
     job, counted = claimed(attempt=0, max_attempts=most), 0
     for outcome in history:

@@ -10,7 +10,7 @@ from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import WorkerInfo
 from mainstay.core.outcome import COMPLETED, Outcome
-from mainstay.stores.sqlite import operate, sql
+from mainstay.stores.sqlite import actions, sql
 from mainstay.stores.sqlite.store import SqliteStore
 
 SOURCE = Path(sql.__file__).parent
@@ -28,8 +28,8 @@ INDEXES = {
     "finish": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid=?)",
     "finish_completed": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid=?)",
     "finish_standing": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid=?)",
-    "beat": "SEARCH mainstay_worker USING PRIMARY KEY (id=?)",
-    "beat_cancelling": "SEARCH mainstay_job USING INDEX mainstay_job_running (worker=?)",
+    "renew": "SEARCH mainstay_worker USING PRIMARY KEY (id=?)",
+    "renew_cancelling": "SEARCH mainstay_job USING INDEX mainstay_job_running (worker=?)",
     "orphans": "SCAN mainstay_job USING INDEX mainstay_job_running",
     "prune": "SEARCH mainstay_job USING INDEX mainstay_job_expiry (expires_at<?)",
     "get": "SEARCH j USING INDEX sqlite_autoindex_mainstay_job_1 (id=?)",
@@ -47,17 +47,17 @@ INDEXES = {
     "actions_job": "SEARCH mainstay_action USING INDEX mainstay_action_job (job=?)",
     "tags": "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)",
     "untag": "SEARCH mainstay_tag USING PRIMARY KEY (tag=? AND job=?)",
-    "held": "SEARCH mainstay_job USING INDEX mainstay_job_running (worker=?)",
+    "claimed_by": "SEARCH mainstay_job USING INDEX mainstay_job_running (worker=?)",
 }
 # Tables that are read whole: as many rows as there are workers, types or settings, or the end of the audit, newest first.
 SMALL = {
     "workers": "SCAN w",
     "types": "SCAN mainstay_type",
-    "orphans_bury": "SCAN mainstay_worker",
+    "orphans_deregister": "SCAN mainstay_worker",
     "actions": "SCAN mainstay_action",
-    "load_seq": "SCAN sqlite_sequence",
-    "dump_types": "SCAN mainstay_type",
-    "dump_settings": "SCAN mainstay_setting",
+    "import_seq": "SCAN sqlite_sequence",
+    "export_types": "SCAN mainstay_type",
+    "export_settings": "SCAN mainstay_setting",
 }
 
 
@@ -73,7 +73,7 @@ def connection(request):
 
 
 def fill(store):
-    store.join(WorkerInfo("w", "host", 1, 8, ("default",), ("work",), NOW, NOW, NOW + 10**9, 0, stopping=False))
+    store.register(WorkerInfo("w", "host", 1, 8, ("default",), ("work",), NOW, NOW, NOW + 10**9, 0, stopping=False))
     for n, run_at in enumerate((None, None, None, NOW + 10**6)):
         drafts = [Draft(f"type{i % 7}", "{}", run_at=run_at, priority=i % 3) for i in range(1_000)]
         store.enqueue(drafts, NOW + n)
@@ -132,12 +132,12 @@ def test_removing_jobs_reads_no_whole_table(connection):
     asked = []
     connection.set_trace_callback(asked.append)
     connection.execute("BEGIN")
-    operate.remove(connection, [1, tagged])
+    actions.remove(connection, [1, tagged])
     connection.execute("ROLLBACK")
     connection.set_trace_callback(None)
     deletes = [text for text in asked if text.startswith("DELETE")]
     assert {text.split()[2] for text in deletes} == {
-        f"mainstay_{table}" for table in (*operate.BELONGINGS, "tag", "job")
+        f"mainstay_{table}" for table in (*actions.BELONGINGS, "tag", "job")
     }
     for text in deletes:
         lines = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}")]
@@ -154,7 +154,7 @@ def reads_whole(line):
 
 def test_every_statement_is_used():
     code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCE.glob("*.py"))
-    starts = re.findall(r'f"(counts_|dump_|load_)\{', code)
+    starts = re.findall(r'f"(counts_|export_|import_)\{', code)
     built = {start + word for start in starts for word in re.findall(r'"(\w+)"', code)}
     assert [name for name in NAMES if f'"{name}"' not in code and name not in built] == []
 

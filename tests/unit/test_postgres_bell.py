@@ -1,4 +1,4 @@
-"""The bell of PostgreSQL: one NOTIFY for many rings, a listener that knows when it is deaf, and the poll behind it."""
+"""The notifier of PostgreSQL: one NOTIFY for many rings, a listener that knows when it is deaf, and the poll behind it."""
 
 import threading
 
@@ -7,7 +7,7 @@ import pytest
 
 from mainstay.core.clock import ManualClock
 from mainstay.stores import open_store
-from mainstay.stores.postgres import bell as bells
+from mainstay.stores.postgres import notifier as bells
 from tests.contract.building import Desk, draft
 from tests.servers import postgres
 from tests.servers.engines import postgres_server
@@ -35,54 +35,54 @@ def store(url):
 
 
 @pytest.fixture
-def bell(store):
-    bell = store.bell("w")
-    yield bell
-    bell.close()
+def notifier(store):
+    notifier = store.notifier("w")
+    yield notifier
+    notifier.close()
 
 
-def proven(bell):
-    """A bell that has heard itself."""
-    eventually(lambda: bell.wait(20) == "" and not bell._echo, "the listener hears its echo")
-    return bell
+def proven(notifier):
+    """A notifier that has heard itself."""
+    eventually(lambda: notifier.wait(20) == "" and not notifier._echo, "the listener hears its echo")
+    return notifier
 
 
-def test_a_listener_hears_itself(bell):
-    assert proven(bell).hears
+def test_a_listener_hears_itself(notifier):
+    assert proven(notifier).hears
 
 
-def test_rings_that_come_together_are_heard_one_after_the_other(url, bell):
+def test_rings_that_come_together_are_heard_one_after_the_other(url, notifier):
     """With an echo in between, which says nothing and must not silence the others."""
-    proven(bell)
+    proven(notifier)
     with psycopg.connect(url) as other:
         for word in ("cancel", "echo of somebody else", "jobs", "cancel", "echo once more"):
             other.execute("SELECT pg_notify('mainstay', %s)", (word,))
-    assert [bell.wait(LONG), bell.wait(LONG), bell.wait(60)] == ["cancel", "jobs", ""]
+    assert [notifier.wait(LONG), notifier.wait(LONG), notifier.wait(60)] == ["cancel", "jobs", ""]
 
 
 def test_many_rings_are_few_notifications_and_the_last_is_not_lost(url, store):
     with psycopg.connect(url, autocommit=True) as heard:
         heard.execute("LISTEN mainstay")
         for _ in range(500):
-            store.ring()
+            store.notify()
         first = list(heard.notifies(timeout=1, stop_after=1))
         rest = list(heard.notifies(timeout=0.2))
     assert len(first) == 1
     assert 1 <= len(rest) < 100  # the last rings of all are told by one at the end
 
 
-def test_each_kind_of_ring_comes_through(store, bell):
-    proven(bell)
-    store.ring("jobs")
-    store.ring("cancel")
-    assert {bell.wait(LONG), bell.wait(LONG)} == {"jobs", "cancel"}
+def test_each_kind_of_ring_comes_through(store, notifier):
+    proven(notifier)
+    store.notify("jobs")
+    store.notify("cancel")
+    assert {notifier.wait(LONG), notifier.wait(LONG)} == {"jobs", "cancel"}
 
 
 def test_a_program_that_ends_takes_no_ring_with_it(url, store):
     with psycopg.connect(url, autocommit=True) as heard:
         heard.execute("LISTEN mainstay")
-        store.ring("jobs")
-        store.ring("cancel")
+        store.notify("jobs")
+        store.notify("cancel")
         store.close()
         assert [notify.payload for notify in heard.notifies(timeout=2, stop_after=2)] == ["jobs", "cancel"]
 
@@ -94,72 +94,72 @@ def test_b50_an_enqueue_succeeds_though_its_ring_fails(store, monkeypatch):
     assert store.get(job).state == "queued"
 
 
-def test_a_listener_that_was_terminated_listens_again(server, store, bell):
-    proven(bell)
+def test_a_listener_that_was_terminated_listens_again(server, store, notifier):
+    proven(notifier)
     assert server.terminate(f"application_name = '{bells.NAME}'") == 1
-    bell._retry_at = 0.0
-    eventually(lambda: bell.wait(50) == "jobs", "it says that something may have come meanwhile")
-    proven(bell)
-    store.ring()
-    assert bell.wait(LONG) == "jobs"
+    notifier._retry_at = 0.0
+    eventually(lambda: notifier.wait(50) == "jobs", "it says that something may have come meanwhile")
+    proven(notifier)
+    store.notify()
+    assert notifier.wait(LONG) == "jobs"
 
 
 def test_a_listener_that_hears_nothing_gives_up_and_polls(store, monkeypatch):
     """As behind a pooler that hands its LISTEN to one server connection and its waiting to none."""
     monkeypatch.setattr(bells, "ECHO", 0.05)
     monkeypatch.setattr(bells, "PROVE", 0.05)
-    bell = store.bell("w")
-    bell._connection.execute("UNLISTEN *")
+    notifier = store.notifier("w")
+    notifier._connection.execute("UNLISTEN *")
     try:
-        eventually(lambda: bell.wait(60) == "" and not bell.hears, "it notices that it is deaf")
+        eventually(lambda: notifier.wait(60) == "" and not notifier.hears, "it notices that it is deaf")
         store.enqueue([draft()], 1)
-        assert bell.wait(LONG) == "jobs"  # by the poll
+        assert notifier.wait(LONG) == "jobs"  # by the poll
     finally:
-        bell.close()
+        notifier.close()
 
 
 @pytest.mark.parametrize("option", ["listen=no", "pooler=transaction"])
 def test_without_a_listener_the_poll_finds_what_came(url, option):
     with open_store(f"{url}?{option}", ManualClock()) as store:
-        desk, bell = Desk(store, ManualClock()), store.bell("w")
-        assert not bell.hears
-        assert bell.wait(60) == ""
+        desk, notifier = Desk(store, ManualClock()), store.notifier("w")
+        assert not notifier.hears
+        assert notifier.wait(60) == ""
         desk.add()
-        assert bell.wait(LONG) == "jobs"
-        assert bell.wait(600) == ""  # the same job rings once
-        bell.close()
+        assert notifier.wait(LONG) == "jobs"
+        assert notifier.wait(600) == ""  # the same job rings once
+        notifier.close()
 
 
 def test_without_a_listener_the_poll_finds_who_is_to_stop(url):
     with open_store(f"{url}?listen=no", ManualClock()) as store:
-        desk, bell = Desk(store, ManualClock()), store.bell("w-first")
+        desk, notifier = Desk(store, ManualClock()), store.notifier("w-first")
         job = desk.run()
-        assert bell.wait(60) == ""
+        assert notifier.wait(60) == ""
         store.cancel([job.id], desk.now, "me")
-        assert bell.wait(LONG) == "cancel"
-        bell.close()
+        assert notifier.wait(LONG) == "cancel"
+        notifier.close()
 
 
 def test_a_way_around_the_pooler_may_be_named(url):
     with open_store(f"{url}?pooler=transaction&listen={url.replace(':', '%3A')}", ManualClock()) as store:
-        bell = store.bell("w")
-        assert proven(bell).hears
-        store.ring()
-        assert bell.wait(LONG) == "jobs"
-        bell.close()
+        notifier = store.notifier("w")
+        assert proven(notifier).hears
+        store.notify()
+        assert notifier.wait(LONG) == "jobs"
+        notifier.close()
 
 
 def test_a_closed_bell_lets_go_of_who_waits(store):
-    bell = store.bell("w")
-    waiting = threading.Thread(target=lambda: bell.wait(LONG))
+    notifier = store.notifier("w")
+    waiting = threading.Thread(target=lambda: notifier.wait(LONG))
     waiting.start()
-    bell.close()
+    notifier.close()
     waiting.join(5)
     assert not waiting.is_alive()
 
 
-def test_schemas_do_not_hear_each_other(server, store, bell):
-    proven(bell)
+def test_schemas_do_not_hear_each_other(server, store, notifier):
+    proven(notifier)
     with postgres.schema(server.url(store.db.params["dbname"])) as url, open_store(url) as other:
-        other.ring()
-        assert bell.wait(100) == ""
+        other.notify()
+        assert notifier.wait(100) == ""

@@ -14,8 +14,8 @@ from mainstay.core.errors import (
     UsageError,
 )
 from mainstay.stores import open_store
-from mainstay.stores.postgres import faults
-from mainstay.stores.steps import Step
+from mainstay.stores.operations import Statement
+from mainstay.stores.postgres import errors
 from tests.contract.building import Desk, draft, keyed
 from tests.servers.postgres import Postgres, run
 
@@ -70,7 +70,7 @@ def test_a_connection_that_dies_in_the_middle_of_a_verb_is_an_error_of_ours(serv
         server.terminate()
         yield step
 
-    step = Step("SELECT 1")
+    step = Statement("SELECT 1")
     with pytest.raises(StoreUnavailable):
         desk.store.db.run(steps)
     assert desk.add()
@@ -80,7 +80,7 @@ def test_a_server_that_does_not_answer_is_taken_for_gone(desk, monkeypatch):
     job = desk.add()
     monkeypatch.setattr("mainstay.stores.postgres.wire.ANSWER", 0.05)
     with pytest.raises(StoreUnavailable, match="not known"):
-        desk.store.db.batch([Step("SELECT pg_sleep(1)")])
+        desk.store.db.batch([Statement("SELECT pg_sleep(1)")])
     monkeypatch.undo()
     assert desk.take_this(job)
 
@@ -197,7 +197,7 @@ def test_a_key_that_an_open_transaction_holds_is_waited_for_but_not_for_ever(url
 def test_all_connections_in_use(url, monkeypatch):
     monkeypatch.setattr("mainstay.stores.postgres.connect.WAIT", 0.05)
     with open_store(f"{url}?connections=1") as store:
-        with store.db.using(), pytest.raises(StoreBusy, match="connections=2"):
+        with store.db.checkout(), pytest.raises(StoreBusy, match="connections=2"):
             store.types()
         assert store.types() == []
 
@@ -206,4 +206,4 @@ def test_all_connections_in_use(url, monkeypatch):
 def test_every_error_of_the_driver_is_one_of_ours(name):
     kind = getattr(psycopg.errors, name)
     if isinstance(kind, type) and issubclass(kind, psycopg.Error):
-        assert isinstance(faults.mapped(kind("no"), "db/app"), (StoreError, UsageError))
+        assert isinstance(errors.mapped(kind("no"), "db/app"), (StoreError, UsageError))

@@ -23,7 +23,7 @@ INDEXES = {
     "claim": ("Index Scan using job_claim", 3), "claim_ready": ("using job_due", 2),
     "promote": ("Index Scan using job_due", 1), "finish": ("Index Scan using job_pkey", 1),
     "finish_completed": ("Index Scan using job_pkey", 1), "finish_standing": ("Index Scan using job_pkey", 1),
-    "beat": ("Index Scan using worker_pkey", 1), "held": ("Index Scan using job_running", 1),
+    "renew": ("Index Scan using worker_pkey", 1), "claimed_by": ("Index Scan using job_running", 1),
     "orphans": ("Index Scan using job_running", 1), "prune": ("Index Scan using job_expiry", 1),
     "get": ("Index Scan using body_id", 1), "find": ("using body_id", 1), "counts_queued": ("using job_claim", 1),
     "counts_scheduled": ("using job_due", 1), "counts_running": ("using job_running", 1),
@@ -33,8 +33,8 @@ INDEXES = {
     "attempts": ("Index Scan using attempt_pkey", 1), "actions_job": ("using action_job", 1),
     "listen_poll": ("using job_claim", 1), "cancel": ("Index Scan using body_id", 1),
     "standing": ("Index Scan using body_id", 1), "remove": ("Index Scan using job_pkey", 1),
-    "note_log": ("Index Scan using job_pkey", 1), "note_progress": ("Index Scan using job_pkey", 1),
-    "note_checkpoint": ("Index Scan using job_pkey", 1), "retry": ("Index Scan using job_pkey", 1),
+    "update_log": ("Index Scan using job_pkey", 1), "update_progress": ("Index Scan using job_pkey", 1),
+    "update_checkpoint": ("Index Scan using job_pkey", 1), "retry": ("Index Scan using job_pkey", 1),
 }  # fmt: skip
 # These tables are as small as there are workers, types and settings.
 SCAN = re.compile(r"Index (Only )?Scan (Backward )?using (?P<index>\w+) on (?P<table>\w+)")
@@ -72,7 +72,7 @@ def store(request):
 
 
 def plan(store, name):
-    with store.db.using() as wire:
+    with store.db.checkout() as wire:
         rows = wire.connection.execute("EXPLAIN (GENERIC_PLAN, COSTS OFF) " + store.db.load(name)).fetchall()
     return "\n".join(row[0] for row in rows)
 

@@ -4,9 +4,9 @@ import psycopg
 import pytest
 
 from mainstay.core.clock import ManualClock
-from mainstay.core.outcome import COMPLETED, HANDED_BACK
+from mainstay.core.outcome import COMPLETED, RELEASED
 from mainstay.stores import open_store
-from mainstay.stores.postgres.trail import NOWHERE, SLACK, Trail
+from mainstay.stores.postgres.claim_cursor import NOWHERE, SLACK, ClaimCursors
 from tests.contract.building import Desk, draft, transition
 from tests.servers import postgres
 from tests.servers.engines import postgres_server
@@ -22,11 +22,11 @@ def row(seq, ord, priority=0, queue="default"):
 
 
 def test_without_a_trail_all_is_walked():
-    assert Trail().starts(["a", "b"], TYPES, NOW) == [NOWHERE, NOWHERE]
+    assert ClaimCursors().starts(["a", "b"], TYPES, NOW) == [NOWHERE, NOWHERE]
 
 
 def test_an_old_end_is_where_the_next_claim_begins():
-    trail = Trail()
+    trail = ClaimCursors()
     trail.starts(["default"], TYPES, NOW)
     trail.note(["default"], TYPES, [row(1, 5), row(2, 7)], True, NOW)
     assert trail.starts(["default"], TYPES, NOW) == [(0, 7, 2)]
@@ -34,14 +34,14 @@ def test_an_old_end_is_where_the_next_claim_begins():
 
 
 def test_a_young_end_leaves_room_for_clocks_that_differ():
-    trail = Trail()
+    trail = ClaimCursors()
     trail.starts(["default"], TYPES, NOW)
     trail.note(["default"], TYPES, [row(1, NOW)], True, NOW)
     assert trail.starts(["default"], TYPES, NOW) == [(0, NOW - SLACK, 0)]
 
 
 def test_a_queue_that_a_full_claim_did_not_reach_is_walked_whole():
-    trail = Trail()
+    trail = ClaimCursors()
     trail.starts(["a", "b"], TYPES, NOW)
     trail.note(["a", "b"], TYPES, [row(1, 5, queue="a")], True, NOW)
     assert trail.starts(["a", "b"], TYPES, NOW) == [(0, 5, 1), NOWHERE]
@@ -74,7 +74,7 @@ def test_a_job_that_another_process_hands_back_is_found_though_the_trail_is_beyo
         desk.clock.advance("1s")
         desk.take_this(desk.add())
     with open_store(url, desk.clock) as other:
-        other.finish([transition(old, HANDED_BACK, desk.now)])
+        other.finish([transition(old, RELEASED, desk.now)])
     assert eventually(lambda: desk.take(9), "the walk from the front")[0].id == first
 
 
@@ -96,10 +96,10 @@ def test_an_old_transaction_does_not_make_claims_walk_over_what_was_taken(server
 
 def reads(desk, fresh):
     """How many pages a claim looks at, from the front or along the trail."""
-    trail = Trail() if fresh else desk.store._trail
+    trail = ClaimCursors() if fresh else desk.store._cursors
     (start,) = trail.starts(["default"], TYPES, desk.now)
     values = ("w-first", desk.now, ["default"], TYPES, 1, *([number] for number in start))
     text = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) " + desk.store.db.load("claim")
-    with desk.store.db.using() as wire:
+    with desk.store.db.checkout() as wire:
         plan = wire.connection.execute(text, values).fetchone()[0][0]["Plan"]
     return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]

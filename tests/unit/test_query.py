@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from mainstay.core.clock import DAY, HOUR, SECOND
 from mainstay.core.errors import UsageError
-from mainstay.core.filter import Term
+from mainstay.core.search_terms import Term
 from mainstay.query import EXAMPLES, FOREVER, MAX_TERMS, MAX_TEXT, QUALIFIERS, READERS, parse
 
 NOW = 1_750_000_000_000

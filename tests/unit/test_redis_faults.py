@@ -4,7 +4,7 @@ import pytest
 from redis import exceptions as theirs
 
 from mainstay.core import errors
-from mainstay.stores.redis.faults import mapped
+from mainstay.stores.redis.errors import mapped
 
 INSIDE = "Error running script (call to f_1): @user_script:3: @user_script: 3: -{} and so on"
 WORDS = {

@@ -63,9 +63,9 @@ def sentinel(kind, watched):
 def live(store):
     """The life of some jobs from end to end, with everything that a job can have."""
     store.enqueue([draft(tags=("a",), tenant="t"), keyed("k"), draft(run_at=NOW + 9**13)], NOW)
-    store.join(worker("w", NOW, HOUR))
-    bell = store.bell("w")
-    store.ring()
+    store.register(worker("w", NOW, HOUR))
+    bell = store.notifier("w")
+    store.notify()
     assert bell.wait(10_000) == "jobs"
     jobs = store.claim("w", {"default": ["work"], "other": ["x", "y"]}, 9, NOW).jobs
     assert len(jobs) == 2
@@ -91,7 +91,7 @@ def test_a_server_that_sentinels_know(sentinel):
     url = f"redis+sentinel://127.0.0.1:{sentinel.port}/shop/0?prefix=shop"
     with open_store(url) as store:
         live(store)
-        assert store.facts()["role"] == "master"
+        assert store.diagnostics()["role"] == "master"
 
 
 def test_a_service_that_no_sentinel_knows(sentinel):
@@ -110,9 +110,9 @@ def store(watched):
 
 @pytest.mark.parametrize("wrong", [0, 10 * 365 * DAY])
 def test_a_lease_is_judged_by_the_server_whatever_the_workers_clock_says(store, wrong):
-    store.join(worker("w", wrong, HOUR))
+    store.register(worker("w", wrong, HOUR))
     store.enqueue([draft()], wrong)
-    assert store.beat("w", wrong + DAY, HOUR).alive
+    assert store.renew("w", wrong + DAY, HOUR).alive
     assert store.orphans(wrong + DAY, 0, 9) == []
     assert len(store.claim("w", {"default": ["work"]}, 1, wrong + 2 * DAY).jobs) == 1
     (info,) = store.workers()
@@ -120,15 +120,15 @@ def test_a_lease_is_judged_by_the_server_whatever_the_workers_clock_says(store, 
 
 
 def test_a_lease_that_the_server_saw_end_is_over(store):
-    store.join(worker("w", 0, 0))
-    assert not store.beat("w", 0, HOUR).alive
+    store.register(worker("w", 0, 0))
+    assert not store.renew("w", 0, HOUR).alive
     with pytest.raises(LeaseLost):
         store.claim("w", {"default": ["work"]}, 1, 0)
 
 
 def test_a_job_is_due_when_the_server_says_so(store):
     server_now = int(float(store.server.command("TIME")[0])) * SECOND
-    store.join(worker("w", 0, HOUR))
+    store.register(worker("w", 0, HOUR))
     store.enqueue([draft(run_at=server_now - HOUR), draft(run_at=server_now + HOUR)], 0)
     answer = store.claim("w", {"default": ["work"]}, 9, 10**15)
     assert len(answer.jobs) == 1

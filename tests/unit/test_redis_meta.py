@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mainstay.core.draft import Draft
-from mainstay.stores.redis import meta
+from mainstay.stores.redis import header
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(["a\nb", "a:b", "\0", '"', " "])
 PERHAPS = st.none() | NAMES
@@ -16,9 +16,9 @@ PERHAPS = st.none() | NAMES
 )  # fmt: skip
 def test_what_was_asked_comes_back(type, queue, tags, **given):
     draft = Draft(type, "{}", queue=queue, tags=tuple(tags), created_at=1_750_000_000_000, **given)
-    lane, text = meta.write(draft)
-    found = meta.read(text)
-    assert meta.of_lane(lane) == (queue, type)
+    lane, text = header.write(draft)
+    found = header.read(text)
+    assert header.of_lane(lane) == (queue, type)
     assert found.head == (type, queue, draft.priority, draft.max_attempts, draft.timeout, draft.keep, draft.backoff)
     assert found[1:] == (draft.created_at, draft.parent, draft.key, draft.tenant, draft.ref, draft.tags)
 
@@ -26,21 +26,21 @@ def test_what_was_asked_comes_back(type, queue, tags, **given):
 @given(NAMES, NAMES, NAMES, NAMES)
 def test_lanes_of_different_names_differ(queue, type, other_queue, other_type):
     same = (queue, type) == (other_queue, other_type)
-    assert (meta.lane(queue, type) == meta.lane(other_queue, other_type)) is same
+    assert (header.lane(queue, type) == header.lane(other_queue, other_type)) is same
 
 
 @given(NAMES, NAMES)
 def test_no_term_begins_another(one, other):
     """A term stands before an id: where one begins the other, a search would find the jobs of both."""
     if one != other:
-        assert not meta.term("t", one).startswith(meta.term("t", other))
+        assert not header.term("t", one).startswith(header.term("t", other))
 
 
 @pytest.mark.parametrize("field", ["key", "tenant", "ref", "parent"])
 def test_a_job_is_found_by_what_it_has(field):
-    assert meta.terms(Draft("work", "{}")) == []
-    assert len(meta.terms(Draft("work", "{}", **{field: "x"}))) == 1
+    assert header.terms(Draft("work", "{}")) == []
+    assert len(header.terms(Draft("work", "{}", **{field: "x"}))) == 1
 
 
 def test_a_tag_given_twice_is_one_term():
-    assert meta.terms(Draft("work", "{}", tags=("a", "a", "b"))) == [meta.term("#", "a"), meta.term("#", "b")]
+    assert header.terms(Draft("work", "{}", tags=("a", "a", "b"))) == [header.term("#", "a"), header.term("#", "b")]

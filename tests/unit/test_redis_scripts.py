@@ -10,7 +10,7 @@ import pytest
 
 import mainstay.stores.redis
 from mainstay.core.clock import ManualClock
-from mainstay.core.filter import Term
+from mainstay.core.search_terms import Term
 from mainstay.stores import open_store
 from mainstay.stores.redis import script
 from tests.contract.building import draft, worker
@@ -58,7 +58,7 @@ def cost(store, verb):
 # the files --------------------------------------------------------------------------------------------------------
 def test_every_statement_is_used():
     code = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py"))
-    unused = [name for name in STATEMENTS if f'"{name}"' not in code and not name.startswith("load_")]
+    unused = [name for name in STATEMENTS if f'"{name}"' not in code and not name.startswith("import_")]
     assert unused == []
 
 
@@ -90,7 +90,7 @@ def claim(store, clock, limit=5):
 
 @pytest.fixture
 def joined(store, clock):
-    store.join(worker("w", clock.now()))
+    store.register(worker("w", clock.now()))
     return store
 
 
@@ -156,6 +156,6 @@ def test_a_search_that_checks_every_job_stops_at_its_window(store, clock, monkey
 
 def test_a_waiting_job_takes_less_than_a_kilobyte(store, clock):
     store.enqueue([draft()], clock.now())
-    before = int(store.facts()["size"])
+    before = int(store.diagnostics()["size"])
     store.enqueue([draft(payload=f'"{"x" * 200}"') for _ in range(5_000)], clock.now())
-    assert (int(store.facts()["size"]) - before) / 5_000 < 1_000
+    assert (int(store.diagnostics()["size"]) - before) / 5_000 < 1_000

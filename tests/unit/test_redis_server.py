@@ -50,7 +50,7 @@ def everything(client):
 
 
 def test_a_server_that_forgot_the_scripts_is_told_them_again(store, client):
-    bell = store.bell("w")
+    bell = store.notifier("w")
     store.enqueue([draft()], NOW)
     client.script_flush()
     assert bell.wait(10_000) == "jobs"
@@ -63,7 +63,7 @@ def test_a_server_that_forgot_the_scripts_is_told_them_again(store, client):
 
 def test_a_full_server_refuses_new_jobs_whole_and_goes_on_with_the_others(store, client):
     store.enqueue([draft() for _ in range(3)], NOW)
-    store.join(worker("w", NOW))
+    store.register(worker("w", NOW))
     (first,) = store.claim("w", {"default": ["work"]}, 1, NOW).jobs
     before = everything(client)
     client.config_set("maxmemory", 1)
@@ -73,7 +73,7 @@ def test_a_full_server_refuses_new_jobs_whole_and_goes_on_with_the_others(store,
         assert everything(client) == before
         answer = store.claim("w", {"default": ["work"]}, 1, NOW, [completed(first, NOW)])
         assert (answer.verdicts, len(answer.jobs)) == (["stored"], 1)
-        assert store.beat("w", NOW, 10_000).alive
+        assert store.renew("w", NOW, 10_000).alive
         assert store.finish([completed(job, NOW) for job in answer.jobs]) == ["stored"]
     finally:
         client.config_set("maxmemory", 0)
@@ -145,7 +145,7 @@ def test_what_was_accepted_is_there_after_a_kill(server, store):
 
 
 def test_a_bell_rings_again_once_the_server_is_back(server, store):
-    bell = store.bell("w")
+    bell = store.notifier("w")
     assert bell.wait(20) == ""
     server.kill()
     with pytest.raises(StoreUnavailable):
@@ -157,10 +157,10 @@ def test_a_bell_rings_again_once_the_server_is_back(server, store):
 
 
 def test_the_durability_is_what_the_server_says(store, client):
-    assert store.facts()["durability"].startswith("power cut:")
+    assert store.diagnostics()["durability"].startswith("power cut:")
     for setting, value, level in (("appendfsync", "everysec", "process crash:"), ("appendonly", "no", "none:")):
         client.config_set(setting, value)
-        assert store.facts()["durability"].startswith(level)
+        assert store.diagnostics()["durability"].startswith(level)
     client.config_set("appendonly", "yes")
     client.config_set("appendfsync", "always")
 
@@ -169,11 +169,11 @@ def test_a_server_without_config_says_that_it_does_not_tell(server, client):
     client.execute_command("ACL", "SETUSER", "guest", "on", ">pw", "~{mainstay}:*", "+@all", "-@dangerous", "+info")
     with open_store(server.url().replace("redis://", "redis://guest:pw@")) as store:
         store.enqueue([draft()], NOW)
-        assert store.facts()["durability"].startswith("unknown:")
+        assert store.diagnostics()["durability"].startswith("unknown:")
 
 
 def test_a_bell_that_died_leaves_nothing_for_ever(store, client):
-    store.bell("dead").wait(20)
+    store.notifier("dead").wait(20)
     store.enqueue([draft()], NOW)
     assert client.smembers("{mainstay}:armed") == set()
     assert 0 < client.pttl("{mainstay}:bell:dead") <= 60_000

@@ -3,7 +3,7 @@
 import pytest
 
 from mainstay.core.draft import Draft
-from mainstay.core.filter import Term
+from mainstay.core.search_terms import Term
 from mainstay.query import parse
 from mainstay.stores.sqlite import search
 from mainstay.stores.sqlite.store import SqliteStore

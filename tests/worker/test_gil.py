@@ -45,8 +45,8 @@ def test_a_beat_that_was_held_up_does_not_shorten_the_lease_that_the_supervisor_
     worker, store = jobs.app.worker(lease=LEASE), jobs.app.store
     worker.join()
     (joined,) = store.workers()
-    assert store.beat(worker.id, joined.beat_at + 900, 1_000).alive  # the supervisor's
-    assert store.beat(worker.id, joined.beat_at + 100, 1_000).alive  # the worker's own, from before it lost the GIL
+    assert store.renew(worker.id, joined.beat_at + 900, 1_000).alive  # the supervisor's
+    assert store.renew(worker.id, joined.beat_at + 100, 1_000).alive  # the worker's own, from before it lost the GIL
     (renewed,) = store.workers()
     assert renewed.expires_at == joined.beat_at + 1_900
-    store.leave(worker.id)
+    store.deregister(worker.id)

@@ -24,9 +24,11 @@ def app():
 def crash(app, worker):
     """A worker takes everything and is gone."""
     now = app.clock.now()
-    app.store.join(WorkerInfo(worker, "host", 1, 50, ("default",), ("work",), now, now, now + HOUR, 0, stopping=False))
+    app.store.register(
+        WorkerInfo(worker, "host", 1, 50, ("default",), ("work",), now, now, now + HOUR, 0, stopping=False)
+    )
     assert len(app.store.claim(worker, {"default": ["work"]}, 100, now).jobs) == JOBS
-    app.store.leave(worker)
+    app.store.deregister(worker)
     Sweep(app.store, random.random, Events(), 1).step(now)
 
 

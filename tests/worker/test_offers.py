@@ -8,7 +8,7 @@ import pytest
 from mainstay import Mainstay
 from mainstay.core.clock import ManualClock
 from mainstay.core.errors import StoreUnavailable
-from mainstay.stores.contract import Giver
+from mainstay.stores.contract import ClaimingNotifier
 from tests.waiting import eventually
 
 
@@ -177,8 +177,8 @@ def test_a_worker_runs_once_what_its_bell_brings(app, gate, ran, monkeypatch, fa
     worker = app.worker(concurrency=2, poll="10m")
     bell = Dispenser(worker)
     bell.fails = fails
-    assert isinstance(bell, Giver)
-    monkeypatch.setattr(worker.store, "bell", lambda name: bell)
+    assert isinstance(bell, ClaimingNotifier)
+    monkeypatch.setattr(worker.store, "notifier", lambda name: bell)
     with worker:
         handles = []
         for n in range(3):

@@ -10,7 +10,7 @@ import pytest
 
 from mainstay.core.errors import StoreUnavailable
 from mainstay.worker import processes
-from mainstay.worker.flight import Flight
+from mainstay.worker.in_flight import Flight
 from tests.waiting import eventually
 from tests.worker.conftest import SOURCE, attempt, gone, installed, settled
 

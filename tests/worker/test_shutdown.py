@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from mainstay.worker import processes, watch
+from mainstay.worker import processes, timeouts
 from tests.waiting import eventually
 from tests.worker.conftest import ended, terminate
 
@@ -59,7 +59,7 @@ def test_b23_what_runs_may_finish_and_nothing_starts_any_more(jobs, start_worker
 
 
 def test_b24_what_was_claimed_and_not_begun_is_claimable_at_once_without_an_attempt(jobs, journal, folder, monkeypatch):
-    monkeypatch.setattr(watch, "PATIENCE", 60_000)  # so that it is the stop that hands them back
+    monkeypatch.setattr(timeouts, "PATIENCE", 60_000)  # so that it is the stop that hands them back
     handles = [jobs.plain.enqueue("gate") for _ in range(50)]
     worker = jobs.app.worker(concurrency=3)
     worker.claimer._pace = 100.0  # as after many quick jobs: it claims far ahead
@@ -162,7 +162,7 @@ def test_a_second_signal_ends_the_worker_now(jobs, start_worker, journal, kind):
     assert jobs.app.store.workers() == []
 
 
-@pytest.mark.parametrize(("verb", "times"), [("join", 1), ("declare", 2), ("bell", 1), ("claim", 1)])
+@pytest.mark.parametrize(("verb", "times"), [("register", 1), ("register_types", 2), ("notifier", 1), ("claim", 1)])
 def test_b27_a_signal_during_the_start_counts(jobs, start, verb, times):
     jobs.app.store.counts(1)  # there is a database
     process = start(SIGNALS_ITSELF, verb, str(times))

@@ -178,7 +178,7 @@ def test_workers_of_a_dead_supervisor_end_gracefully_and_keep_their_lease(jobs, 
 def test_a_worker_that_rejoined_is_kept_alive_under_its_new_identity(jobs, start_supervisor, journal, folder):
     supervisor = start_supervisor(1, lease=1)
     (first,) = workers(jobs.app, 1)
-    jobs.app.store.leave(first.id)  # as a sweep does when the lease has run out
+    jobs.app.store.deregister(first.id)  # as a sweep does when the lease has run out
     (second,) = eventually(
         lambda: [worker for worker in jobs.app.store.workers() if worker.id != first.id], "the worker to rejoin"
     )

@@ -7,7 +7,7 @@ import pytest
 from mainstay import Retry
 from mainstay.core.outcome import COMPLETED
 from mainstay.worker.executors import Threads
-from mainstay.worker.flight import Flight
+from mainstay.worker.in_flight import Flight
 from tests.waiting import eventually
 from tests.worker.conftest import attempt, gone, settled
 
@@ -113,7 +113,7 @@ def test_a_thread_given_up_just_as_it_came_back_is_not_counted_as_stuck():
 def test_a_thread_whose_job_was_lost_with_the_lease_is_replaced(jobs, worker, journal, folder):
     lost = jobs.plain.enqueue("late")
     journal.wait("started plain late")
-    jobs.app.store.leave(worker.id)  # as another worker's sweep does once the lease has run out
+    jobs.app.store.deregister(worker.id)  # as another worker's sweep does once the lease has run out
     worker.heartbeat.step(jobs.app.clock.now())
     assert jobs.plain.enqueue().result(timeout=20) == "plain"  # the only slot, though the first handler still runs
     assert not journal.lines("ended plain late")

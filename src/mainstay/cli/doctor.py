@@ -83,7 +83,7 @@ def _machine(target: Target) -> Iterator[Check]:
     if not _in_a_file(target):
         return
     with open_store("sqlite:///:memory:") as store:
-        facts = store.facts()
+        facts = store.diagnostics()
     if facts["wal-reset bug"] == "yes":
         text = f"{facts['engine']} has the WAL-reset bug: rarely, a checkpoint that meets a write damages the file"
         yield Check(WARN, "sqlite", text, FIXED_SQLITE)
@@ -140,7 +140,7 @@ def _store(target: Target) -> Iterator[Check]:
 
 
 def _opened(app: Mainstay, url: str) -> Iterator[Check]:
-    facts, now = app.store.facts(), app.clock.now()
+    facts, now = app.store.diagnostics(), app.clock.now()
     about = f"{facts['engine']}, {size(int(facts.get('size', 0)))}, schema {facts.get('schema')}"
     yield Check(OK, "store", f"{url} ({about})")
     yield _durability(facts)

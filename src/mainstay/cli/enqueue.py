@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.errors import ResultTimeout
-from . import produce
+from . import enqueue_args
 from .options import command, shaped, targeted
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def enqueue(
         raise click.UsageError("--timeout says how long to --wait; a job's own time limit is set by its type")
     app, own = _opened(target)
     try:
-        handle = produce.send(app, type, arguments, given | {"in": delay}, own, force)
+        handle = enqueue_args.send(app, type, arguments, given | {"in": delay}, own, force)
         _answer(output, handle, given["key"])
         if wait:
             _wait(output, handle, timeout)
@@ -84,7 +84,7 @@ def _answer(output: Output, handle: Handle[Any], key: str | None) -> None:
 
 
 def _wait(output: Output, handle: Handle[Any], timeout: str | None) -> None:
-    limit = None if timeout is None else produce.duration("--timeout", timeout)
+    limit = None if timeout is None else enqueue_args.duration("--timeout", timeout)
     sys.stdout.flush()  # whoever reads the id need not wait too
     try:
         result = handle.result(limit)

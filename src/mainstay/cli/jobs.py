@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.clock import iso
-from ..core.nearest import did_you_mean
 from ..core.states import ENDED
+from ..core.suggest import did_you_mean
 from ..query import parse
 from . import records
 from .options import command, shaped, targeted
 
 if TYPE_CHECKING:
     from ..app import Mainstay
-    from ..core.filter import Page
     from ..core.job import Job, LogLine
+    from ..core.search_terms import Page
     from .output import Cell, Output
     from .target import Target
 

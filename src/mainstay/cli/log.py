@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 KINDS = {
-    "completed": "completed", "handed back": "queued", "cancelled": "cancelled", "review": "review",
-    "snoozed": "scheduled", "failed": "retrying", "crashed": "retrying", "vanished": "retrying", "timed out": "retrying",
+    "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
+    "snoozed": "scheduled", "failed": "retrying", "crashed": "retrying", "lost_unknown": "retrying", "timed out": "retrying",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..core.nearest import nearest
+from ..core.suggest import closest
 from . import exits
 from .options import app_option, url_option
 
@@ -22,12 +22,12 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Begin": {
         "demo": ("demo", "See jobs succeed, fail, retry and recover, in ten seconds."),
         "doctor": ("doctor", "Check this machine, the store and the application; print the fix for each finding."),
-        "config": ("setup", "Show the configuration in force and where each value comes from."),
-        "version": ("setup", "Show the versions of mainstay, Python and SQLite."),
+        "config": ("config", "Show the configuration in force and where each value comes from."),
+        "version": ("config", "Show the versions of mainstay, Python and SQLite."),
     },
     "Produce and run": {
         "enqueue": ("enqueue", "Accept a job durably and print its id."),
-        "worker": ("run", "Run jobs until a signal says stop."),
+        "worker": ("worker", "Run jobs until a signal says stop."),
     },
     "Look": {
         "status": ("status", "What is waiting, running and failed, by type."),
@@ -36,11 +36,11 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "logs": ("jobs", "What a job has logged."),
     },
     "Act": {
-        "retry": ("act", "Run dead, cancelled or waiting jobs again, now."),
-        "cancel": ("act", "Cancel waiting jobs, ask running ones to stop."),
-        "approve": ("act", "Complete jobs in review."),
-        "reject": ("act", "End jobs in review as dead."),
-        "delete": ("act", "Remove jobs and their history."),
+        "retry": ("actions", "Run dead, cancelled or waiting jobs again, now."),
+        "cancel": ("actions", "Cancel waiting jobs, ask running ones to stop."),
+        "approve": ("actions", "Complete jobs in review."),
+        "reject": ("actions", "End jobs in review as dead."),
+        "delete": ("actions", "Remove jobs and their history."),
     },
     "Maintain": {
         "migrate": ("migrate", "Bring a store's tables to this version of mainstay, or print how."),
@@ -70,7 +70,7 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the words begin with; a misspelt one is answered with the nearest."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = nearest(args[0], COMMANDS)
+            near = closest(args[0], COMMANDS)
             hint = f' (did you mean "{near}"?)' if near else ""
             again = " ".join(["mainstay", near, *args[1:]]) if near else "mainstay --help"
             raise exits.Hint(f'there is no command "{args[0]}"{hint}', again)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.clock import iso
 from ..core.errors import UsageError
-from ..core.nearest import did_you_mean
+from ..core.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from ..core.job import Action, Attempt, Job, LogLine

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .target import Target
 
 CAP, CHILDREN, LINES = 10_000, 20, 10
-OUTCOMES = {"review": "asked for a review", "handed back": "was handed back", "snoozed": "asked for later"}
+OUTCOMES = {"review": "asked for a review", "released": "was handed back", "snoozed": "asked for later"}
 NEXT = {
     "dead": "mainstay retry {id}",
     "cancelled": "mainstay retry {id}",

@@ -33,7 +33,7 @@ def status(target: Target, output: Output) -> None:
     """
     with target.open() as app:
         now = output.now = app.clock.now()
-        counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.facts()
+        counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.diagnostics()
         ended = app.store.throughput(now - HOUR, CAP)
         url = masked(target.url())
     found = findings(counts, workers, now)

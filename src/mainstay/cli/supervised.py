@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..core.settings import Settings
 from ..worker.shutdown import leave
-from ..worker.supervised import main
+from ..worker.worker_process import main
 from .log import WorkerLog
 from .target import load
 

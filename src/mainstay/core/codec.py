@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
+from .annotations import is_plain
 from .errors import InvalidPayload
-from .hints import is_plain
 from .payload import Walk, check_size, clean, refuse, suspect
 
 if TYPE_CHECKING:

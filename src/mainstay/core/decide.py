@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import states
-from .job import Claimed, picker
+from .job import Claimed, field_getter
 from .outcome import COMPLETED
 from .retry import CRASHES, wait
 
@@ -46,7 +46,7 @@ class Completed(Transition):
     __slots__ = ()
 
 
-_KNOWN = picker(Claimed, "seq", "id", "token", "attempt", "crashes", "keep", "started_at", "worker")
+_KNOWN = field_getter(Claimed, "seq", "id", "token", "attempt", "crashes", "keep", "started_at", "worker")
 
 
 def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int = CRASHES) -> Transition:
@@ -56,7 +56,7 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
     kind = outcome.kind
     if kind == "completed" and not job.cancelling:
         return _ended(job, outcome, now, states.COMPLETED, outcome.reason)
-    if kind == "handed back" and not job.cancelling:
+    if kind == "released" and not job.cancelling:
         return _waiting(job, outcome, now, states.QUEUED, now, job.attempt - 1)
     if job.cancelling or kind == "cancelled":
         return _ended(job, outcome, now, states.CANCELLED, outcome.reason or "cancelled on request")
@@ -78,13 +78,13 @@ def completed(job: Claimed, now: int) -> Completed:
 
 
 def _failed(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int) -> Transition:
-    if outcome.kind in ("crashed", "vanished"):
+    if outcome.kind in ("crashed", "lost_unknown"):
         job = job._replace(crashes=job.crashes + 1)
         if job.crashes >= crashes:
             return _ended(job, outcome, now, states.DEAD, f"poison: {job.crashes} workers died while they ran it")
     if not outcome.retry:
         return _ended(job, outcome, now, states.DEAD, outcome.reason or "permanent")
-    if outcome.kind == "vanished":  # it may not have begun: that costs no attempt
+    if outcome.kind == "lost_unknown":  # it may not have begun: that costs no attempt
         return _waiting(job, outcome, now, states.QUEUED, now, job.attempt - 1)
     if job.attempt >= job.max_attempts:
         return _ended(job, outcome, now, states.DEAD, "attempts used up")

@@ -68,9 +68,9 @@ class Outcome(NamedTuple):
 
 
 COMPLETED = Outcome("completed")
-HANDED_BACK = Outcome("handed back")
+RELEASED = Outcome("released")
 CRASHED = Outcome("crashed", error="WorkerLost: the worker died while it ran this job")
-VANISHED = Outcome(
-    "vanished", error="WorkerLost: the worker died while it held this job; whether it had begun is not known"
+LOST_UNKNOWN = Outcome(
+    "lost_unknown", error="WorkerLost: the worker died while it held this job; whether it had begun is not known"
 )
 CANCELLED = Outcome("cancelled", reason="cancelled")

@@ -6,8 +6,8 @@ import json
 import sys
 
 from .errors import InvalidPayload
-from .nearest import did_you_mean
 from .payload import MAX_BYTES
+from .suggest import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Schema:
     def signature(self) -> str:
         """The function as people call it: `resize(path: str, width: int = 800)`."""
         if self._signature is None:
-            from .hints import spell
+            from .annotations import spell
 
             self._signature = f"{self.name}({', '.join(spell(self._parameters()))})"
         return self._signature
@@ -107,8 +107,8 @@ class Schema:
         return self._codec
 
     def _compile(self, parameters: list[Parameter]) -> Codec:
+        from .annotations import resolve
         from .codec import Codec
-        from .hints import resolve
 
         try:
             types = resolve(self._function, parameters, self._locals)

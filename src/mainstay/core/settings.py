@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .clock import milliseconds
 from .errors import ConfigError
-from .nearest import did_you_mean
+from .suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from ..core.decide import Transition
     from ..core.draft import Draft
-    from ..core.filter import Page, Term
+    from ..core.export import Batch
     from ..core.job import Action, Attempt, Claimed, Count, Job, LogLine, TypeInfo, WorkerInfo
-    from ..core.notes import Note
-    from ..core.record import Parcel
-    from .outbox.guest import Outbox
+    from ..core.search_terms import Page, Term
+    from ..core.updates import Update
+    from .outbox.caller_connection import Outbox
 
 STORED = "stored"  # the transition was applied now
 ALREADY = "already"  # it had been applied before: the answer was lost, not the write
@@ -37,7 +37,7 @@ class Claims(NamedTuple):
     wait: int | None  # ms by the engine's clock; None: nothing is scheduled, or there was enough to take
 
 
-class Beat(NamedTuple):
+class Renewal(NamedTuple):
     """The answer to a beat: whether the lease holds, and the running jobs that were asked to stop."""
 
     alive: bool
@@ -53,7 +53,7 @@ class Orphan(NamedTuple):
     begun: bool | None = True  # False: its worker died before the handler had begun; None: nobody can tell
 
 
-class Marks:
+class StartedJobs:
     """Which jobs a worker runs at this moment, for whoever sweeps after its death. These tell nothing: all count as begun."""
 
     def begin(self, job: Claimed) -> int:
@@ -64,7 +64,7 @@ class Marks:
         """The handler is through."""
 
 
-class Bell(Protocol):
+class Notifier(Protocol):
     """Wakes a worker when there may be something to do. A hint: a lost ring costs a poll, never a job."""
 
     def wait(self, timeout: int) -> str:
@@ -76,7 +76,7 @@ class Bell(Protocol):
         ...
 
 
-class Offer(NamedTuple):
+class SlotOffer(NamedTuple):
     """Room for one job: what is wanted, the caller's instant, and what to do with the job if there is one."""
 
     wants: Mapping[str, Sequence[str]]
@@ -85,10 +85,10 @@ class Offer(NamedTuple):
 
 
 @runtime_checkable
-class Giver(Bell, Protocol):
+class ClaimingNotifier(Notifier, Protocol):
     """A bell that can claim a job in the very moment in which it rings."""
 
-    def take(self, timeout: int, offer: Offer) -> str:
+    def take(self, timeout: int, offer: SlotOffer) -> str:
         """As `wait`. When this raises, a job may have been claimed all the same."""
         ...
 
@@ -117,7 +117,7 @@ class Store(Protocol):
         limit: int,
         now: int,
         finishing: Sequence[Transition] = (),
-        notes: Sequence[Note] = (),
+        updates: Sequence[Update] = (),
     ) -> Claims:
         """In one transaction: write `notes`, apply `finishing`, promote what is due, take up to `limit` jobs.
 
@@ -127,15 +127,15 @@ class Store(Protocol):
         """
         ...
 
-    def held(self, worker: str) -> list[Claimed]:
+    def claimed_by(self, worker: str) -> list[Claimed]:
         """The running jobs that this worker holds: for one whose claim was committed, and the answer lost."""
         ...
 
-    def finish(self, transitions: Sequence[Transition], notes: Sequence[Note] = ()) -> list[str]:
+    def finish(self, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
         """Apply each transition whose id is running under its token; per transition a verdict (see above)."""
         ...
 
-    def note(self, notes: Sequence[Note]) -> list[bool]:
+    def note(self, updates: Sequence[Update]) -> list[bool]:
         """Write logs, progress and checkpoints of running attempts; per note whether its token was current."""
         ...
 
@@ -148,7 +148,7 @@ class Store(Protocol):
         """Queue ended or waiting jobs now, with fresh attempts; per id: queued, running, duplicate, completed, missing."""
         ...
 
-    def judge(self, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
+    def resolve_review(self, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
         """Approve or reject a job in review; answers approved, rejected, missing or the state it is in."""
         ...
 
@@ -157,15 +157,15 @@ class Store(Protocol):
         ...
 
     # chores -------------------------------------------------------------------------------------------------------
-    def join(self, worker: WorkerInfo) -> None:
+    def register(self, worker: WorkerInfo) -> None:
         """Register a worker; its lease runs until `expires_at`."""
         ...
 
-    def beat(self, worker: str, now: int, lease: int) -> Beat:
+    def renew(self, worker: str, now: int, lease: int) -> Renewal:
         """Renew a lease that has not run out. One that has can never be renewed."""
         ...
 
-    def leave(self, worker: str) -> None:
+    def deregister(self, worker: str) -> None:
         """Unregister a worker. Jobs it still holds become orphans at once."""
         ...
 
@@ -182,7 +182,7 @@ class Store(Protocol):
         ...
 
     # configuration ------------------------------------------------------------------------------------------------
-    def declare(self, types: Sequence[TypeInfo]) -> None:
+    def register_types(self, types: Sequence[TypeInfo]) -> None:
         """Make types known to producers and tools that lack the code."""
         ...
 
@@ -199,11 +199,11 @@ class Store(Protocol):
         ...
 
     # moving -------------------------------------------------------------------------------------------------------
-    def dump(self, part: str, after: str | None, limit: int) -> Parcel:
-        """Up to `limit` rows of a part (`core.record.PARTS`), from the beginning or from where a parcel ended."""
+    def export_rows(self, part: str, after: str | None, limit: int) -> Batch:
+        """Up to `limit` rows of a part (`core.export.PARTS`), from the beginning or from where a parcel ended."""
         ...
 
-    def load(self, part: str, rows: Sequence[tuple[Any, ...]], was: str, mark: str) -> None:
+    def import_rows(self, part: str, rows: Sequence[tuple[Any, ...]], was: str, mark: str) -> None:
         """Take rows over as they are, and note in the same transaction how far that went: the setting `move.mark`.
 
         Raises `Conflict`, nothing written, when that setting is not what it `was`: another mover is at work.
@@ -259,20 +259,20 @@ class Store(Protocol):
         """Registered workers, oldest first."""
         ...
 
-    def facts(self) -> dict[str, str]:
+    def diagnostics(self) -> dict[str, str]:
         """What `mainstay doctor` prints: engine, version, durability level, size, schema."""
         ...
 
     # wake-up and life ---------------------------------------------------------------------------------------------
-    def marks(self, worker: str) -> Marks:
+    def started_jobs(self, worker: str) -> StartedJobs:
         """The marks of this worker, which has joined."""
         ...
 
-    def bell(self, worker: str) -> Bell:
+    def notifier(self, worker: str) -> Notifier:
         """A bell for this worker."""
         ...
 
-    def ring(self, what: str = "jobs") -> None:
+    def notify(self, what: str = "jobs") -> None:
         """Ring every worker's bell."""
         ...
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.clock import DAY, SystemClock
 from ..core.errors import Conflict, MainstayError
-from ..core.record import PARTS
+from ..core.export import PARTS
 from ..core.settings import masked
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _begin(source: Store, target: Store) -> dict[str, Any]:
 
 
 def _refuse_used(source: Store, target: Store) -> None:
-    if not any(target.dump(part, None, 1).rows for part in ("jobs", "actions", "types")):
+    if not any(target.export_rows(part, None, 1).rows for part in ("jobs", "actions", "types")):
         return
     if source.setting(MOVED) == shown(target):
         raise Conflict(f"{shown(source)} has moved to {shown(target)} already: start workers there")
@@ -129,12 +129,12 @@ def _copy(
     part, after, rows = mark["part"], mark["after"], mark["rows"]
     text = json.dumps(mark)
     while part:
-        parcel = source.dump(part, after, batch)
+        parcel = source.export_rows(part, after, batch)
         rows += len(parcel.rows)
         report("copying", part, rows, wanted[part].rows)
         following = (part, parcel.after, rows) if parcel.after else (_FOLLOWING[part], None, 0)
         was, text = text, _mark(mark["source"], *following)
-        target.load(part, parcel.rows, was, text)
+        target.import_rows(part, parcel.rows, was, text)
         part, after, rows = following
 
 
@@ -156,7 +156,7 @@ def digest(store: Store, part: str, report: Report, batch: int = BATCH, total: i
 def _rows(store: Store, part: str, batch: int) -> Iterator[tuple[Any, ...]]:
     after = None
     while True:
-        parcel = store.dump(part, after, batch)
+        parcel = store.export_rows(part, after, batch)
         yield from parcel.rows
         after = parcel.after
         if after is None:

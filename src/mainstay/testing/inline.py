@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..context import Context
 from ..core.clock import SECOND
 from ..core.job import WorkerInfo
-from ..core.outcome import HANDED_BACK
+from ..core.outcome import RELEASED
 from ..worker import new_identity
 from ..worker.claimer import Claimer
-from ..worker.finisher import Finisher
-from ..worker.flight import Flights
+from ..worker.in_flight import Flights
+from ..worker.outcome_buffer import Finisher
+from ..worker.reporter import WorkerSink
 from ..worker.runner import arun, run
-from ..worker.sink import WorkerSink
 
 if TYPE_CHECKING:
     from ..app import Mainstay
     from ..core.outcome import Outcome
-    from ..worker.flight import Flight
+    from ..worker.in_flight import Flight
 
 LEASE = 3_600 * SECOND  # of a clock that only the test moves
 
@@ -68,8 +68,8 @@ class InlineWorker:
             else:
                 self._end(flight, run(flight, context))
 
-    def hand_back(self, flight: Flight) -> None:
-        self._end(flight, HANDED_BACK)
+    def release(self, flight: Flight) -> None:
+        self._end(flight, RELEASED)
 
     def _end(self, flight: Flight, outcome: Outcome) -> None:
         if outcome.kind == "completed in transaction":
@@ -79,7 +79,7 @@ class InlineWorker:
     def drain(self) -> None:
         """Run everything that is due now, and what that enqueues."""
         identity, now = new_identity(), self._app.clock.now()
-        self._app.store.join(
+        self._app.store.register(
             WorkerInfo(identity, "test", 0, 1, self._queues, self._names, now, now, now + LEASE, 0, False)
         )
         forget = self._app.events.on("stored", self._count)
@@ -91,7 +91,7 @@ class InlineWorker:
                 self._claimer.step(self._app.clock.now())
         finally:
             forget()
-            self._app.store.leave(identity)
+            self._app.store.deregister(identity)
 
     def _count(self, transitions: list[object]) -> None:
         for transition in transitions:

@@ -11,7 +11,7 @@ from ..core.clock import SystemClock
 from ..core.errors import TransactionUnsupported
 from ..core.ids import IDS
 from ..core.job import Claimed
-from ..core.notes import Checkpoint, Log, Note, Progress
+from ..core.updates import Checkpoint, Log, Progress, Update
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -73,7 +73,7 @@ class Trial(Generic[P, R]):
         """The time."""
         return SystemClock().now()
 
-    def note(self, note: Note) -> None:
+    def note(self, note: Update) -> None:
         """Remember what the handler said."""
         if isinstance(note, Log):
             self.logs.append(note)

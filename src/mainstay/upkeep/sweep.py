@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..core.decide import decide
 from ..core.errors import StoreError
-from ..core.outcome import CRASHED, HANDED_BACK, VANISHED, Outcome
+from ..core.outcome import CRASHED, LOST_UNKNOWN, RELEASED, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ class Sweep:
         freed = [orphan for orphan, verdict in zip(orphans, verdicts, strict=True) if verdict == "stored"]
         if freed:
             self._events.emit("swept", orphans=freed)
-            self._store.ring()
+            self._store.notify()
 
 
 def _outcome(orphan: Orphan) -> Outcome:
@@ -51,5 +51,5 @@ def _outcome(orphan: Orphan) -> Outcome:
     if not orphan.gone:
         return OVERDUE
     if orphan.begun is None:
-        return VANISHED
-    return CRASHED if orphan.begun else HANDED_BACK
+        return LOST_UNKNOWN
+    return CRASHED if orphan.begun else RELEASED

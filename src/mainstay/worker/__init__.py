@@ -12,19 +12,19 @@ from ..core.clock import milliseconds
 from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError
 from ..core.ids import encode
 from ..core.job import WorkerInfo
-from ..stores.contract import Giver
+from ..stores.contract import ClaimingNotifier
 from ..stores.move import closed
 from ..upkeep import sweep
 from ..upkeep.prune import Prune
 from ..upkeep.sweep import Sweep
 from .claimer import Claimer
-from .crew import Crew
-from .finisher import Finisher
-from .flight import Flight, Flights
 from .heartbeat import Heartbeat
+from .in_flight import Flight, Flights
+from .outcome_buffer import Finisher
+from .reporter import WorkerSink
 from .service import Service
-from .sink import WorkerSink
-from .watch import Watch
+from .slots import Crew
+from .timeouts import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..app import Mainstay
     from ..core.clock import Duration
-    from ..stores.contract import Bell
+    from ..stores.contract import Notifier
 
 LISTEN = 100  # milliseconds: how long a stop may have to wait for the bell
 LAST_WORDS = 10.0  # seconds for storing the last outcomes at the end
@@ -71,9 +71,9 @@ class Worker:
             self.store, self.lease, self._clock, self._events, self.rejoin, self.cancel, self._heard
         )
         self.watch = Watch(self.flights, self.crew)
-        self.chores = (Sweep(self.store, random, self._events, getattr(app.store, "sweep", 5_000)),
+        self.chores = (Sweep(self.store, random, self._events, getattr(app.store, "sweep_interval", 5_000)),
                        Prune(self.store, self._events))  # fmt: skip
-        self._bell: Bell | None = None
+        self._bell: Notifier | None = None
         self._rings_for = ""  # the identity whose bell that is
         self._services: dict[str, Service] = {}
 
@@ -137,7 +137,7 @@ class Worker:
             self._bell.close()
         try:
             self.crew.stop()
-            self.store.leave(self.id)
+            self.store.deregister(self.id)
         except StoreError as error:  # the lease runs out by itself
             self._events.emit("store_error", error=error, wait=0)
 
@@ -160,10 +160,10 @@ class Worker:
     def join(self) -> None:
         """Register under the present identity and open for claims."""
         now = self._clock.now()
-        self.store.declare([self.app.registry.expect(name).info(now) for name in self.types])
+        self.store.register_types([self.app.registry.expect(name).info(now) for name in self.types])
         now = self._clock.now()  # anew: that may have taken long, and the lease runs from here
-        self.store.join(self._info(now))
-        self.crew.marks = self.store.marks(self.id)
+        self.store.register(self._info(now))
+        self.crew.marks = self.store.started_jobs(self.id)
         self.heartbeat.worker = self.claimer.worker = self.id
         self.heartbeat.held_until = now + self.lease
         self.claimer.open = True
@@ -176,7 +176,7 @@ class Worker:
         for flight in self.flights.drop_all():
             self.crew.let_go(flight, "the worker lost its lease")
         self.id = new_identity()
-        self.store.leave(self.heartbeat.worker)  # the one that is registered; this may be another try
+        self.store.deregister(self.heartbeat.worker)  # the one that is registered; this may be another try
         self.join()
         self.claimer.open = not stopping
         self.wake()
@@ -211,7 +211,7 @@ class Worker:
     def _listen(self, now: int) -> int:
         try:
             bell = self._own_bell()
-            rang = self._take(bell, now) if isinstance(bell, Giver) else bell.wait(LISTEN)
+            rang = self._take(bell, now) if isinstance(bell, ClaimingNotifier) else bell.wait(LISTEN)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=1_000)
             return 1_000
@@ -221,7 +221,7 @@ class Worker:
             self.wake()
         return 0
 
-    def _take(self, bell: Giver, now: int) -> str:
+    def _take(self, bell: ClaimingNotifier, now: int) -> str:
         """Wait for the bell, with an offer to take a job as it rings if there is room for one."""
         offer = self.claimer.offer(now)
         if offer is None:
@@ -236,14 +236,14 @@ class Worker:
                 self.wake()
         return "" if came and rang == "jobs" else rang  # woken already, and what came goes first
 
-    def _own_bell(self) -> Bell:
+    def _own_bell(self) -> Notifier:
         """The bell of the identity that has joined: that of a lost one was swept away with it."""
         name = self.claimer.worker
         if self._rings_for != name and self._bell is not None:
             bell, self._bell = self._bell, None
             bell.close()
         if self._bell is None:
-            self._bell, self._rings_for = self.store.bell(name), name
+            self._bell, self._rings_for = self.store.notifier(name), name
         return self._bell
 
     def _info(self, now: int) -> WorkerInfo:

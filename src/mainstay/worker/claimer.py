@@ -6,10 +6,10 @@ from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from ..core.errors import LeaseLost, StoreError
-from ..core.job import Claimed, picker
+from ..core.job import Claimed, field_getter
 from ..core.retry import CRASHES
-from ..stores.contract import Claims, Offer
-from .flight import Flight
+from ..stores.contract import Claims, SlotOffer
+from .in_flight import Flight
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..core.events import Events
     from ..registry import Registry
     from ..stores.contract import Store
-    from .finisher import Finisher
-    from .flight import Flights
+    from .in_flight import Flights
+    from .outcome_buffer import Finisher
 
 PREFETCH = 1_000  # at most this many jobs wait in the worker for a slot …
 AHEAD = 20  # … and no more than run in this many milliseconds at the present pace
@@ -29,7 +29,7 @@ POLL = 1_000
 BACKOFF, LONGEST_BACKOFF = 100, 30_000
 LAST_CHANCE = CRASHES - 1  # a job that has seen so many workers die is dead with the next
 
-_TYPE, _CRASHES = picker(Claimed, "type"), picker(Claimed, "crashes")
+_TYPE, _CRASHES = field_getter(Claimed, "type"), field_getter(Claimed, "crashes")
 
 
 class Crew(Protocol):
@@ -52,7 +52,7 @@ class Crew(Protocol):
         """Run these jobs, each as soon as there is a slot."""
         ...
 
-    def hand_back(self, flight: Flight) -> None:
+    def release(self, flight: Flight) -> None:
         """Give a job back that has not begun."""
         ...
 
@@ -89,28 +89,28 @@ class Claimer:
             return FIRST
         if self._unsure and self.open:
             return self._find_out(self.worker, now)
-        batch, notes = self._finisher.take()
+        batch, updates = self._finisher.take()
         room = self._room(now)
         transitions = [transition for _, transition in batch]
         worker = self.worker
         try:
             if room > 0:
-                claims = self._store.claim(worker, self._wants, room, now, transitions, notes)
-            elif transitions or notes:
-                claims = _nothing(self._store.finish(transitions, notes))
+                claims = self._store.claim(worker, self._wants, room, now, transitions, updates)
+            elif transitions or updates:
+                claims = _nothing(self._store.finish(transitions, updates))
             else:
                 return LINGER if self._crew.backlog else self._poll
         except LeaseLost:
-            self._finisher.put_back(batch, notes)
+            self._finisher.put_back(batch, updates)
             self._lost, self._lost_at = worker, now
             self._events.emit("lease_lost", worker=worker)
             return 0
         except StoreError as error:
-            self._finisher.put_back(batch, notes)
+            self._finisher.put_back(batch, updates)
             self._unsure = self._unsure or room > 0
             return self._failed(error)
         except Exception as error:
-            if not self._finisher.refused(batch, notes, error):
+            if not self._finisher.refused(batch, updates, error):
                 raise
             return 0
         self._failures = 0
@@ -138,7 +138,7 @@ class Claimer:
             return LINGER
         self._take_arrived()
         try:
-            held = self._store.held(worker)
+            held = self._store.claimed_by(worker)
         except StoreError as error:
             return self._failed(error)
         self._unsure, self._failures = False, 0
@@ -148,13 +148,13 @@ class Claimer:
         return 0
 
     # the bell's thread ----------------------------------------------------------------------------------------------
-    def offer(self, now: int) -> Offer | None:
+    def offer(self, now: int) -> SlotOffer | None:
         """Room for one job that comes while the bell is waited for, if there is any. `answered` must follow."""
         self._offered = True  # first: whoever is unsure looks at this, and this looks at whether he is
         if self._unsure or not self._wants or self._crew.room() <= 0 or self._shut(now) or now < self._careful_until:
             self._offered = False
             return None
-        return Offer(self._wants, now, lambda jobs: self._arrived.append((now, jobs)) if jobs else None)
+        return SlotOffer(self._wants, now, lambda jobs: self._arrived.append((now, jobs)) if jobs else None)
 
     def answered(self, sure: bool) -> bool:
         """The wait for the bell is over; `sure`: an answer came. Whether there is something to do now."""
@@ -191,7 +191,7 @@ class Claimer:
             self._events.emit("claimed", jobs=jobs)
         self._crew.start([flight for flight in flights if flight not in spared] if spared else flights)
         for flight in spared:
-            self._crew.hand_back(flight)
+            self._crew.release(flight)
 
     def _spared(self, risky: list[Flight], now: int) -> list[Flight]:
         """Which jobs on their last chance to hand back: all but one alone in our hands.

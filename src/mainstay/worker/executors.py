@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from ..core.outcome import Outcome
-    from .flight import Flight
+    from .in_flight import Flight
 
     Begin = Callable[[Flight], Any]
     End = Callable[[Flight, Outcome], bool]

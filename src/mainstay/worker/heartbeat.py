@@ -37,7 +37,7 @@ class Heartbeat:
             return self._lost()
         late = now >= self.held_until - self._lease // BEATS
         try:  # even when late: a supervisor may have kept the lease, and one that has run out is not renewed
-            beat = self._store.beat(self.worker, now, self._lease)
+            beat = self._store.renew(self.worker, now, self._lease)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=self._again)
             return self._lost() if late else self._again

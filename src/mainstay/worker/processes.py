@@ -14,18 +14,18 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import StoreError
-from ..core.outcome import CANCELLED, HANDED_BACK, Outcome
+from ..core.outcome import CANCELLED, RELEASED, Outcome
 from .executors import drained
+from .handler_address import address
+from .messages import Reader, Writer, note_in, outcome_in
 from .runner import described
 from .spawn import spawn
-from .whereabouts import address
-from .wire import Reader, Writer, note_in, outcome_in
 
 if TYPE_CHECKING:
     from ..context import Sink
     from ..registry import JobType
     from .executors import Begin, End
-    from .flight import Flight
+    from .in_flight import Flight
 
 GLANCE = 0.25  # seconds between looks at a silent child: a pipe that its own children hold open does not tell its end
 LOADING = 60.0  # seconds to import the module of a handler
@@ -92,7 +92,7 @@ class ProcessSlots:
             if self._begin(flight) is not None:
                 self._end(flight, problem or slot.run(flight))
         except StoreError:  # its checkpoint could not be read: nothing has begun
-            self._end(flight, HANDED_BACK)
+            self._end(flight, RELEASED)
         except Exception as error:  # noqa: BLE001  (no process to be had, say: neither slot nor job may be lost to it)
             slot.discard()
             self._end(flight, Outcome("failed", error=described(error)))
@@ -242,7 +242,7 @@ class Child:
         self._lock = threading.Lock()
         self._out, self._in, self._descriptor = Writer(ours_out), Reader(ours_in), ours_in
         try:
-            self._process = spawn("mainstay.worker.child", stdin=theirs_in, stdout=theirs_out)
+            self._process = spawn("mainstay.worker.process_main", stdin=theirs_in, stdout=theirs_out)
         except BaseException:
             os.close(ours_in)
             os.close(ours_out)

@@ -10,13 +10,13 @@ from ..core import outcome as ended
 from ..core.errors import InvalidPayload
 from ..core.outcome import COMPLETED, Outcome
 from ..core.payload import clean, encode_result
-from ..stores.outbox.leave import alet_go, let_go
+from ..stores.outbox.let_go import alet_go, let_go
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..registry import JobType
-    from .flight import Flight
+    from .in_flight import Flight
 
 _OURS = ("builtins", "__main__", "mainstay")  # modules whose names say nothing in front of an exception's
 ERROR, TRACEBACK = 2_000, 60_000  # characters kept
@@ -78,7 +78,7 @@ def failure(type: JobType[..., Any, Any], context: Context, error: BaseException
     """The outcome of a handler that raised."""
     because = context.cancelled_because
     if isinstance(error, ended.Stopping) or (context.stopping and because is None and _interrupted(error)):
-        return ended.HANDED_BACK
+        return ended.RELEASED
     if because is not None and (isinstance(error, ended.Cancelled) or _interrupted(error)):
         return ended.CANCELLED._replace(reason=because)
     try:

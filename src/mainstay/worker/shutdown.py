@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from ..core.errors import StoreUnavailable
-from .memory import settle
+from .gc_tuning import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

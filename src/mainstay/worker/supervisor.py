@@ -23,11 +23,11 @@ from ..stores import open_store
 from ..upkeep.sweep import Sweep
 from . import new_identity
 from .heartbeat import BEATS
+from .messages import Reader, Writer
 from .service import Service
 from .shutdown import NOW, STOP, on_signals
 from .spawn import spawn
-from .supervised import CANNOT_START
-from .wire import Reader, Writer
+from .worker_process import CANNOT_START
 
 if TYPE_CHECKING:
     import subprocess
@@ -39,7 +39,7 @@ HEALTHY = 10.0  # seconds of life after which a death counts as the first
 PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a restart
 GRACEFUL = (0, -signal.SIGTERM, -signal.SIGINT)  # the latter when a signal came before there was a worker to stop
 EXTRA = "5s"  # beyond the grace, before what has not ended is killed
-ENTRY = "mainstay.worker.supervised"
+ENTRY = "mainstay.worker.worker_process"
 
 
 def supervise(app: str, processes: int, *, entry: str = ENTRY, **options: Any) -> int:
@@ -78,7 +78,7 @@ class Heart:
         """One beat for each; whose lease has run out all the same comes back under another identity by itself."""
         for worker in self.workers:
             try:
-                self._store.beat(worker, now, self._lease)
+                self._store.renew(worker, now, self._lease)
             except StoreError as error:
                 _complain(error)
         return self._lease // BEATS
@@ -86,7 +86,7 @@ class Heart:
     def free(self, worker: str) -> None:
         """Let the jobs of a dead worker run again at once. If the store fails, every worker's sweep does it."""
         try:
-            self._store.leave(worker)
+            self._store.deregister(worker)
             self._sweep.step(self._clock.now())
         except StoreError as error:
             _complain(error)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.errors import LeaseLost, TransactionUnsupported
-from .guest import Aside
-from .recognise import afind, find
+from .caller_connection import Aside
+from .detect import afind, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from ...core.decide import Transition
     from ...core.draft import Draft
     from ..contract import Store
-    from ..steps import Steps
-    from .guest import Guest, Joined, Outbox
+    from ..operations import Operations
+    from .caller_connection import CallerConnection, Joined, Outbox
 
-    Verb = Callable[[Outbox], Steps[Any]]
+    Verb = Callable[[Outbox], Operations[Any]]
 
 T = TypeVar("T")
 
@@ -63,77 +63,79 @@ def _hold(transition: Transition, applied: bool) -> None:
 
 
 # driving --------------------------------------------------------------------------------------------------------------
-def run(store: Store, tx: object, verb: Callable[[Outbox], Steps[T]]) -> T:
+def run(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]) -> T:
     """Drive a verb on a sync connection."""
     outbox = store.outbox()
-    guest = find(tx, outbox.engine, outbox.place)
+    caller = find(tx, outbox.engine, outbox.place)
     try:
-        return drive(guest, joined(outbox, guest, verb))
+        return drive(caller, joined(outbox, caller, verb))
     except BaseException as error:
-        if guest.undo is not None:
-            guest.undo()
+        if caller.undo is not None:
+            caller.undo()
         fault = outbox.fault(error)
         if fault is error:
             raise
         raise fault from error
 
 
-async def arun(store: Store, tx: object, verb: Callable[[Outbox], Steps[T]]) -> T:
+async def arun(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]) -> T:
     """Drive a verb on an async connection."""
     outbox = store.outbox()
-    guest = await afind(tx, outbox.engine, outbox.place)
+    caller = await afind(tx, outbox.engine, outbox.place)
     try:
-        return await adrive(guest, joined(outbox, guest, verb))
+        return await adrive(caller, joined(outbox, caller, verb))
     except BaseException as error:
-        if guest.undo is not None:
-            await guest.undo()
+        if caller.undo is not None:
+            await caller.undo()
         fault = outbox.fault(error)
         if fault is error:
             raise
         raise fault from error
 
 
-def joined(outbox: Outbox, guest: Guest, verb: Callable[[Outbox], Steps[T]]) -> Joined[T]:
+def joined(outbox: Outbox, caller: CallerConnection, verb: Callable[[Outbox], Operations[T]]) -> Joined[T]:
     """The verb's steps as the engine puts them on this guest."""
-    if guest.engine != outbox.engine:
+    if caller.engine != outbox.engine:
         raise TransactionUnsupported(
-            f"tx= ({guest.kind}) is connected to another database than the store ({outbox.place}): jobs commit with your "
+            f"tx= ({caller.kind}) is connected to another database than the store ({outbox.place}): jobs commit with your "
             "data only where both are in one database"
         )
-    return outbox.around(guest, verb(outbox))
+    return outbox.around(caller, verb(outbox))
 
 
-def drive(guest: Guest, steps: Joined[T]) -> T:
+def drive(caller: CallerConnection, operations: Joined[T]) -> T:
     """Run statements to the end; what goes wrong is thrown to the steps, which may put things in order first."""
     answer: Any = None
-    go: Any = steps.send
+    go: Any = operations.send
     try:
         while True:
-            step = go(answer)
+            statement = go(answer)
             try:
-                answer = step.call() if isinstance(step, Aside) else guest.execute(step)
-                go = steps.send
+                answer = statement.call() if isinstance(statement, Aside) else caller.execute(statement)
+                go = operations.send
             except BaseException as error:  # noqa: BLE001  (the steps raise it again)
-                answer, go = error, steps.throw
+                answer, go = error, operations.throw
     except StopIteration as end:
         result: T = end.value
         return result
 
 
-async def adrive(guest: Guest, steps: Joined[T]) -> T:
+async def adrive(caller: CallerConnection, operations: Joined[T]) -> T:
     """As `drive`; also a cancelled task's steps put things in order first."""
     import asyncio
 
     answer: Any = None
-    go: Any = steps.send
+    go: Any = operations.send
     try:
         while True:
-            step = go(answer)
+            statement = go(answer)
             try:
-                answer = await (asyncio.to_thread(step.call) if isinstance(step, Aside) else guest.execute(step))
-                go = steps.send
+                answer = await (
+                    asyncio.to_thread(statement.call) if isinstance(statement, Aside) else caller.execute(statement)
+                )
+                go = operations.send
             except BaseException as error:  # noqa: BLE001  (the steps raise it again)
-                answer, go = error, steps.throw
+                answer, go = error, operations.throw
     except StopIteration as end:
         result: T = end.value
         return result

@@ -6,15 +6,15 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..steps import Answer
-from .guest import BARE, BROKEN, CLOSED, IDLE, OPEN, Guest, names
+from ..operations import Result
+from .caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, OPEN, CallerConnection, names
 
 if TYPE_CHECKING:
-    from ..steps import Step
+    from ..operations import Statement
 
 
 # SQLite ---------------------------------------------------------------------------------------------------------------
-class Sqlite3(Guest):
+class Sqlite3(CallerConnection):
     """A `sqlite3.Connection`."""
 
     engine = "sqlite"
@@ -27,20 +27,20 @@ class Sqlite3(Guest):
             return OPEN
         autocommit = getattr(self._inner(), "autocommit", -1)  # from Python 3.12 on; -1: isolation_level decides
         bare = autocommit is True or (autocommit == -1 and self.raw.isolation_level is None)
-        return BARE if bare else IDLE
+        return AUTOCOMMIT if bare else IDLE
 
     def _inner(self) -> Any:
         return self.raw
 
-    def execute(self, step: Step) -> Any:
+    def execute(self, statement: Statement) -> Any:
         texts = self.raw.text_factory  # dicts or bytes are the caller's way to read, not ours
         if texts is not str:
             self.raw.text_factory = str
         try:
             cursor = self.raw.cursor()
             cursor.row_factory = None
-            cursor.execute(step.text, step.values)
-            return Answer(cursor.fetchall() if cursor.description else [], cursor.rowcount)
+            cursor.execute(statement.text, statement.values)
+            return Result(cursor.fetchall() if cursor.description else [], cursor.rowcount)
         finally:
             if texts is not str:
                 self.raw.text_factory = texts
@@ -55,15 +55,15 @@ class Aiosqlite(Sqlite3):
     def _inner(self) -> Any:
         return getattr(self.raw, "_conn", self.raw)  # it hands on all that matters but `autocommit`
 
-    async def execute(self, step: Step) -> Any:
+    async def execute(self, statement: Statement) -> Any:
         texts = self.raw.text_factory
         if texts is not str:
             self.raw.text_factory = str
         try:
             async with await self.raw.cursor() as cursor:
                 cursor.row_factory = None
-                await cursor.execute(step.text, step.values)
-                return Answer(await cursor.fetchall() if cursor.description else [], cursor.rowcount)
+                await cursor.execute(statement.text, statement.values)
+                return Result(await cursor.fetchall() if cursor.description else [], cursor.rowcount)
         finally:
             if texts is not str:
                 self.raw.text_factory = texts
@@ -73,7 +73,7 @@ class Aiosqlite(Sqlite3):
 _STATUS = {0: IDLE, 1: OPEN, 2: OPEN, 3: BROKEN}  # libpq's: idle, active, in a transaction, in one that failed
 
 
-class Psycopg(Guest):
+class Psycopg(CallerConnection):
     """A `psycopg.Connection`, with the statements' own `$1` through a raw cursor."""
 
     engine = "postgres"
@@ -87,13 +87,13 @@ class Psycopg(Guest):
         psycopg = sys.modules["psycopg"]
         return own_adapters(psycopg.RawCursor(self.raw, row_factory=psycopg.rows.tuple_row))
 
-    def execute(self, step: Step) -> Any:
+    def execute(self, statement: Statement) -> Any:
         cursor = self.cursor()
-        cursor.execute(step.text, step.values or None)
+        cursor.execute(statement.text, statement.values or None)
         if self.empty(cursor):
-            return Answer([], cursor.rowcount)
+            return Result([], cursor.rowcount)
         try:
-            return Answer(cursor.fetchall(), cursor.rowcount)
+            return Result(cursor.fetchall(), cursor.rowcount)
         except sys.modules["psycopg"].ProgrammingError as error:
             return no_rows(error, cursor)
 
@@ -107,7 +107,7 @@ def libpq_standing(raw: Any) -> str:
     if raw.closed:
         return CLOSED
     status = _STATUS.get(raw.info.transaction_status, BROKEN)
-    return BARE if status == IDLE and raw.autocommit else status
+    return AUTOCOMMIT if status == IDLE and raw.autocommit else status
 
 
 def own_adapters(cursor: Any) -> Any:
@@ -118,11 +118,11 @@ def own_adapters(cursor: Any) -> Any:
     return cursor
 
 
-def no_rows(error: Any, cursor: Any) -> Answer:
+def no_rows(error: Any, cursor: Any) -> Result:
     """The driver's own complaint that a statement has no rows is an answer; the server's complaints go on."""
     if error.sqlstate is not None:
         raise error
-    return Answer([], cursor.rowcount)
+    return Result([], cursor.rowcount)
 
 
 class AsyncPsycopg(Psycopg):
@@ -135,13 +135,13 @@ class AsyncPsycopg(Psycopg):
         psycopg = sys.modules["psycopg"]
         return own_adapters(psycopg.AsyncRawCursor(self.raw, row_factory=psycopg.rows.tuple_row))
 
-    async def execute(self, step: Step) -> Any:
+    async def execute(self, statement: Statement) -> Any:
         cursor = self.cursor()
-        await cursor.execute(step.text, step.values or None)
+        await cursor.execute(statement.text, statement.values or None)
         if self.empty(cursor):
-            return Answer([], cursor.rowcount)
+            return Result([], cursor.rowcount)
         try:
-            return Answer(await cursor.fetchall(), cursor.rowcount)
+            return Result(await cursor.fetchall(), cursor.rowcount)
         except sys.modules["psycopg"].ProgrammingError as error:
             return no_rows(error, cursor)
 
@@ -149,7 +149,7 @@ class AsyncPsycopg(Psycopg):
 _HEAD = re.compile(r"^(?:SELECT|INSERT|UPDATE|DELETE)\b", re.MULTILINE)
 
 
-class Asyncpg(Guest):
+class Asyncpg(CallerConnection):
     """An `asyncpg.Connection`, or one that a pool lent."""
 
     engine = "postgres"
@@ -159,18 +159,18 @@ class Asyncpg(Guest):
     def standing(self) -> str:
         if self.raw.is_closed():
             return CLOSED
-        return OPEN if self.raw.is_in_transaction() else BARE
+        return OPEN if self.raw.is_in_transaction() else AUTOCOMMIT
 
     @property
     def lasting(self) -> Any:
         return getattr(self.raw, "_con", self.raw)  # a pool wraps it anew whenever it lends it
 
-    async def execute(self, step: Step) -> Any:
-        if _answers_rows(step.text):
-            rows = [tuple(row) for row in await self.raw.fetch(step.text, *step.values)]
-            return Answer(rows, len(rows))
-        words = (await self.raw.execute(step.text, *step.values)).split()
-        return Answer([], int(words[-1]) if words[-1].isdigit() else -1)
+    async def execute(self, statement: Statement) -> Any:
+        if _answers_rows(statement.text):
+            rows = [tuple(row) for row in await self.raw.fetch(statement.text, *statement.values)]
+            return Result(rows, len(rows))
+        words = (await self.raw.execute(statement.text, *statement.values)).split()
+        return Result([], int(words[-1]) if words[-1].isdigit() else -1)
 
 
 def _answers_rows(text: str) -> bool:
@@ -179,7 +179,7 @@ def _answers_rows(text: str) -> bool:
     return bool(last) and (last[-1][0] == "SELECT" or "RETURNING" in text[last[-1].start() :])
 
 
-class Psycopg2(Guest):
+class Psycopg2(CallerConnection):
     """A psycopg2 connection: what SQLAlchemy and Django may still be set up with."""
 
     engine = "postgres"
@@ -188,11 +188,11 @@ class Psycopg2(Guest):
     def standing(self) -> str:
         return libpq_standing(self.raw)
 
-    def execute(self, step: Step) -> Any:
+    def execute(self, statement: Statement) -> Any:
         plain = sys.modules["psycopg2.extensions"].cursor
         with self.raw.cursor(cursor_factory=plain) as cursor:
-            cursor.execute(pyformat(step.text), {f"p{n}": value for n, value in enumerate(step.values, 1)})
-            return Answer(cursor.fetchall() if cursor.description else [], cursor.rowcount)
+            cursor.execute(pyformat(statement.text), {f"p{n}": value for n, value in enumerate(statement.values, 1)})
+            return Result(cursor.fetchall() if cursor.description else [], cursor.rowcount)
 
 
 def pyformat(text: str) -> str:
@@ -200,7 +200,7 @@ def pyformat(text: str) -> str:
     return re.sub(r"\$(\d+)", r"%(p\1)s", text.replace("%", "%%"))
 
 
-KINDS: dict[str, type[Guest]] = {
+KINDS: dict[str, type[CallerConnection]] = {
     "sqlite3.Connection": Sqlite3,
     "aiosqlite.Connection": Aiosqlite,
     "psycopg.Connection": Psycopg,
@@ -211,6 +211,6 @@ KINDS: dict[str, type[Guest]] = {
 }
 
 
-def driver(raw: object) -> Guest | None:
+def driver(raw: object) -> CallerConnection | None:
     """The guest of a driver's own connection; None for anything else."""
     return next((KINDS[name](raw) for name in names(raw) if name in KINDS), None)

@@ -12,103 +12,110 @@ import psycopg
 
 from ...core.decide import Completed
 from ...core.errors import LeaseLost, MainstayError
-from ...core.job import Claimed, picker
-from ...core.notes import Checkpoint, Log, Progress
+from ...core.job import Claimed, field_getter
 from ...core.states import COMPLETED, QUEUED, SCHEDULED
+from ...core.updates import Checkpoint, Log, Progress
 from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
-from ..steps import Step
-from .blocked import filled
-from .connect import HURRY
-from .enqueue import enqueue_steps
+from ..operations import Statement
+from .connect import WORKER_TIMEOUT
+from .enqueue import enqueue_operations
+from .locked_rows import filled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...core.decide import Transition
-    from ...core.notes import Note
-    from ..steps import Answer, Steps
-    from .blocked import Blocked
+    from ...core.updates import Update
+    from ..operations import Operations, Result
+    from .claim_cursor import ClaimCursors
     from .connect import Database
+    from .locked_rows import LockedRows
     from .sql import Statements
-    from .trail import Trail
 
     Wants = Mapping[str, Sequence[str]]
 
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
-UNRECORDED = {("completed", COMPLETED), ("handed back", QUEUED)}  # the job itself tells of these attempts
-_PLACE = picker(Claimed, "rank", "ord", "seq")
-_SEQ = picker(Completed, "seq")
-_DONE = picker(Completed, "seq", "token", "finished_at", "expires_at", "result")
+UNRECORDED = {("completed", COMPLETED), ("released", QUEUED)}  # the job itself tells of these attempts
+_PLACE = field_getter(Claimed, "rank", "ord", "seq")
+_SEQ = field_getter(Completed, "seq")
+_DONE = field_getter(Completed, "seq", "token", "finished_at", "expires_at", "result")
 
 
 def claim(
-    db: Database, trail: Trail, blocked: Blocked, worker: str, wants: Wants, limit: int, now: int, judged: int | None,
-    finishing: Sequence[Transition], notes: Sequence[Note],
+    db: Database, cursors: ClaimCursors, locked_rows: LockedRows, worker: str, wants: Wants, limit: int, now: int, judged: int | None,
+    finishing: Sequence[Transition], updates: Sequence[Update],
 ) -> Claims:  # fmt: skip
     """Notes, finishes, promotion and claim in one transaction; `judged` is the instant, None the engine's own."""
-    found, held = blocked.around(
-        finishing, lambda some: _claim(db, trail, worker, wants, limit, now, judged, some, notes)
+    found, held = locked_rows.around(
+        finishing, lambda some: _claim(db, cursors, worker, wants, limit, now, judged, some, updates)
     )
     return found._replace(verdicts=filled(finishing, found.verdicts, held)) if held else found
 
 
 def _claim(
-    db: Database, trail: Trail, worker: str, wants: Wants, limit: int, now: int, judged: int | None,
-    finishing: Sequence[Transition], notes: Sequence[Note],
+    db: Database, cursors: ClaimCursors, worker: str, wants: Wants, limit: int, now: int, judged: int | None,
+    finishing: Sequence[Transition], updates: Sequence[Update],
 ) -> Claims:  # fmt: skip
     if any(type(t) is not Completed and t.state == QUEUED for t in finishing):
-        trail.forget()
-    asked = _claims(db.load, trail, worker, wants, limit, now, judged)
+        cursors.forget()
+    asked = _claims(db.load, cursors, worker, wants, limit, now, judged)
     try:
         if _intricate(finishing) or len(asked) > 2:
-            found = db.run(lambda: _claim_steps(db.load, wants, limit, asked, finishing, notes), HURRY)
+            found = db.run(lambda: _claim_operations(db.load, wants, limit, asked, finishing, updates), WORKER_TIMEOUT)
         else:
-            found = _fused(db, wants, limit, asked, finishing, notes)
+            found = _fused(db, wants, limit, asked, finishing, updates)
     except MainstayError as error:
         if _is_lease_lost(error):
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out") from error
         raise
-    _follow(trail, wants, found, limit, now)
+    _follow(cursors, wants, found, limit, now)
     return found
 
 
 def _fused(
-    db: Database, wants: Wants, limit: int, asked: list[Step], finishing: Sequence[Transition], notes: Sequence[Note]
+    db: Database,
+    wants: Wants,
+    limit: int,
+    asked: list[Statement],
+    finishing: Sequence[Transition],
+    updates: Sequence[Update],
 ) -> Claims:
     groups = _groups(finishing)
-    answers = db.batch([*_note_steps(db.load, notes), *_finish_steps(db.load, groups), *asked], HURRY)
+    answers = db.batch(
+        [*_update_statements(db.load, updates), *_finish_statements(db.load, groups), *asked], WORKER_TIMEOUT
+    )
     claims = len(answers) - len(asked)
     verdicts = _sorted_out(db, finishing, groups, answers[claims - len(groups) : claims])
     return _answered(verdicts, answers[claims:], wants, limit)
 
 
-def _claim_steps(
-    load: Statements, wants: Wants, limit: int, asked: list[Step], finishing: Sequence[Transition],
-    notes: Sequence[Note],
-) -> Steps[Claims]:  # fmt: skip
+def _claim_operations(
+    load: Statements, wants: Wants, limit: int, asked: list[Statement], finishing: Sequence[Transition],
+    updates: Sequence[Update],
+) -> Operations[Claims]:  # fmt: skip
     """As the batch, a step at a time."""
-    verdicts = yield from finish_steps(load, finishing, notes)
-    answers: list[Answer] = []
+    verdicts = yield from finish_operations(load, finishing, updates)
+    answers: list[Result] = []
     left = limit
-    for step in asked:
+    for statement in asked:
         if left > 0 or not answers:
-            values = step.values if not answers else (*step.values[:4], left, *step.values[5:])
-            answers.append((yield Step(step.text, values)))
+            values = statement.values if not answers else (*statement.values[:4], left, *statement.values[5:])
+            answers.append((yield Statement(statement.text, values)))
             left -= len(answers[-1].rows) if len(answers) > 1 else 0
     return _answered(verdicts, answers, wants, limit)
 
 
 def _claims(
-    load: Statements, trail: Trail, worker: str, wants: Wants, limit: int, now: int, judged: int | None
-) -> list[Step]:
+    load: Statements, cursors: ClaimCursors, worker: str, wants: Wants, limit: int, now: int, judged: int | None
+) -> list[Statement]:
     """What to send for a claim: the lease and the promotion first, then a statement for the queues with the same types."""
-    steps = [Step(load("claim_ready"), (worker, judged, PROMOTED))]
+    operations = [Statement(load("claim_ready"), (worker, judged, PROMOTED))]
     if limit <= 0:
-        return steps
+        return operations
     for queues, types in _alike(wants):
-        starts = zip(*trail.starts(queues, types, now), strict=True)
-        steps.append(Step(load("claim"), (worker, judged, queues, types, limit, *map(list, starts))))
-    return steps
+        starts = zip(*cursors.starts(queues, types, now), strict=True)
+        operations.append(Statement(load("claim"), (worker, judged, queues, types, limit, *map(list, starts))))
+    return operations
 
 
 def _alike(wants: Wants) -> list[tuple[list[str], list[str]]]:
@@ -122,16 +129,16 @@ def _alike(wants: Wants) -> list[tuple[list[str], list[str]]]:
     return groups
 
 
-def _follow(trail: Trail, wants: Wants, found: Claims, limit: int, now: int) -> None:
+def _follow(cursors: ClaimCursors, wants: Wants, found: Claims, limit: int, now: int) -> None:
     if found.wait == 0:  # more is due than was queued, with places anywhere
-        trail.forget()
+        cursors.forget()
         return
     full = len(found.jobs) >= limit
     for queues, types in _alike(wants):
-        trail.note(queues, types, found.jobs, full, now)
+        cursors.note(queues, types, found.jobs, full, now)
 
 
-def _answered(verdicts: list[str], answers: Sequence[Answer], wants: Wants, limit: int) -> Claims:
+def _answered(verdicts: list[str], answers: Sequence[Result], wants: Wants, limit: int) -> Claims:
     rows = [row for answer in answers[1:] for row in answer.rows]
     rows.sort(key=_PLACE)  # RETURNING promises no order
     if len(wants) > 1:
@@ -146,34 +153,40 @@ def _is_lease_lost(error: MainstayError) -> bool:
     return isinstance(cause, psycopg.errors.InvalidTextRepresentation) and "holds no lease" in str(cause)
 
 
-def held(db: Database, worker: str) -> list[Claimed]:
+def claimed_by(db: Database, worker: str) -> list[Claimed]:
     """What a worker holds."""
-    return [Claimed._make(row) for row in db.batch([Step(db.load("held"), (worker,))], HURRY)[0].rows]
+    return [
+        Claimed._make(row) for row in db.batch([Statement(db.load("claimed_by"), (worker,))], WORKER_TIMEOUT)[0].rows
+    ]
 
 
 # Finishing ------------------------------------------------------------------------------------------------------------
 
 
-def finish(db: Database, blocked: Blocked, transitions: Sequence[Transition], notes: Sequence[Note]) -> list[str]:
+def finish(
+    db: Database, locked_rows: LockedRows, transitions: Sequence[Transition], updates: Sequence[Update]
+) -> list[str]:
     """Apply transitions; per transition a verdict."""
-    verdicts, held = blocked.around(transitions, lambda some: _finish(db, some, notes))
+    verdicts, held = locked_rows.around(transitions, lambda some: _finish(db, some, updates))
     return filled(transitions, verdicts, held)
 
 
-def _finish(db: Database, transitions: Sequence[Transition], notes: Sequence[Note]) -> list[str]:
-    if not transitions and not notes:
+def _finish(db: Database, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:
+    if not transitions and not updates:
         return []
     if _intricate(transitions):
-        return db.run(lambda: finish_steps(db.load, transitions, notes), HURRY)
+        return db.run(lambda: finish_operations(db.load, transitions, updates), WORKER_TIMEOUT)
     groups = _groups(transitions)
-    answers = db.batch([*_note_steps(db.load, notes), *_finish_steps(db.load, groups)], HURRY)
+    answers = db.batch([*_update_statements(db.load, updates), *_finish_statements(db.load, groups)], WORKER_TIMEOUT)
     return _sorted_out(db, transitions, groups, answers[len(answers) - len(groups) :])
 
 
-def finish_steps(load: Statements, transitions: Sequence[Transition], notes: Sequence[Note] = ()) -> Steps[list[str]]:
+def finish_operations(
+    load: Statements, transitions: Sequence[Transition], updates: Sequence[Update] = ()
+) -> Operations[list[str]]:
     """Apply transitions with their children, a step at a time; per transition a verdict."""
-    for step in _note_steps(load, notes):  # noqa: UP028  (a list takes no answers)
-        yield step
+    for statement in _update_statements(load, updates):  # noqa: UP028  (a list takes no answers)
+        yield statement
     if len({t.seq for t in transitions}) == len(transitions):
         return (yield from _finish_together(load, transitions))
     verdicts: list[str] = []
@@ -182,15 +195,15 @@ def finish_steps(load: Statements, transitions: Sequence[Transition], notes: Seq
     return verdicts
 
 
-def _finish_together(load: Statements, transitions: Sequence[Transition]) -> Steps[list[str]]:
+def _finish_together(load: Statements, transitions: Sequence[Transition]) -> Operations[list[str]]:
     groups, answers = _groups(transitions), []
-    for step in _finish_steps(load, groups):
-        answer = yield step
+    for statement in _finish_statements(load, groups):
+        answer = yield statement
         answers.append(answer)
     applied = _applied(groups, answers)
     children = [child for t in transitions if t.seq in applied for child in t.children]
     if children:
-        yield from enqueue_steps(load, children, transitions[0].at, alone=True)
+        yield from enqueue_operations(load, children, transitions[0].at, alone=True)
     return (yield from _verdicts(load, transitions, applied))
 
 
@@ -214,11 +227,11 @@ def _is_simple(transition: Transition) -> bool:
     return type(t) is Completed or (t.state == COMPLETED and t.reason is None and t.outcome == "completed")
 
 
-def _finish_steps(load: Statements, groups: list[list[Transition]]) -> list[Step]:
+def _finish_statements(load: Statements, groups: list[list[Transition]]) -> list[Statement]:
     return [
-        Step(load("finish_completed"), _completed(group))
+        Statement(load("finish_completed"), _completed(group))
         if _is_simple(group[0])
-        else Step(load("finish"), _columns(group))
+        else Statement(load("finish"), _columns(group))
         for group in groups
     ]
 
@@ -240,7 +253,7 @@ def _columns(transitions: Sequence[Transition]) -> tuple[list[Any], ...]:
     return tuple(map(list, zip(*rows, strict=True)))
 
 
-def _applied(groups: list[list[Transition]], answers: Sequence[Answer]) -> set[int | str]:
+def _applied(groups: list[list[Transition]], answers: Sequence[Result]) -> set[int | str]:
     """The jobs whose transitions were applied; a statement that applied all of its own answers NULL."""
     applied: set[int | str] = set()
     for group, answer in zip(groups, answers, strict=True):
@@ -250,19 +263,19 @@ def _applied(groups: list[list[Transition]], answers: Sequence[Answer]) -> set[i
 
 
 def _sorted_out(
-    db: Database, transitions: Sequence[Transition], groups: list[list[Transition]], answers: Sequence[Answer]
+    db: Database, transitions: Sequence[Transition], groups: list[list[Transition]], answers: Sequence[Result]
 ) -> list[str]:
     """The verdicts on a batch that is written; why some were refused is read afterwards."""
     if all(answer.rows[0][0] is None for answer in answers):
         return [STORED] * len(transitions)
-    return db.alone(_verdicts(db.load, transitions, _applied(groups, answers)), HURRY)
+    return db.alone(_verdicts(db.load, transitions, _applied(groups, answers)), WORKER_TIMEOUT)
 
 
-def _verdicts(load: Statements, transitions: Sequence[Transition], applied: set[int | str]) -> Steps[list[str]]:
+def _verdicts(load: Statements, transitions: Sequence[Transition], applied: set[int | str]) -> Operations[list[str]]:
     refused = [t.seq for t in transitions if t.seq not in applied]
     if not refused:
         return [STORED] * len(transitions)
-    found = yield Step(load("finish_standing"), (refused,))
+    found = yield Statement(load("finish_standing"), (refused,))
     standing = {row[0]: row[1:] for row in found.rows}
     return [STORED if t.seq in applied else _verdict(t, standing.get(t.seq)) for t in transitions]
 
@@ -281,39 +294,39 @@ def _verdict(transition: Transition, standing: tuple[Any, ...] | None) -> str:
 # Notes ----------------------------------------------------------------------------------------------------------------
 
 
-def note(db: Database, notes: Sequence[Note]) -> list[bool]:
+def note(db: Database, updates: Sequence[Update]) -> list[bool]:
     """Write notes in a transaction of their own; per note whether its attempt holds the job."""
-    if not notes:
+    if not updates:
         return []
-    kinds = _kinds(notes)
-    answers = db.batch(_note_steps(db.load, notes), HURRY)
+    kinds = _kinds(updates)
+    answers = db.batch(_update_statements(db.load, updates), WORKER_TIMEOUT)
     current = {
         (kind, *list(kinds[kind])[place - 1][:2])
         for kind, answer in zip(kinds, answers, strict=True)
         for (place,) in answer.rows
     }
-    return [(type(each), each.seq, each.token) in current for each in notes]
+    return [(type(each), each.seq, each.token) in current for each in updates]
 
 
-def _kinds(notes: Sequence[Note]) -> dict[type, list[Note]]:
+def _kinds(updates: Sequence[Update]) -> dict[type, list[Update]]:
     """The notes by their kind, in the order of seq; of progress and checkpoints only the last of an attempt."""
-    found: dict[type, dict[Any, Note]] = {}
-    for each in notes:
+    found: dict[type, dict[Any, Update]] = {}
+    for each in updates:
         place = (each.seq, each.token, each.n) if isinstance(each, Log) else (each.seq, each.token)
         found.setdefault(type(each), {})[place] = each
     return {kind: [chosen[place] for place in sorted(chosen)] for kind, chosen in found.items()}
 
 
-def _note_steps(load: Statements, notes: Sequence[Note]) -> list[Step]:
-    return [Step(load(_NOTES[kind]), _note_columns(kind, chosen)) for kind, chosen in _kinds(notes).items()]
+def _update_statements(load: Statements, updates: Sequence[Update]) -> list[Statement]:
+    return [Statement(load(_UPDATES[kind]), _update_columns(kind, chosen)) for kind, chosen in _kinds(updates).items()]
 
 
-def _note_columns(kind: type, notes: list[Note]) -> tuple[list[Any], ...]:
-    columns = tuple(map(list, zip(*notes, strict=True)))
+def _update_columns(kind: type, updates: list[Update]) -> tuple[list[Any], ...]:
+    columns = tuple(map(list, zip(*updates, strict=True)))
     if kind is Progress:
         numbers = [[None if value is None else float(value) for value in column] for column in columns[3:5]]
         return (*columns[:3], *numbers, columns[5])
     return columns
 
 
-_NOTES: dict[type, str] = {Log: "note_log", Progress: "note_progress", Checkpoint: "note_checkpoint"}
+_UPDATES: dict[type, str] = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}

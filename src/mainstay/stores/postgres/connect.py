@@ -23,8 +23,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from ...core.errors import ConfigError, StoreBusy
-from ..steps import Step
-from . import arrays, faults, schema
+from ..operations import Statement
+from . import arrays, errors, schema
 from .sql import SCHEMA, Statements
 from .wire import Wire
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
-    from ..steps import Answer, Steps
+    from ..operations import Operations, Result
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -40,9 +40,9 @@ T = TypeVar("T")
 CONNECTIONS = 3  # a worker's claims, its beats, and one for everything else; its bell has one more
 IDLE = 60.0  # seconds after which a connection beyond the first is let go
 WAIT = 10.0  # seconds a caller waits for a connection
-HURRY = 4.5  # seconds a worker's own rounds wait for an answer: longer than that its lease does not last
+WORKER_TIMEOUT = 4.5  # seconds a worker's own rounds wait for an answer: longer than that its lease does not last
 LOCKED = "3s"  # how long a statement waits for a row that somebody else holds: less than that
-LIMITED = Step(f"SELECT set_config('lock_timeout', '{LOCKED}', true)")
+LIMITED = Statement(f"SELECT set_config('lock_timeout', '{LOCKED}', true)")
 TRIES = 5  # of a transaction that met another and was rolled back for it
 
 # The plans are known: walks along an index, joined row by row, whatever the statistics say of a table that was empty a
@@ -89,10 +89,10 @@ class Database:
             self._forget()
 
     # use ----------------------------------------------------------------------------------------------------------
-    def using(self) -> Using:
+    def checkout(self) -> Checkout:
         """`with db.using() as wire:` one of our connections, errors mapped."""
         self._same_process()
-        return Using(self)
+        return Checkout(self)
 
     @contextmanager
     def aside(self) -> Iterator[Connection]:
@@ -101,28 +101,28 @@ class Database:
             with self.connect() as connection:
                 yield connection
         except BaseException as error:
-            faults.translate(error, self.place)
+            errors.translate(error, self.place)
             raise
 
-    def execute(self, name: str, *values: Any) -> Answer:
+    def execute(self, name: str, *values: Any) -> Result:
         """One statement, by name, as a transaction of its own."""
-        return self.batch([Step(self.load(name), values)])[0]
+        return self.batch([Statement(self.load(name), values)])[0]
 
-    def batch(self, steps: Sequence[Step], patience: float | None = None) -> list[Answer]:
+    def batch(self, operations: Sequence[Statement], patience: float | None = None) -> list[Result]:
         """Several statements in one transaction and one round trip, none of which needs an answer of another."""
         first = self._first(patience)
-        return self._on_wire(lambda wire: wire.send([*first, *steps], patience))[len(first) :]
+        return self._on_wire(lambda wire: wire.send([*first, *operations], patience))[len(first) :]
 
-    def alone(self, steps: Steps[T], patience: float | None = None) -> T:
+    def alone(self, operations: Operations[T], patience: float | None = None) -> T:
         """Drive steps of which each may be a transaction of its own: at most one of them writes."""
-        return drive(steps, lambda step: self.batch([step], patience)[0])
+        return drive(operations, lambda statement: self.batch([statement], patience)[0])
 
-    def run(self, steps: Callable[[], Steps[T]], patience: float | None = None) -> T:
+    def run(self, operations: Callable[[], Operations[T]], patience: float | None = None) -> T:
         """Drive steps in one transaction; again from the start when it met another and was rolled back for it."""
-        first = [Step("BEGIN"), *self._first(patience)]
-        return self._on_wire(lambda wire: _transacted(wire, steps(), first, patience))
+        first = [Statement("BEGIN"), *self._first(patience)]
+        return self._on_wire(lambda wire: _transacted(wire, operations(), first, patience))
 
-    def _first(self, patience: float | None) -> list[Step]:
+    def _first(self, patience: float | None) -> list[Statement]:
         """What a transaction in a hurry begins with: by way of a pooler, no session has our limit on waits for locks."""
         return [LIMITED] if self.pooled and patience is not None else []
 
@@ -131,7 +131,7 @@ class Database:
         back for it, or the connection is one of the time before a restart or a failover, and a new one does better.
         """
         for left in range(TRIES, 0, -1):
-            with self.using() as wire:
+            with self.checkout() as wire:
                 try:
                     return work(wire)
                 except _RETRIED:
@@ -148,7 +148,7 @@ class Database:
         raise StoreBusy(f"{self.place}: every try met another transaction; try again")
 
     # the pool -----------------------------------------------------------------------------------------------------
-    def take(self) -> Wire:
+    def acquire(self) -> Wire:
         """An idle connection that lives, or a new one; waits while all are in use."""
         until = time.monotonic() + WAIT
         with self._gate:
@@ -181,7 +181,7 @@ class Database:
                 connection.close()
             raise
 
-    def give(self, wire: Wire, fresh: bool) -> None:
+    def put_back(self, wire: Wire, fresh: bool) -> None:
         """Take a connection back. `fresh`: let go of all that are idle; what broke this one broke them too."""
         now = time.monotonic()
         with self._gate:
@@ -246,7 +246,7 @@ class Database:
             self._checked = False
 
 
-class Using:
+class Checkout:
     """One connection for the length of a block."""
 
     __slots__ = ("_db", "_wire")
@@ -256,47 +256,47 @@ class Using:
 
     def __enter__(self) -> Wire:
         try:
-            self._wire = self._db.take()
+            self._wire = self._db.acquire()
         except BaseException as error:
-            faults.translate(error, self._db.place)
+            errors.translate(error, self._db.place)
             raise
         return self._wire
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._db.give(self._wire, faults.broken(error))
+        self._db.put_back(self._wire, errors.broken(error))
         if error is not None:
-            faults.translate(error, self._db.place)
+            errors.translate(error, self._db.place)
 
 
-def drive(steps: Steps[T], execute: Callable[[Step], Answer]) -> T:
+def drive(operations: Operations[T], execute: Callable[[Statement], Result]) -> T:
     """Run steps to their end."""
     try:
-        step = next(steps)
+        statement = next(operations)
         while True:
-            step = steps.send(execute(step))
+            statement = operations.send(execute(statement))
     except StopIteration as end:
         answer: T = end.value
         return answer
 
 
-def _transacted(wire: Wire, steps: Steps[T], first: Sequence[Step], patience: float | None) -> T:
+def _transacted(wire: Wire, operations: Operations[T], first: Sequence[Statement], patience: float | None) -> T:
     """Drive steps in a transaction, which is begun with the first of them."""
     begin = list(first)
 
-    def execute(step: Step) -> Answer:
-        waiting, begin[:] = [*begin, step], []
+    def execute(statement: Statement) -> Result:
+        waiting, begin[:] = [*begin, statement], []
         return wire.send(waiting, patience)[-1]
 
     try:
-        answer = drive(steps, execute)
+        answer = drive(operations, execute)
     except BaseException:
         if wire.undoable:
-            wire.send([Step("ROLLBACK")], patience)
+            wire.send([Statement("ROLLBACK")], patience)
         raise
     if not begin:
-        wire.send([Step("COMMIT")], patience)
+        wire.send([Statement("COMMIT")], patience)
     return answer
 
 

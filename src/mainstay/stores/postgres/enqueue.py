@@ -8,31 +8,33 @@ from typing import TYPE_CHECKING, Any
 from ...core.draft import Draft
 from ...core.errors import DuplicateKey, StoreBusy
 from ...core.ids import IDS
-from ..steps import Step
+from ..operations import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..steps import Steps
+    from ..operations import Operations
     from .connect import Database
     from .sql import Statements
 
-Answer = tuple[str, bool]
+Accepted = tuple[str, bool]
 _NOTHING = (None,) * 6
 ROUNDS = 10  # of a draft whose key is taken by one that is gone when we look
 CHUNK = 5_000  # drafts a statement
 
 
-def enqueue(db: Database, drafts: Sequence[Draft], now: int) -> list[Answer]:
+def enqueue(db: Database, drafts: Sequence[Draft], now: int) -> list[Accepted]:
     """Accept drafts on our own connection. Where one statement does it all, no transaction is opened around it."""
     drafts = list(drafts)
     simple = len(drafts) == 1 or (len(drafts) <= CHUNK and all(draft.lock is None for draft in drafts))
     if simple:
-        return db.alone(enqueue_steps(db.load, drafts, now))
-    return db.run(lambda: enqueue_steps(db.load, drafts, now))
+        return db.alone(enqueue_operations(db.load, drafts, now))
+    return db.run(lambda: enqueue_operations(db.load, drafts, now))
 
 
-def enqueue_steps(load: Statements, drafts: Sequence[Draft], now: int, alone: bool = False) -> Steps[list[Answer]]:
+def enqueue_operations(
+    load: Statements, drafts: Sequence[Draft], now: int, alone: bool = False
+) -> Operations[list[Accepted]]:
     """Insert the drafts; per draft its id and whether it is new.
 
     `alone`: nobody waits for the answer (children of a job that is through), so a taken key raises nothing.
@@ -52,11 +54,11 @@ def enqueue_steps(load: Statements, drafts: Sequence[Draft], now: int, alone: bo
     return (yield from _sort_out(load, drafts, now, alone))
 
 
-def _follow_declarations(load: Statements, drafts: list[Draft]) -> Steps[None]:
+def _follow_declarations(load: Statements, drafts: list[Draft]) -> Operations[None]:
     """Give drafts whose producer lacks the type the queue and policy with which a worker declared it."""
     if not drafts:
         return
-    found = yield Step(load("enqueue_policy"), ([draft.type for draft in drafts],))
+    found = yield Statement(load("enqueue_policy"), ([draft.type for draft in drafts],))
     policies = {name: json.loads(policy) for name, policy in found.rows}
     for draft in drafts:
         for name, value in policies.get(draft.type, {}).items():
@@ -64,10 +66,10 @@ def _follow_declarations(load: Statements, drafts: list[Draft]) -> Steps[None]:
                 setattr(draft, name, value)
 
 
-def _insert(load: Statements, drafts: Sequence[Draft], now: int, fresh: bool = False) -> Step:
+def _insert(load: Statements, drafts: Sequence[Draft], now: int, fresh: bool = False) -> Statement:
     if all(map(_is_plain, drafts)):
-        return Step(load("enqueue_fresh" if fresh else "enqueue_plain"), _plain_columns(drafts, now))
-    return Step(load("enqueue"), _columns(drafts, now))
+        return Statement(load("enqueue_fresh" if fresh else "enqueue_plain"), _plain_columns(drafts, now))
+    return Statement(load("enqueue"), _columns(drafts, now))
 
 
 def _is_plain(draft: Draft) -> bool:
@@ -104,7 +106,7 @@ def _tags(draft: Draft) -> str | None:
 # Someone is in the way ------------------------------------------------------------------------------------------------
 
 
-def _sort_out(load: Statements, drafts: Sequence[Draft], now: int, alone: bool) -> Steps[list[Answer]]:
+def _sort_out(load: Statements, drafts: Sequence[Draft], now: int, alone: bool) -> Operations[list[Accepted]]:
     """Not every draft became a job: find for each the one that it became, or the one that has its key."""
     ids, locks = yield from _existing(load, drafts)
     answers = []
@@ -117,17 +119,19 @@ def _sort_out(load: Statements, drafts: Sequence[Draft], now: int, alone: bool) 
     return answers
 
 
-def _existing(load: Statements, drafts: Sequence[Draft]) -> Steps[tuple[set[str], dict[str, tuple[int, str, str]]]]:
+def _existing(
+    load: Statements, drafts: Sequence[Draft]
+) -> Operations[tuple[set[str], dict[str, tuple[int, str, str]]]]:
     """The ids that are there, and by lock the number, id and state of the job that has it."""
     wanted = [draft.id for draft in drafts], [draft.lock for draft in drafts if draft.lock is not None]
-    found = yield Step(load("enqueue_existing"), wanted)
+    found = yield Statement(load("enqueue_existing"), wanted)
     return {row[1] for row in found.rows}, {row[2]: (row[0], row[1], row[3]) for row in found.rows if row[2]}
 
 
 def _conflict(
     load: Statements, draft: Draft, holder: tuple[int, str, str] | None, now: int, alone: bool
-) -> Steps[Answer]:
-    """Answer the job that has the key, replace it, or refuse, as the draft says; it may be gone again by now."""
+) -> Operations[Accepted]:
+    """Accepted the job that has the key, replace it, or refuse, as the draft says; it may be gone again by now."""
     for _ in range(ROUNDS):
         if holder is not None:
             seq, existing, state = holder
@@ -148,9 +152,9 @@ def _conflict(
     raise StoreBusy(f"the key {draft.key!r} of type {draft.type} changes hands too fast; try again")
 
 
-def _replace(load: Statements, draft: Draft, seq: int, now: int) -> Steps[bool]:
+def _replace(load: Statements, draft: Draft, seq: int, now: int) -> Operations[bool]:
     waits = draft.run_at is not None and draft.run_at > now
-    changed = yield Step(
+    changed = yield Statement(
         load("enqueue_replace"),
         (
             seq, draft.queue, "scheduled" if waits else "queued", draft.priority, draft.run_at if waits else now,

@@ -12,12 +12,12 @@ from weakref import WeakSet
 
 from ...core.errors import StoreReadOnly, TransactionUnsupported, UsageError
 from ..contract import STORED
-from ..outbox.guest import BARE, BROKEN, CLOSED, IDLE, Aside
-from ..steps import Step
-from . import faults
-from .claim import finish_steps
-from .enqueue import enqueue_steps
-from .operate import cancel_steps
+from ..operations import Statement
+from ..outbox.caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, Aside
+from . import errors
+from .actions import cancel_operations
+from .claim import finish_operations
+from .enqueue import enqueue_operations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from ...core.decide import Transition
     from ...core.draft import Draft
-    from ..outbox.guest import Guest, Joined
-    from ..steps import Steps
+    from ..operations import Operations
+    from ..outbox.caller_connection import CallerConnection, Joined
     from .connect import Database
 
 T = TypeVar("T")
@@ -44,57 +44,57 @@ class PostgresOutbox:
         self._known: WeakSet[Any] = WeakSet()  # connections that were seen to be in the same
 
     # the verbs ----------------------------------------------------------------------------------------------------
-    def enqueue(self, drafts: Sequence[Draft], now: int) -> Steps[list[tuple[str, bool]]]:
-        steps = self._enqueue(drafts, now)
-        return whole(steps) if any(draft.lock is not None for draft in drafts) else steps
+    def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
+        operations = self._enqueue(drafts, now)
+        return whole(operations) if any(draft.lock is not None for draft in drafts) else operations
 
-    def _enqueue(self, drafts: Sequence[Draft], now: int) -> Steps[list[tuple[str, bool]]]:
+    def _enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
         if not drafts:
             return []
-        answers = yield from enqueue_steps(self._db.load, drafts, now)
+        answers = yield from enqueue_operations(self._db.load, drafts, now)
         if any(created for _, created in answers):
             yield from self._ring("jobs")
         return answers
 
-    def cancel(self, ids: Sequence[str], now: int, actor: str) -> Steps[dict[str, str]]:
-        answers = yield from cancel_steps(self._db.load, ids, now, actor)
+    def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+        answers = yield from cancel_operations(self._db.load, ids, now, actor)
         if "cancelling" in answers.values():
             yield from self._ring("cancel")
         return answers
 
-    def finish(self, transition: Transition) -> Steps[bool]:
-        if (yield from finish_steps(self._db.load, [transition])) != [STORED]:
+    def finish(self, transition: Transition) -> Operations[bool]:
+        if (yield from finish_operations(self._db.load, [transition])) != [STORED]:
             return False
         if transition.children:
             yield from self._ring("jobs")
         return True
 
-    def _ring(self, what: str) -> Steps[None]:
+    def _ring(self, what: str) -> Operations[None]:
         """Ring with the caller's commit: nobody else knows when that is."""
         if self._db.listen != "no":
-            yield Step(self._db.load("ring"), (self._db.load.schema, what))
+            yield Statement(self._db.load("notify"), (self._db.load.schema, what))
 
     # the transaction ----------------------------------------------------------------------------------------------
-    def around(self, guest: Guest, steps: Steps[T]) -> Joined[T]:
+    def around(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
         """Join what is open, or what the first statement opens."""
-        standing = _checked(guest)
+        standing = _checked(caller)
         try:
-            if guest.lasting not in self._known:
-                yield from self._check_place(guest)
-            return (yield from steps)
+            if caller.lasting not in self._known:
+                yield from self._check_place(caller)
+            return (yield from operations)
         except BaseException as error:
-            if standing == IDLE and guest.standing() not in (
+            if standing == IDLE and caller.standing() not in (
                 IDLE,
                 CLOSED,
             ):  # a refusal leaves nothing open that was not
                 yield from undo(error, "ROLLBACK")
             raise
 
-    def _check_place(self, guest: Guest) -> Joined[None]:
+    def _check_place(self, caller: CallerConnection) -> Joined[None]:
         """Raise when the caller is in another database, or may not write to our tables in this one."""
         if not self._home:
             yield Aside(self._find_home)  # which makes the schema first, where there is none
-        (*found, allowed), *_ = (yield Step(self._db.load("outbox"), (self._db.load.schema,))).rows
+        (*found, allowed), *_ = (yield Statement(self._db.load("outbox"), (self._db.load.schema,))).rows
         if tuple(found) != self._home:
             yield Aside(self._find_home)  # the server may have been started anew
         if tuple(found) != self._home:
@@ -108,7 +108,7 @@ class PostgresOutbox:
                 f"{self.place}: the role of tx= may not write to the schema {schema}. As its owner: GRANT USAGE ON SCHEMA "
                 f"{schema}, and ALL ON ALL TABLES and ALL SEQUENCES IN SCHEMA {schema}, to that role"
             )
-        self._known.add(guest.lasting)
+        self._known.add(caller.lasting)
 
     def _find_home(self) -> None:
         self._home = self._db.execute("outbox", self._db.load.schema).rows[0][:2]
@@ -116,26 +116,26 @@ class PostgresOutbox:
     def fault(self, error: BaseException) -> BaseException:
         """A driver's error as one of ours, whichever driver it is."""
         if type(error).__module__.partition(".")[0] not in FOREIGN:
-            return faults.mapped(error, self.place)
+            return errors.mapped(error, self.place)
         state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
         if state == "25P02":
             return _failed()
         if state is None:
             return UsageError(f"a value cannot be stored: {error}") if isinstance(error, ValueError) else error
-        kind, advice = faults.by_state(state)
+        kind, advice = errors.by_state(state)
         words = " ".join(str(error).split()).rstrip(".")
         return kind(f"{self.place}: {words}. {advice}".rstrip(". ") + ".")
 
 
-def _checked(guest: Guest) -> str:
+def _checked(caller: CallerConnection) -> str:
     """How the connection stands, once it is clear that it has a transaction to join."""
-    standing = guest.standing()
+    standing = caller.standing()
     if standing == CLOSED:
         raise TransactionUnsupported("tx= cannot be used here: the connection is closed")
     if standing == BROKEN:
         raise _failed()
-    if standing == BARE:
-        raise TransactionUnsupported(f"tx= has no transaction open: {guest.advice}")
+    if standing == AUTOCOMMIT:
+        raise TransactionUnsupported(f"tx= has no transaction open: {caller.advice}")
     return standing
 
 
@@ -143,24 +143,24 @@ def _failed() -> TransactionUnsupported:
     return TransactionUnsupported("tx= cannot be used here: its transaction has failed already; roll it back first")
 
 
-def whole(steps: Steps[T]) -> Steps[T]:
+def whole(operations: Operations[T]) -> Operations[T]:
     """Steps that happen whole or not at all, and leave the transaction usable in either case."""
-    yield Step("SAVEPOINT mainstay")
+    yield Statement("SAVEPOINT mainstay")
     try:
-        result = yield from steps
+        result = yield from operations
     except BaseException as error:
         yield from undo(error, "ROLLBACK TO SAVEPOINT mainstay", "RELEASE SAVEPOINT mainstay")
         raise
-    yield Step("RELEASE SAVEPOINT mainstay")
+    yield Statement("RELEASE SAVEPOINT mainstay")
     return result
 
 
-def undo(error: BaseException, *statements: str) -> Steps[None]:
+def undo(error: BaseException, *statements: str) -> Operations[None]:
     """Take steps back; the error that made it necessary is the one to be told."""
     if isinstance(error, GeneratorExit):
         return
     try:
         for statement in statements:
-            yield Step(statement)
+            yield Statement(statement)
     except Exception as worse:  # noqa: BLE001  (of whichever driver)
         error.add_note(f"… and taking it back failed: {worse}")

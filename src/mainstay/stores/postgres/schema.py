@@ -61,7 +61,9 @@ def version(connection: Connection, load: Statements) -> int:
     """The version of the schema; 0 where there is none."""
     if not _there(connection, load.schema, "schema_version"):
         return 0
-    row = connection.execute(load.spelled("SELECT max(version) FROM mainstay.schema_version"), prepare=False).fetchone()
+    row = connection.execute(
+        load.with_schema("SELECT max(version) FROM mainstay.schema_version"), prepare=False
+    ).fetchone()
     if row is None or row[0] is None:
         raise SchemaMismatch(
             f"the table {load.schema}.schema_version is empty, so nobody knows its version: restore a backup"
@@ -93,7 +95,7 @@ def script(number: int, load: Statements) -> str:
     name = next(name for name in sorted(os.listdir(FOLDER)) if name.startswith(f"{number:04}_"))
     with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
         text = file.read()
-    return load.spelled(text)
+    return load.with_schema(text)
 
 
 def _there(connection: Connection, schema: str, table: str | None = None) -> bool:

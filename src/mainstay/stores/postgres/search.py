@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import ids, states
 from ...core.errors import UsageError
-from ...core.filter import Page
-from ..steps import Step
+from ...core.search_terms import Page
+from ..operations import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...core.filter import Term
-    from ..steps import Steps
+    from ...core.search_terms import Term
+    from ..operations import Operations
     from .connect import Database
     from .sql import Statements
 
@@ -68,9 +68,9 @@ def search(db: Database, terms: Sequence[Term], limit: int, after: str | None, n
     return db.run(lambda: _search(db.load, terms, limit, after, now))
 
 
-def _search(load: Statements, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Steps[Page]:
+def _search(load: Statements, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Operations[Page]:
     if terms:
-        yield Step(
+        yield Statement(
             "SELECT set_config(u.name, 'on', true), set_config('plan_cache_mode', 'force_custom_plan', true) "
             "FROM unnest($1::text[]) AS u(name)", (list(PLANNED),)
         )  # fmt: skip
@@ -86,14 +86,14 @@ def _search(load: Statements, terms: Sequence[Term], limit: int, after: str | No
     return (yield from _page(load, [row[0] for row in found.rows], limit, floor))
 
 
-def _step(load: Statements, sql: Sql) -> Step:
+def _step(load: Statements, sql: Sql) -> Statement:
     """The pieces as one statement, its values numbered."""
     numbers = count(1)
-    text = re.sub(r"\?", lambda _: f"${next(numbers)}", load.spelled(sql[0]))
-    return Step(text, tuple(str(value) for value in sql[1]))
+    text = re.sub(r"\?", lambda _: f"${next(numbers)}", load.with_schema(sql[0]))
+    return Statement(text, tuple(str(value) for value in sql[1]))
 
 
-def _page(load: Statements, found: list[str], limit: int, floor: int | None) -> Steps[Page]:
+def _page(load: Statements, found: list[str], limit: int, floor: int | None) -> Operations[Page]:
     after = found[limit - 1] if len(found) > limit else None
     if after is None and floor is not None:
         edge = yield _step(load, ("SELECT id FROM mainstay.body WHERE job = ?::bigint", (floor,)))
@@ -118,7 +118,7 @@ def _bounds(below: int | None, floor: int | None) -> list[Sql]:
     return bounds if floor is None else [*bounds, ("c.seq >= ?::bigint", (floor,))]
 
 
-def _floor(load: Statements, path: Path, below: int | None) -> Steps[int | None]:
+def _floor(load: Statements, path: Path, below: int | None) -> Operations[int | None]:
     """The last candidate inside the window; None when all of them are."""
     where, values = next(iter(_bounds(below, None)), ("true", ()))
     sql = f"SELECT c.seq FROM ({path.sql}) c WHERE {where} ORDER BY c.seq DESC LIMIT 2 OFFSET ?::bigint"  # noqa: S608
@@ -126,7 +126,7 @@ def _floor(load: Statements, path: Path, below: int | None) -> Steps[int | None]
     return edge.rows[0][0] if len(edge.rows) == 2 else None
 
 
-def _below(load: Statements, after: str | None) -> Steps[int | None]:
+def _below(load: Statements, after: str | None) -> Operations[int | None]:
     """Where the last page ended; when that job is gone meanwhile, where the next older one stands."""
     if after is None:
         return None
@@ -141,7 +141,7 @@ def _below(load: Statements, after: str | None) -> Steps[int | None]:
 # Paths ----------------------------------------------------------------------------------------------------------------
 
 
-def _choose(load: Statements, paths: list[Path]) -> Steps[Path]:
+def _choose(load: Statements, paths: list[Path]) -> Operations[Path]:
     """The path with the fewest candidates, as far as a short look at each can tell."""
     if len(paths) < 2:
         return paths[0] if paths else NEWEST
@@ -204,7 +204,7 @@ def _union(selects: list[Sql], covers: tuple[Term, ...], word: str) -> Path:
     return Path(word.join(sql for sql, _ in selects), tuple(v for _, values in selects for v in values), covers)
 
 
-def _pasted(load: Statements, term: Term) -> Steps[Term]:
+def _pasted(load: Statements, term: Term) -> Operations[Term]:
     """A word that begins the id of a job means that job, however old it is."""
     if term.field != "text" or len(term.values) != 1:
         return term

@@ -34,9 +34,9 @@ class Statements:
         if text is None:
             with open(os.path.join(FOLDER, name + ".sql"), encoding="utf-8") as file:
                 text = "".join(line for line in file if not line.startswith("--")).strip()
-            text = self._cache[name] = self.spelled(text)
+            text = self._cache[name] = self.with_schema(text)
         return text
 
-    def spelled(self, text: str) -> str:
+    def with_schema(self, text: str) -> str:
         """A text that says `mainstay.job`, for this schema."""
         return text if self.schema == SCHEMA else _PREFIX.sub(f'"{self.schema}".', text)

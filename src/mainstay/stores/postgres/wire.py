@@ -14,14 +14,14 @@ from psycopg import pq
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
 
-from ..steps import Answer
+from ..operations import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from psycopg.pq.abc import PGresult
 
-    from ..steps import Step
+    from ..operations import Statement
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -47,7 +47,7 @@ class Wire:
         self._poll = select.poll()
         self._poll.register(self._pgconn.socket, _READ)
 
-    def send(self, steps: Sequence[Step], patience: float | None = None) -> list[Answer]:
+    def send(self, operations: Sequence[Statement], patience: float | None = None) -> list[Result]:
         """Run statements in one round trip, and in one transaction unless they say otherwise; raises what failed first.
 
         A server that says nothing for `patience` seconds is taken for gone.
@@ -56,27 +56,31 @@ class Wire:
         """
         self._patience = patience or ANSWER
         self._pgconn.enter_pipeline_mode()
-        preparing = [self._queue(step) for step in steps]
+        preparing = [self._queue(statement) for statement in operations]
         self._pgconn.pipeline_sync()
         self._flush()
-        answers, failure = self._read(steps, preparing)
+        answers, failure = self._read(operations, preparing)
         if failure is not None:
             raise failure
         self._pgconn.exit_pipeline_mode()
         return answers
 
-    def _queue(self, step: Step) -> bytes | None:
+    def _queue(self, statement: Statement) -> bytes | None:
         """Queue one statement; answers the name under which it is being prepared, if it is."""
         values = self._values
-        params = values.dump_sequence(step.values, [PyFormat.AUTO] * len(step.values)) if step.values else None
+        params = (
+            values.dump_sequence(statement.values, [PyFormat.AUTO] * len(statement.values))
+            if statement.values
+            else None
+        )
         formats = values.formats if params else None
-        name, new = self._names.get(step.text), None
-        if name is None and self._worth_preparing(step.text):
+        name, new = self._names.get(statement.text), None
+        if name is None and self._worth_preparing(statement.text):
             name = new = b"m%d" % len(self._names)
-            self._pgconn.send_prepare(new, step.text.encode())
-            self._names[step.text] = new
+            self._pgconn.send_prepare(new, statement.text.encode())
+            self._names[statement.text] = new
         if name is None:
-            self._pgconn.send_query_params(step.text.encode(), params, None, formats, pq.Format.BINARY)
+            self._pgconn.send_query_params(statement.text.encode(), params, None, formats, pq.Format.BINARY)
         else:
             self._pgconn.send_query_prepared(name, params, formats, pq.Format.BINARY)
         return new
@@ -88,14 +92,16 @@ class Wire:
             self._seen.add(text)
         return False
 
-    def _read(self, steps: Sequence[Step], preparing: list[bytes | None]) -> tuple[list[Answer], psycopg.Error | None]:
+    def _read(
+        self, operations: Sequence[Statement], preparing: list[bytes | None]
+    ) -> tuple[list[Result], psycopg.Error | None]:
         """The answers, and the first failure: what follows one was not done. Leaves the pipeline unless the server is gone."""
-        answers: list[Answer] = []
+        answers: list[Result] = []
         failure: psycopg.Error | None = None
         try:
-            for step, name in zip(steps, preparing, strict=True):
+            for statement, name in zip(operations, preparing, strict=True):
                 if name is not None and (refused := self._result()).status not in _FINE:
-                    del self._names[step.text]
+                    del self._names[statement.text]
                     failure = failure or _failed(refused)
                 result = self._result()
                 if result.status in _FINE:
@@ -107,15 +113,15 @@ class Wire:
                 self._pgconn.exit_pipeline_mode()
         except psycopg.OperationalError as gone:
             failure = failure or gone  # the server's own last words tell more
-        self.undone = isinstance(failure, _AWAY) and not answers and steps[0].text != "COMMIT"
+        self.undone = isinstance(failure, _AWAY) and not answers and operations[0].text != "COMMIT"
         return answers, failure
 
-    def _answer(self, result: PGresult) -> Answer:
+    def _answer(self, result: PGresult) -> Result:
         rows: list[tuple[Any, ...]] = []
         if result.status == _ROWS:
             self._values.set_pgresult(result)
             rows = self._values.load_rows(0, result.ntuples, tuple)
-        return Answer(rows, result.command_tuples or 0)
+        return Result(rows, result.command_tuples or 0)
 
     def _result(self, last: bool = False) -> PGresult:
         """The next result; every one but the last is followed by an empty one."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...core import ids
 from ...core.errors import UsageError
-from . import meta
-from .letters import STATES
+from . import header
+from .state_codes import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...core.filter import Term
+    from ...core.search_terms import Term
 
     Check = Callable[["Candidate"], bool]
 
@@ -36,8 +36,8 @@ class Candidate:
         self._text, self._payload, self._attempts = values[8:]
 
     @cached_property
-    def meta(self) -> meta.Meta:
-        return meta.read(self._text)
+    def meta(self) -> header.Meta:
+        return header.read(self._text)
 
     @cached_property
     def attempts(self) -> list[list[Any]]:

@@ -6,33 +6,33 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.decide import Completed
 from ...core.errors import LeaseLost
-from ...core.job import Claimed, picker
-from ...core.notes import Checkpoint, Log, Progress
+from ...core.job import Claimed, field_getter
 from ...core.states import COMPLETED, QUEUED
+from ...core.updates import Checkpoint, Log, Progress
 from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
-from . import enqueue, meta
-from .letters import LETTERS
+from . import enqueue, header
+from .state_codes import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...core.decide import Transition
-    from ...core.notes import Note
+    from ...core.updates import Update
     from .connect import Server
 
-UNRECORDED = {("completed", COMPLETED), ("handed back", QUEUED)}  # the job itself tells of these attempts
+UNRECORDED = {("completed", COMPLETED), ("released", QUEUED)}  # the job itself tells of these attempts
 SEQ = 12  # characters of the number in front of an id
 JOB = 7  # values a claimed job
-_PLACE = picker(Claimed, "rank", "ord", "seq")
+_PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _VERDICTS = {"s": STORED, "a": ALREADY, "c": CANCELLING, "l": LOST}
 
 
 def claim(
     server: Server, worker: str, wants: Mapping[str, Sequence[str]], limit: int, judged: int | str,
-    finishing: Sequence[Transition], notes: Sequence[Note],
+    finishing: Sequence[Transition], updates: Sequence[Update],
 ) -> Claims:  # fmt: skip
     """Notes, finishes, promotion and claim in one call."""
-    values = [judged, worker, max(0, limit), *lanes(wants), len(notes), *_notes(notes)]
+    values = [judged, worker, max(0, limit), *lanes(wants), len(updates), *_updates(updates)]
     values += _transitions(server, finishing)
     answer = server.run("claim", values)
     if answer == "lost":
@@ -47,7 +47,7 @@ def lanes(wants: Mapping[str, Sequence[str]]) -> list[Any]:
     values: list[Any] = [len(wants)]
     for queue, types in wants.items():
         values.append(len(types))
-        values += [meta.lane(queue, name) for name in types]
+        values += [header.lane(queue, name) for name in types]
     return values
 
 
@@ -60,7 +60,7 @@ def _claimed(answer: list[Any], n: int, started: int, worker: str | None, cancel
     """The job that begins at place `n` of an answer."""
     seq, text, payload, attempt, crashes, token, ord = answer[n : n + JOB]
     first, origin, _ = text.split("\n")
-    type, queue, priority, max_attempts, timeout, keep, backoff = meta.head(first)
+    type, queue, priority, max_attempts, timeout, keep, backoff = header.head(first)
     return tuple.__new__(Claimed, (
         seq, seq[SEQ:], type, queue, attempt, max_attempts, crashes, token, timeout, keep, backoff,
         int(origin.partition(" ")[0]), started, cancelling, payload, -priority, ord, worker,
@@ -72,22 +72,24 @@ def of_row(row: list[Any]) -> Claimed:
     return _claimed(row, 0, row[7], row[9], bool(row[8]))
 
 
-def held(server: Server, worker: str) -> list[Claimed]:
+def claimed_by(server: Server, worker: str) -> list[Claimed]:
     """What a worker holds."""
-    return sorted(map(of_row, server.run("held", [worker])), key=_PLACE)
+    return sorted(map(of_row, server.run("claimed_by", [worker])), key=_PLACE)
 
 
-def finish(server: Server, transitions: Sequence[Transition], notes: Sequence[Note], judged: int | str) -> list[str]:
+def finish(
+    server: Server, transitions: Sequence[Transition], updates: Sequence[Update], judged: int | str
+) -> list[str]:
     """Apply transitions; per transition a verdict."""
-    if not transitions and not notes:
+    if not transitions and not updates:
         return []
-    values = [judged, len(notes), *_notes(notes), *_transitions(server, transitions)]
+    values = [judged, len(updates), *_updates(updates), *_transitions(server, transitions)]
     return [_VERDICTS[letter] for letter in server.run("finish", values)]
 
 
-def note(server: Server, notes: Sequence[Note]) -> list[bool]:
+def note(server: Server, updates: Sequence[Update]) -> list[bool]:
     """Write notes; per note whether its attempt holds the job."""
-    return [found == 1 for found in server.run("note", _notes(notes))] if notes else []
+    return [found == 1 for found in server.run("update", _updates(updates))] if updates else []
 
 
 def _transitions(server: Server, transitions: Sequence[Transition]) -> list[Any]:
@@ -108,24 +110,24 @@ def _extra(server: Server, t: Transition) -> str:
     if t.children:
         enqueue.prepare(server, t.children, t.at)
         found["children"] = enqueue.flat(t.children)
-    return meta.dumps({name: value for name, value in found.items() if value is not None})
+    return header.dumps({name: value for name, value in found.items() if value is not None})
 
 
 def _record(t: Transition) -> str:
     """How an attempt ended, as it is kept."""
-    return meta.dumps((t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback))
+    return header.dumps((t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback))
 
 
-def _notes(notes: Sequence[Note]) -> list[Any]:
+def _updates(updates: Sequence[Update]) -> list[Any]:
     """Notes as the scripts take them: five values each (statements/parts/note.lua)."""
     values: list[Any] = []
-    for each in notes:
+    for each in updates:
         values += (each.seq, each.token, *_WORDS[type(each)](each))
     return values
 
 
 _WORDS: dict[type, Any] = {
-    Log: lambda log: ("l", log.n, meta.dumps((log.at, log.level, log.stage, log.message, log.fields))),
-    Progress: lambda progress: ("p", 0, meta.dumps((progress.done, progress.total, progress.stage))),
+    Log: lambda log: ("l", log.n, header.dumps((log.at, log.level, log.stage, log.message, log.fields))),
+    Progress: lambda progress: ("p", 0, header.dumps((progress.done, progress.total, progress.stage))),
     Checkpoint: lambda checkpoint: ("c", 0, checkpoint.body),
 }

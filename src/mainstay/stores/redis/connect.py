@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from redis import exceptions as theirs
 
 from ...core.errors import StoreUnavailable
-from . import faults, schema, script
+from . import errors, schema, script
 from .address import parse_url
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Server:
         chosen = script.load(name)
         try:
             return self.command("EVALSHA", chosen.sha, 1, self.prefix, *arguments)
-        except faults.Unknown:
+        except errors.Unknown:
             return self.command("EVAL", chosen.text, 1, self.prefix, *arguments)
 
     def command(self, *command: Any) -> Any:
@@ -146,10 +146,10 @@ class Server:
     def _failed(self, error: BaseException) -> BaseException:
         """The failure as one of ours. After one of the connection all are suspect: a failover moves every key."""
         if isinstance(error, theirs.NoScriptError):
-            return faults.Unknown()
+            return errors.Unknown()
         if isinstance(error, (theirs.ConnectionError, theirs.TimeoutError, OSError)):
             self._drop()
-        return faults.mapped(error, self.shown)
+        return errors.mapped(error, self.shown)
 
     def _drop(self) -> None:
         idle, self._idle = self._idle, []

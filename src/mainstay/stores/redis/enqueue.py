@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...core.draft import Draft
 from ...core.errors import DuplicateKey, UsageError
 from ...core.ids import IDS
-from . import meta
-from .letters import STATES
+from . import header
+from .state_codes import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def flat(drafts: Sequence[Draft]) -> list[Any]:
     """Drafts as the scripts take them: eight values each (statements/parts/draft.lua)."""
     values: list[Any] = []
     for draft in drafts:
-        lane, text = meta.write(draft)
+        lane, text = header.write(draft)
         timeout, keep = draft.timeout, draft.keep
         values += (
             draft.id, lane, draft.priority, "" if timeout is None else timeout, "" if keep is None else keep,
@@ -78,8 +78,8 @@ def _extra(draft: Draft) -> str:
     """What most drafts do without."""
     if not draft.tags and (draft.run_at, draft.lock, draft.key, draft.tenant, draft.ref, draft.parent) == _NONE:
         return ""
-    found: dict[str, Any] = {"run_at": draft.run_at, "lock": draft.lock, "terms": meta.terms(draft) or None}
+    found: dict[str, Any] = {"run_at": draft.run_at, "lock": draft.lock, "terms": header.terms(draft) or None}
     if draft.lock is not None:
         found["until"] = draft.lock_until
         found["on"] = None if draft.on_conflict == "existing" else draft.on_conflict
-    return meta.dumps({name: value for name, value in found.items() if value is not None})
+    return header.dumps({name: value for name, value in found.items() if value is not None})

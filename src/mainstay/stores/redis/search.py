@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import ids
 from ...core.errors import UsageError
-from ...core.filter import Page
-from . import meta
+from ...core.search_terms import Page
+from . import header
 from .checks import Candidate, check, names
 from .claim import SEQ
-from .letters import LETTERS
-from .observe import find
+from .reads import find
+from .state_codes import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...core.filter import Term
+    from ...core.search_terms import Term
     from .checks import Check
     from .connect import Server
 
@@ -103,7 +103,7 @@ def _filtered(
     found: list[str] = []
     looked = 0
     for piece in _pieces(server, path, after, CHUNK):
-        values = server.run("look", [*wanted, *piece])
+        values = server.run("candidates", [*wanted, *piece])
         jobs = (Candidate(values[n : n + VALUES]) for n in range(0, len(values), VALUES))
         found += [job.id for job in jobs if all(holds(job) for holds in checks)]
         looked += len(piece)
@@ -184,7 +184,7 @@ def _paths(server: Server, asked: Sequence[Term]) -> list[Path]:
     for term in asked:
         if term.field in KINDS and term.op == "=":
             values = dict.fromkeys(str(value) for value in term.values)
-            ranges = tuple(Range("terms", meta.term(KINDS[term.field], value)) for value in values)
+            ranges = tuple(Range("terms", header.term(KINDS[term.field], value)) for value in values)
             paths.append(Path(ranges, (), (term,)))
         elif term.field == "id":
             paths.append(Path(tuple(Range("ids", "", str(value)) for value in dict.fromkeys(term.values)), (), (term,)))
@@ -198,7 +198,7 @@ def _paths(server: Server, asked: Sequence[Term]) -> list[Path]:
 
 
 def _of_parent(server: Server, value: str) -> Bag:
-    start = meta.term("p", value)[:-1]
+    start = header.term("p", value)[:-1]
     edges = server.prefix + "terms", f"[{start}", f"({start}~"
     return Bag(("ZLEXCOUNT", *edges), ("ZRANGEBYLEX", *edges), -1)
 
@@ -236,7 +236,7 @@ def _of_label(server: Server, label: str, types: Sequence[Term]) -> Iterator[Bag
         yield _whole(server, BY_ID[label])
     elif label == "queued":
         for lane in server.read("SMEMBERS", "lanes"):
-            if all(names(meta.of_lane(lane)[1], term) for term in types):
+            if all(names(header.of_lane(lane)[1], term) for term in types):
                 yield _whole(server, f"queue:{lane}", SEQ)
     else:
         registered, gone = server.commands(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..neighbours import Neighbours
+from ..local_workers import LocalWorkers
 from .connect import Server
 
 TYPE_CHECKING = False
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from ...core.clock import Clock
     from ...core.decide import Transition
     from ...core.draft import Draft
-    from ...core.filter import Page, Term
+    from ...core.export import Batch
     from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, TypeInfo, WorkerInfo
-    from ...core.notes import Note
-    from ...core.record import Parcel
-    from ..contract import Beat, Bell, Claims, Marks, Orphan
-    from ..outbox.guest import Outbox
+    from ...core.search_terms import Page, Term
+    from ...core.updates import Update
+    from ..contract import Claims, Notifier, Orphan, Renewal, StartedJobs
+    from ..outbox.caller_connection import Outbox
 
 
 class RedisStore:
     """A store on a Redis or Valkey server. With a `clock` it judges by the caller's time, else by the server's."""
 
     lease = 15_000
-    sweep = 1_000
+    sweep_interval = 1_000
     remote = True  # a server: it may be away for a while
 
     def __init__(self, url: str, clock: Clock | None = None) -> None:
         self.url = url
         self.server = Server(url)
-        self.neighbours = Neighbours(*self.server.address.identity)
+        self.local_workers = LocalWorkers(*self.server.address.identity)
         self._judges = clock is None
 
     def _judged(self, now: int) -> int | str:
@@ -52,120 +52,120 @@ class RedisStore:
 
     def claim(
         self, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
-        finishing: Sequence[Transition] = (), notes: Sequence[Note] = (),
+        finishing: Sequence[Transition] = (), updates: Sequence[Update] = (),
     ) -> Claims:  # fmt: skip
         from .claim import claim
 
-        return claim(self.server, worker, wants, limit, self._judged(now), finishing, notes)
+        return claim(self.server, worker, wants, limit, self._judged(now), finishing, updates)
 
-    def held(self, worker: str) -> list[Claimed]:
-        from .claim import held
+    def claimed_by(self, worker: str) -> list[Claimed]:
+        from .claim import claimed_by
 
-        return held(self.server, worker)
+        return claimed_by(self.server, worker)
 
-    def finish(self, transitions: Sequence[Transition], notes: Sequence[Note] = ()) -> list[str]:
+    def finish(self, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
         from .claim import finish
 
-        return finish(self.server, transitions, notes, self._judged(transitions[0].at if transitions else 0))
+        return finish(self.server, transitions, updates, self._judged(transitions[0].at if transitions else 0))
 
-    def note(self, notes: Sequence[Note]) -> list[bool]:
+    def note(self, updates: Sequence[Update]) -> list[bool]:
         from .claim import note
 
-        return note(self.server, notes)
+        return note(self.server, updates)
 
     # operators ----------------------------------------------------------------------------------------------------
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        from .operate import cancel
+        from .actions import cancel
 
         return cancel(self.server, ids, now, actor)
 
     def retry(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        from .operate import retry
+        from .actions import retry
 
         return retry(self.server, ids, now, actor, self._judged(now))
 
-    def judge(self, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
-        from .operate import judge
+    def resolve_review(self, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
+        from .actions import resolve_review
 
-        return judge(self.server, job_id, approve, now, actor, note)
+        return resolve_review(self.server, job_id, approve, now, actor, note)
 
     def delete(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        from .operate import delete
+        from .actions import delete
 
         return delete(self.server, ids, now, actor)
 
     # chores -------------------------------------------------------------------------------------------------------
-    def join(self, worker: WorkerInfo) -> None:
-        from .chores import join
+    def register(self, worker: WorkerInfo) -> None:
+        from .maintenance import register
 
-        self.neighbours.hold(worker.id)
+        self.local_workers.hold(worker.id)
         try:
-            join(self.server, worker, self._judged(worker.started_at))
+            register(self.server, worker, self._judged(worker.started_at))
         except BaseException:
-            self.neighbours.release(worker.id)
+            self.local_workers.release(worker.id)
             raise
 
-    def beat(self, worker: str, now: int, lease: int) -> Beat:
-        from .chores import beat
+    def renew(self, worker: str, now: int, lease: int) -> Renewal:
+        from .maintenance import renew
 
-        return beat(self.server, worker, self._judged(now), lease)
+        return renew(self.server, worker, self._judged(now), lease)
 
-    def leave(self, worker: str) -> None:
-        from .chores import leave
+    def deregister(self, worker: str) -> None:
+        from .maintenance import deregister
 
-        leave(self.server, worker)
-        self.neighbours.release(worker)
+        deregister(self.server, worker)
+        self.local_workers.release(worker)
 
     def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:
-        from .chores import orphans
+        from .maintenance import orphans
 
         def find() -> list[Orphan]:
             return orphans(self.server, self._judged(now), grace, limit)
 
-        return self.neighbours.orphans(self.leave, find, limit)
+        return self.local_workers.orphans(self.deregister, find, limit)
 
     def promote(self, now: int, limit: int) -> int:
-        from .chores import promote
+        from .maintenance import promote
 
         return promote(self.server, self._judged(now), limit)
 
     def prune(self, now: int, limit: int) -> int:
-        from .chores import prune
+        from .maintenance import prune
 
-        self.neighbours.tidy([worker.id for worker in self.workers()])
+        self.local_workers.tidy([worker.id for worker in self.workers()])
         return prune(self.server, self._judged(now), limit)
 
     # configuration ------------------------------------------------------------------------------------------------
-    def declare(self, types: Sequence[TypeInfo]) -> None:
-        from .chores import declare
+    def register_types(self, types: Sequence[TypeInfo]) -> None:
+        from .maintenance import register_types
 
-        declare(self.server, types)
+        register_types(self.server, types)
 
     def types(self) -> list[TypeInfo]:
-        from .chores import types
+        from .maintenance import types
 
         return types(self.server)
 
     def setting(self, name: str) -> str | None:
-        from .transfer import setting
+        from .move import setting
 
         return setting(self.server, name)
 
     def set_setting(self, name: str, value: str | None) -> None:
-        from .transfer import set_setting
+        from .move import set_setting
 
         set_setting(self.server, name, value)
 
     # moving -------------------------------------------------------------------------------------------------------
-    def dump(self, part: str, after: str | None, limit: int) -> Parcel:
-        from .transfer import dump
+    def export_rows(self, part: str, after: str | None, limit: int) -> Batch:
+        from .move import export_rows
 
-        return dump(self.server, part, after, limit)
+        return export_rows(self.server, part, after, limit)
 
-    def load(self, part: str, rows: Sequence[tuple[Any, ...]], was: str, mark: str) -> None:
-        from .transfer import load
+    def import_rows(self, part: str, rows: Sequence[tuple[Any, ...]], was: str, mark: str) -> None:
+        from .move import import_rows
 
-        load(self.server, part, rows, was, mark)
+        import_rows(self.server, part, rows, was, mark)
 
     # observation --------------------------------------------------------------------------------------------------
     def get(self, job_id: str) -> Job | None:
@@ -173,12 +173,12 @@ class RedisStore:
         return found[0] if found else None
 
     def get_many(self, ids: Sequence[str]) -> list[Job]:
-        from .observe import get_many
+        from .reads import get_many
 
         return get_many(self.server, ids)
 
     def find(self, prefix: str, limit: int) -> list[str]:
-        from .observe import find
+        from .reads import find
 
         return find(self.server, prefix, limit)
 
@@ -188,62 +188,62 @@ class RedisStore:
         return search(self.server, terms, limit, after, now)
 
     def result(self, job_id: str) -> str | None:
-        from .observe import text
+        from .reads import text
 
         return text(self.server, "result", job_id)
 
     def checkpoint(self, job_id: str) -> str | None:
-        from .observe import text
+        from .reads import text
 
         return text(self.server, "checkpoint", job_id)
 
     def attempts(self, job_id: str) -> list[Attempt]:
-        from .observe import attempts
+        from .reads import attempts
 
         job = self.get(job_id)
         return attempts(self.server, job) if job else []
 
     def logs(self, job_id: str, after: int, limit: int) -> list[LogLine]:
-        from .observe import logs
+        from .reads import logs
 
         return logs(self.server, job_id, after, limit)
 
     def actions(self, job_id: str | None, limit: int) -> list[Action]:
-        from .observe import actions
+        from .reads import actions
 
         return actions(self.server, job_id, limit)
 
     def counts(self, cap: int) -> list[Count]:
-        from .observe import counts
+        from .reads import counts
 
         return counts(self.server, cap)
 
     def throughput(self, since: int, cap: int) -> dict[str, int]:
-        from .observe import throughput
+        from .reads import throughput
 
         return throughput(self.server, since, cap)
 
     def workers(self) -> list[WorkerInfo]:
-        from .observe import workers
+        from .reads import workers
 
         return workers(self.server)
 
-    def facts(self) -> dict[str, str]:
-        from .observe import facts
+    def diagnostics(self) -> dict[str, str]:
+        from .reads import diagnostics
 
-        return facts(self.server)
+        return diagnostics(self.server)
 
     # wake-up and life ---------------------------------------------------------------------------------------------
-    def marks(self, worker: str) -> Marks:
-        return self.neighbours.marks(worker)
+    def started_jobs(self, worker: str) -> StartedJobs:
+        return self.local_workers.marks(worker)
 
-    def bell(self, worker: str) -> Bell:
-        from .bell import RedisBell
+    def notifier(self, worker: str) -> Notifier:
+        from .notifier import RedisNotifier
 
-        return RedisBell(self.server, worker, self._judged)
+        return RedisNotifier(self.server, worker, self._judged)
 
-    def ring(self, what: str = "jobs") -> None:
-        self.server.run("ring", [what])
+    def notify(self, what: str = "jobs") -> None:
+        self.server.run("notify", [what])
 
     def close(self) -> None:
         self.server.close()

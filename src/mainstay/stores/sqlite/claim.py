@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from ...core.decide import Completed
 from ...core.errors import LeaseLost
-from ...core.job import Claimed, picker
-from ...core.notes import Checkpoint, Log, Note, Progress
+from ...core.job import Claimed, field_getter
 from ...core.states import COMPLETED, QUEUED, SCHEDULED
+from ...core.updates import Checkpoint, Log, Progress, Update
 from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
-from ..steps import Step
-from .enqueue import enqueue_steps
+from ..operations import Statement
+from .enqueue import enqueue_operations
 from .sql import batches, load, many, run
 
 if TYPE_CHECKING:
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...core.decide import Transition
-    from ..steps import Steps
+    from ..operations import Operations
     from .connect import Database
 
     Columns = tuple[str | None, list[list[Any]]]
 
 MARK = "\x1e"  # between joined texts: JSON has no such character, nor has a sane name
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
-UNRECORDED = {("completed", COMPLETED), ("handed back", QUEUED)}  # the job itself tells of these attempts
-_PLACE = picker(Claimed, "rank", "ord", "seq")
-_DONE = picker(Completed, "seq", "token", "finished_at")
-_STATEMENTS = {Log: "note_log", Progress: "note_progress", Checkpoint: "note_checkpoint"}
+UNRECORDED = {("completed", COMPLETED), ("released", QUEUED)}  # the job itself tells of these attempts
+_PLACE = field_getter(Claimed, "rank", "ord", "seq")
+_DONE = field_getter(Completed, "seq", "token", "finished_at")
+_STATEMENTS = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}
 
 
 def claim(
     db: Database, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
-    finishing: Sequence[Transition], notes: Sequence[Note],
+    finishing: Sequence[Transition], updates: Sequence[Update],
 ) -> Claims:  # fmt: skip
     """Notes, finishes, promotion and claim in one transaction."""
     with db.writing() as connection:
         if connection.execute(load("claim_lease"), {"worker": worker, "now": now}).fetchone() is None:
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
-        verdicts = _finish(connection, finishing, notes)
+        verdicts = _finish(connection, finishing, updates)
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
         jobs = _take(connection, worker, wants, limit, now)
         due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
@@ -96,21 +96,21 @@ def _claimed(columns: list[list[Any]], queue: str, worker: str, now: int) -> lis
     return sorted(map(partial(tuple.__new__, Claimed), rows), key=_PLACE)
 
 
-def held(db: Database, worker: str) -> list[Claimed]:
+def claimed_by(db: Database, worker: str) -> list[Claimed]:
     """What a worker holds."""
     with db.reading() as connection:
-        return [Claimed._make(row) for row in connection.execute(load("held"), {"worker": worker})]
+        return [Claimed._make(row) for row in connection.execute(load("claimed_by"), {"worker": worker})]
 
 
-def finish(db: Database, transitions: Sequence[Transition], notes: Sequence[Note]) -> list[str]:
+def finish(db: Database, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:
     """Apply transitions; per transition a verdict."""
     with db.writing() as connection:
-        return _finish(connection, transitions, notes)
+        return _finish(connection, transitions, updates)
 
 
-def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], notes: Sequence[Note]) -> list[str]:
-    if notes:
-        write_notes(connection, notes)
+def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:
+    if updates:
+        write_updates(connection, updates)
     if not transitions:
         return []
     connection.execute("SAVEPOINT batch")
@@ -137,12 +137,12 @@ def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition
 
 
 def _finish_one(connection: sqlite3.Connection, transition: Transition) -> str:
-    return STORED if run(connection, finish_steps(transition)) else standing(connection, transition)
+    return STORED if run(connection, finish_operations(transition)) else standing(connection, transition)
 
 
-def finish_steps(transition: Transition) -> Steps[bool]:
+def finish_operations(transition: Transition) -> Operations[bool]:
     """Apply one transition, on whichever connection; False where it does not hold any more."""
-    _, count = yield Step(load("finish"), _bound(transition))
+    _, count = yield Statement(load("finish"), _bound(transition))
     if count == 0:
         return False
     yield from _effects((transition,))
@@ -168,7 +168,7 @@ def _bound(transition: Transition) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _effects(transitions: Sequence[Transition]) -> Steps[None]:
+def _effects(transitions: Sequence[Transition]) -> Operations[None]:
     """What an applied transition leaves behind: its attempt, its result, its children."""
     transitions = [t for t in transitions if type(t) is not Completed]
     attempts = [_attempt(t) for t in transitions if (t.outcome, t.state) not in UNRECORDED]
@@ -177,12 +177,12 @@ def _effects(transitions: Sequence[Transition]) -> Steps[None]:
     yield from _insert("finish_attempt", attempts)
     yield from _insert("finish_result", results)
     if children:
-        yield from enqueue_steps(children, transitions[0].at, alone=True)
+        yield from enqueue_operations(children, transitions[0].at, alone=True)
 
 
-def _insert(name: str, rows: Sequence[tuple[Any, ...]]) -> Steps[None]:
+def _insert(name: str, rows: Sequence[tuple[Any, ...]]) -> Operations[None]:
     for start, size in batches(len(rows)):
-        yield Step(many(name, size), [value for row in rows[start : start + size] for value in row])
+        yield Statement(many(name, size), [value for row in rows[start : start + size] for value in row])
 
 
 def _attempt(transition: Transition) -> tuple[Any, ...]:
@@ -192,12 +192,12 @@ def _attempt(transition: Transition) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def write_notes(connection: sqlite3.Connection, notes: Sequence[Note]) -> list[bool]:
+def write_updates(connection: sqlite3.Connection, updates: Sequence[Update]) -> list[bool]:
     """Write notes in order; per note whether its attempt holds the job."""
-    return [connection.execute(load(_STATEMENTS[type(note)]), note._asdict()).rowcount == 1 for note in notes]
+    return [connection.execute(load(_STATEMENTS[type(note)]), note._asdict()).rowcount == 1 for note in updates]
 
 
-def note(db: Database, notes: Sequence[Note]) -> list[bool]:
+def note(db: Database, updates: Sequence[Update]) -> list[bool]:
     """Write notes in a transaction of their own."""
     with db.writing() as connection:
-        return write_notes(connection, notes)
+        return write_updates(connection, updates)

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 
 from ...core.errors import ConfigError, StoreUnavailable
-from . import faults, schema
+from . import errors, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Database:
             try:
                 self.writer()
             except BaseException as error:
-                faults.translate(error, self.path)
+                errors.translate(error, self.path)
                 raise
 
     def writer(self) -> sqlite3.Connection:
@@ -104,7 +104,7 @@ class Database:
 
     def _check_unmoved(self) -> None:
         """Raise when the file at the path is not the one that is open: what is written to that one would be lost."""
-        if self._file is None or faults.identity(self.path) == self._file:
+        if self._file is None or errors.identity(self.path) == self._file:
             return
         with self._lock:
             if self._writer is not None:
@@ -117,7 +117,7 @@ class Database:
 
     def _open(self, migrate: bool) -> sqlite3.Connection:
         if not self.memory:
-            faults.check_path(self.path, self.create)
+            errors.check_path(self.path, self.create)
         connection = sqlite3.connect(
             self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
         )
@@ -128,7 +128,7 @@ class Database:
             connection.close()
             raise
         if not self.memory:
-            self._file = faults.identity(self.path)
+            self._file = errors.identity(self.path)
         return connection
 
     def close(self) -> None:
@@ -183,7 +183,7 @@ class Writing:
             self._connection.execute("BEGIN IMMEDIATE")
         except BaseException as error:
             self._db._lock.release()
-            faults.translate(error, self._db.path)
+            errors.translate(error, self._db.path)
             raise
         return self._connection
 
@@ -200,7 +200,7 @@ class Writing:
             if self._connection.in_transaction:
                 self._rollback()
             self._db._lock.release()
-        faults.translate(error, self._db.path)
+        errors.translate(error, self._db.path)
 
     def _rollback(self) -> None:
         try:
@@ -226,7 +226,7 @@ class Reading:
         except BaseException as error:
             if self._db.memory:
                 self._db._lock.release()
-            faults.translate(error, self._db.path)
+            errors.translate(error, self._db.path)
             raise
 
     def __exit__(
@@ -235,4 +235,4 @@ class Reading:
         if self._db.memory:
             self._db._lock.release()
         if error is not None:
-            faults.translate(error, self._db.path)
+            errors.translate(error, self._db.path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.draft import Draft
 from ...core.errors import DuplicateKey
 from ...core.ids import IDS
-from ..steps import Step
+from ..operations import Statement
 from .sql import batches, load, many, run
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ..steps import Steps
+    from ..operations import Operations
 
 
 Accepted = tuple[str, bool]
@@ -23,10 +23,10 @@ _NOTHING = (None,) * 6
 
 def enqueue(connection: sqlite3.Connection, drafts: Sequence[Draft], now: int, alone: bool = False) -> list[Accepted]:
     """Insert the drafts inside the transaction that is open; per draft its id and whether it is new."""
-    return run(connection, enqueue_steps(drafts, now, alone))
+    return run(connection, enqueue_operations(drafts, now, alone))
 
 
-def enqueue_steps(drafts: Sequence[Draft], now: int, alone: bool = False) -> Steps[list[Accepted]]:
+def enqueue_operations(drafts: Sequence[Draft], now: int, alone: bool = False) -> Operations[list[Accepted]]:
     """As `enqueue`, on whichever connection.
 
     `alone`: nobody waits for the answer (children of a job that is through), so a taken key raises nothing.
@@ -43,9 +43,9 @@ def enqueue_steps(drafts: Sequence[Draft], now: int, alone: bool = False) -> Ste
     return (yield from _each(drafts, now, alone))
 
 
-def _follow_declaration(draft: Draft) -> Steps[None]:
+def _follow_declaration(draft: Draft) -> Operations[None]:
     """Give a draft whose producer lacks the type the queue and policy with which a worker declared it."""
-    rows, _ = yield Step(load("enqueue_policy"), {"name": draft.type})
+    rows, _ = yield Statement(load("enqueue_policy"), {"name": draft.type})
     if not rows:
         return
     import json
@@ -55,29 +55,29 @@ def _follow_declaration(draft: Draft) -> Steps[None]:
             setattr(draft, name, value)
 
 
-def _each(drafts: Sequence[Draft], now: int, alone: bool = False) -> Steps[list[Accepted]]:
+def _each(drafts: Sequence[Draft], now: int, alone: bool = False) -> Operations[list[Accepted]]:
     accepted = []
     for draft in drafts:
         accepted += [(yield from _one(draft, now, alone))]
     return accepted
 
 
-def _one(draft: Draft, now: int, alone: bool) -> Steps[Accepted]:
-    _, count = yield Step(load("enqueue"), _row(None, draft, now))
+def _one(draft: Draft, now: int, alone: bool) -> Operations[Accepted]:
+    _, count = yield Statement(load("enqueue"), _row(None, draft, now))
     if not count:
         return (yield from _conflict(draft, now, alone))
-    yield Step(load("enqueue_one_body"), _body(None, draft)[1:])
+    yield Statement(load("enqueue_one_body"), _body(None, draft)[1:])
     for tag in draft.tags:
-        yield Step(load("enqueue_one_tag"), (tag,))
+        yield Statement(load("enqueue_one_tag"), (tag,))
     return draft.id, True
 
 
-def _bulk(drafts: Sequence[Draft], now: int) -> Steps[list[Accepted]]:
+def _bulk(drafts: Sequence[Draft], now: int) -> Operations[list[Accepted]]:
     """Many drafts without keys: the first insert takes the write lock and the number from which the others count on."""
-    _, count = yield Step(load("enqueue"), _row(None, drafts[0], now))
+    _, count = yield Statement(load("enqueue"), _row(None, drafts[0], now))
     if not count:  # there already; and then the last number is of some other row
         return (yield from _each(drafts, now))
-    rows, _ = yield Step("SELECT last_insert_rowid()")
+    rows, _ = yield Statement("SELECT last_insert_rowid()")
     seq: int = rows[0][0]
     plain = all(map(_is_plain, drafts))
     jobs, bodies = ("enqueue_plain", "enqueue_plain_body") if plain else ("enqueue", "enqueue_body")
@@ -87,7 +87,7 @@ def _bulk(drafts: Sequence[Draft], now: int) -> Steps[list[Accepted]]:
         flat: list[Any] = []
         for n in range(start + 1, start + 1 + size):
             flat += row(seq + n, drafts[n], now)
-        _, count = yield Step(many(jobs, size), flat)
+        _, count = yield Statement(many(jobs, size), flat)
         created += count
     if created != len(drafts):
         return (yield from _again(drafts, seq, now))
@@ -95,7 +95,7 @@ def _bulk(drafts: Sequence[Draft], now: int) -> Steps[list[Accepted]]:
         flat = []
         for n in range(start, start + size):
             flat += body(seq + n, drafts[n])
-        yield Step(many(bodies, size), flat)
+        yield Statement(many(bodies, size), flat)
     return [(draft.id, True) for draft in drafts]
 
 
@@ -116,9 +116,9 @@ def _plain_body(seq: int, draft: Draft) -> tuple[Any, ...]:
     return seq, draft.payload
 
 
-def _again(drafts: Sequence[Draft], seq: int, now: int) -> Steps[list[Accepted]]:
+def _again(drafts: Sequence[Draft], seq: int, now: int) -> Operations[list[Accepted]]:
     """Some ids were there already (a batch sent twice): take the batch out again and insert one by one."""
-    yield Step(
+    yield Statement(
         "DELETE FROM mainstay_job WHERE seq BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM mainstay_body WHERE job = seq)",
         (seq, seq + len(drafts)),
     )
@@ -147,9 +147,9 @@ def _tags(draft: Draft) -> str | None:
     return json.dumps(draft.tags)
 
 
-def _conflict(draft: Draft, now: int, alone: bool) -> Steps[Accepted]:
+def _conflict(draft: Draft, now: int, alone: bool) -> Operations[Accepted]:
     """The id or the lock is taken: answer the job that has it, replace it, or refuse, as the draft says."""
-    rows, _ = yield Step(load("enqueue_existing"), {"id": draft.id, "lock": draft.lock})
+    rows, _ = yield Statement(load("enqueue_existing"), {"id": draft.id, "lock": draft.lock})
     seq, existing, state = rows[0]
     if existing == draft.id:
         return existing, True  # the same draft sent twice: its answer was lost
@@ -160,18 +160,18 @@ def _conflict(draft: Draft, now: int, alone: bool) -> Steps[Accepted]:
     raise DuplicateKey(f"job {existing} ({state}) already has the key {draft.key!r} of type {draft.type}", existing)
 
 
-def _replace(draft: Draft, seq: int, now: int) -> Steps[bool]:
+def _replace(draft: Draft, seq: int, now: int) -> Operations[bool]:
     row = _row(seq, draft, now)
     names = ("seq", "id", "type", "queue", "state", "priority", "ord", "run_at", "max_attempts", "lock", "lock_until",
              "timeout", "keep", "backoff", "created_at")  # fmt: skip
-    _, count = yield Step(load("enqueue_replace"), dict(zip(names, row, strict=True)))
+    _, count = yield Statement(load("enqueue_replace"), dict(zip(names, row, strict=True)))
     if count == 0:
         return False
-    tags, _ = yield Step(load("tags"), {"seqs": f"[{seq}]"})
+    tags, _ = yield Statement(load("tags"), {"seqs": f"[{seq}]"})
     for before in tags:
-        yield Step(load("untag"), before)
+        yield Statement(load("untag"), before)
     bound = {"seq": seq, "payload": draft.payload, "tenant": draft.tenant, "ref": draft.ref, "tags": _tags(draft)}
-    yield Step(load("enqueue_replace_body"), bound)
+    yield Statement(load("enqueue_replace_body"), bound)
     for tag in draft.tags:
-        yield Step(load("enqueue_tag"), (tag, seq))
+        yield Statement(load("enqueue_tag"), (tag, seq))
     return True

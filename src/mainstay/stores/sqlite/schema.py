@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from ...core.errors import ConfigError, SchemaMismatch
-from ..steps import Step
+from ..operations import Statement
 from .sql import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
 
-    from ..steps import Steps
+    from ..operations import Operations
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 VERSION = 1
@@ -42,31 +42,31 @@ def refuse_newer(path: str, found: int) -> None:
 
 def version(connection: sqlite3.Connection) -> int:
     """The schema's version; 0 where there is none. Not `user_version`: that one is the user's."""
-    return run(connection, version_steps())
+    return run(connection, version_operations())
 
 
-def version_steps() -> Steps[int]:
+def version_operations() -> Operations[int]:
     """As `version`, on whichever connection."""
-    there, _ = yield Step("SELECT 1 FROM sqlite_schema WHERE name = 'mainstay_schema'")
+    there, _ = yield Statement("SELECT 1 FROM sqlite_schema WHERE name = 'mainstay_schema'")
     if not there:
         return 0
-    rows, _ = yield Step("SELECT version FROM mainstay_schema")
+    rows, _ = yield Statement("SELECT version FROM mainstay_schema")
     if not rows:
         raise SchemaMismatch("the table mainstay_schema is empty, so nobody knows its version: restore a backup")
     found: int = rows[0][0]
     return found
 
 
-def join_steps(path: str) -> Steps[None]:
+def migrate_operations(path: str) -> Operations[None]:
     """Bring the file to this version inside a caller's transaction."""
-    found = yield from version_steps()
+    found = yield from version_operations()
     if found == VERSION:
         return
     _check_library()
     refuse_newer(path, found)
     for number in range(found + 1, VERSION + 1):
         for statement in statements(number):
-            yield Step(statement)
+            yield Statement(statement)
 
 
 def apply(connection: sqlite3.Connection) -> None:

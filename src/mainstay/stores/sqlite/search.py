@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import ids, states
 from ...core.errors import UsageError
-from ...core.filter import Page
+from ...core.search_terms import Page
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
 
-    from ...core.filter import Term
+    from ...core.search_terms import Term
     from .connect import Database
 
     Sql = tuple[str, tuple[Any, ...]]

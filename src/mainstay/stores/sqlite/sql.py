@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from ..steps import Answer
+from ..operations import Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from typing import TypeVar
 
-    from ..steps import Steps
+    from ..operations import Operations
 
     T = TypeVar("T")
 
@@ -49,15 +49,15 @@ def batches(count: int) -> list[tuple[int, int]]:
     return pieces
 
 
-def run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
+def run(connection: sqlite3.Connection, operations: Operations[T]) -> T:
     """Drive a verb on one of our own connections, inside the transaction that is open."""
-    execute, send = connection.execute, steps.send
+    execute, send = connection.execute, operations.send
     try:
-        step = next(steps)
+        statement = next(operations)
         while True:
-            cursor = execute(step.text, step.values)
+            cursor = execute(statement.text, statement.values)
             rows = cursor.fetchall() if cursor.description else []
-            step = send(Answer(rows, cursor.rowcount))
+            statement = send(Result(rows, cursor.rowcount))
     except StopIteration as end:
         result: T = end.value
         return result

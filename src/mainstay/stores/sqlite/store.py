@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
     from ...core.decide import Transition
     from ...core.draft import Draft
-    from ...core.filter import Page, Term
+    from ...core.export import Batch
     from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, TypeInfo, WorkerInfo
-    from ...core.notes import Note
-    from ...core.record import Parcel
-    from ..contract import Beat, Bell, Claims, Marks, Orphan
-    from ..outbox.guest import Outbox
-    from .bell import MemoryBell
+    from ...core.search_terms import Page, Term
+    from ...core.updates import Update
+    from ..contract import Claims, Notifier, Orphan, Renewal, StartedJobs
+    from ..outbox.caller_connection import Outbox
+    from .notifier import MemoryNotifier
 
 
 class SqliteStore:
     """A store in one SQLite file, or in memory for tests."""
 
     lease = 10_000  # a paused worker is given up after this; a dead one is seen at once by its lock
-    sweep = 500
+    sweep_interval = 500
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.db = Database(url)
-        self._bells: set[MemoryBell] = set()
+        self._bells: set[MemoryNotifier] = set()
 
     # jobs ---------------------------------------------------------------------------------------------------------
     def enqueue(self, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
@@ -38,7 +38,7 @@ class SqliteStore:
 
         with self.db.writing() as connection:
             answers = enqueue(connection, drafts, now)
-        self.ring()
+        self.notify()
         return answers
 
     def outbox(self) -> Outbox:
@@ -48,137 +48,137 @@ class SqliteStore:
 
     def claim(
         self, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
-        finishing: Sequence[Transition] = (), notes: Sequence[Note] = (),
+        finishing: Sequence[Transition] = (), updates: Sequence[Update] = (),
     ) -> Claims:  # fmt: skip
         from .claim import claim
 
-        return claim(self.db, worker, wants, limit, now, finishing, notes)
+        return claim(self.db, worker, wants, limit, now, finishing, updates)
 
-    def held(self, worker: str) -> list[Claimed]:
-        from .claim import held
+    def claimed_by(self, worker: str) -> list[Claimed]:
+        from .claim import claimed_by
 
-        return held(self.db, worker)
+        return claimed_by(self.db, worker)
 
-    def finish(self, transitions: Sequence[Transition], notes: Sequence[Note] = ()) -> list[str]:
+    def finish(self, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
         from .claim import finish
 
-        return finish(self.db, transitions, notes)
+        return finish(self.db, transitions, updates)
 
-    def note(self, notes: Sequence[Note]) -> list[bool]:
+    def note(self, updates: Sequence[Update]) -> list[bool]:
         from .claim import note
 
-        return note(self.db, notes)
+        return note(self.db, updates)
 
     # operators ----------------------------------------------------------------------------------------------------
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        from .operate import cancel
+        from .actions import cancel
 
         answers = cancel(self.db, ids, now, actor)
         if "cancelling" in answers.values():
-            self.ring("cancel")
+            self.notify("cancel")
         return answers
 
     def retry(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        from .operate import retry
+        from .actions import retry
 
         answers = retry(self.db, ids, now, actor)
-        self.ring()
+        self.notify()
         return answers
 
-    def judge(self, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
-        from .operate import judge
+    def resolve_review(self, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
+        from .actions import resolve_review
 
-        return judge(self.db, job_id, approve, now, actor, note)
+        return resolve_review(self.db, job_id, approve, now, actor, note)
 
     def delete(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        from .operate import delete
+        from .actions import delete
 
         return delete(self.db, ids, now, actor)
 
     # chores -------------------------------------------------------------------------------------------------------
-    def join(self, worker: WorkerInfo) -> None:
-        from .. import presence
-        from . import chores
+    def register(self, worker: WorkerInfo) -> None:
+        from .. import worker_locks
+        from . import maintenance
 
-        presence.hold(self.db.path, worker.id)  # before the row: whoever sees the row may try the lock
+        worker_locks.hold(self.db.path, worker.id)  # before the row: whoever sees the row may try the lock
         try:
-            chores.join(self.db, worker)
+            maintenance.register(self.db, worker)
         except BaseException:
-            presence.release(self.db.path, worker.id)
+            worker_locks.release(self.db.path, worker.id)
             raise
 
-    def beat(self, worker: str, now: int, lease: int) -> Beat:
-        from .chores import beat
+    def renew(self, worker: str, now: int, lease: int) -> Renewal:
+        from .maintenance import renew
 
-        return beat(self.db, worker, now, lease)
+        return renew(self.db, worker, now, lease)
 
-    def leave(self, worker: str) -> None:
-        from .. import presence
-        from . import chores
+    def deregister(self, worker: str) -> None:
+        from .. import worker_locks
+        from . import maintenance
 
-        chores.leave(self.db, worker)
-        presence.release(self.db.path, worker)
+        maintenance.deregister(self.db, worker)
+        worker_locks.release(self.db.path, worker)
 
     def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:
-        from .. import presence
-        from . import chores
+        from .. import worker_locks
+        from . import maintenance
 
-        dead = presence.dead(self.db.path, [worker.id for worker in self.workers()])
-        found = chores.orphans(self.db, now, grace, limit, dead)
+        dead = worker_locks.dead(self.db.path, [worker.id for worker in self.workers()])
+        found = maintenance.orphans(self.db, now, grace, limit, dead)
         if found and not self.db.memory:
-            from ..marks import judged
+            from ..started_jobs import judged
 
             found = judged(self.db.path, found)
-            dead += presence.dead(self.db.path, {orphan.worker for orphan in found if orphan.gone}.difference(dead))
+            dead += worker_locks.dead(self.db.path, {orphan.worker for orphan in found if orphan.gone}.difference(dead))
         if len(found) < limit:  # else the marks are needed once more
             for worker in dead:
-                presence.bury(self.db.path, worker)
+                worker_locks.bury(self.db.path, worker)
         return found
 
     def promote(self, now: int, limit: int) -> int:
-        from .chores import promote
+        from .maintenance import promote
 
         return promote(self.db, now, limit)
 
     def prune(self, now: int, limit: int) -> int:
-        from .. import presence
-        from . import chores
+        from .. import worker_locks
+        from . import maintenance
 
-        if presence.LOCKS and not self.db.memory:
-            presence.tidy(self.db.path, [worker.id for worker in self.workers()], now)
-        return chores.prune(self.db, now, limit)
+        if worker_locks.LOCKS and not self.db.memory:
+            worker_locks.tidy(self.db.path, [worker.id for worker in self.workers()], now)
+        return maintenance.prune(self.db, now, limit)
 
     # configuration ------------------------------------------------------------------------------------------------
-    def declare(self, types: Sequence[TypeInfo]) -> None:
-        from .chores import declare
+    def register_types(self, types: Sequence[TypeInfo]) -> None:
+        from .maintenance import register_types
 
-        declare(self.db, types)
+        register_types(self.db, types)
 
     def types(self) -> list[TypeInfo]:
-        from .chores import types
+        from .maintenance import types
 
         return types(self.db)
 
     def setting(self, name: str) -> str | None:
-        from .transfer import setting
+        from .move import setting
 
         return setting(self.db, name)
 
     def set_setting(self, name: str, value: str | None) -> None:
-        from .transfer import set_setting
+        from .move import set_setting
 
         set_setting(self.db, name, value)
 
     # moving -------------------------------------------------------------------------------------------------------
-    def dump(self, part: str, after: str | None, limit: int) -> Parcel:
-        from .transfer import dump
+    def export_rows(self, part: str, after: str | None, limit: int) -> Batch:
+        from .move import export_rows
 
-        return dump(self.db, part, after, limit)
+        return export_rows(self.db, part, after, limit)
 
-    def load(self, part: str, rows: Sequence[tuple[Any, ...]], was: str, mark: str) -> None:
-        from .transfer import load_rows
+    def import_rows(self, part: str, rows: Sequence[tuple[Any, ...]], was: str, mark: str) -> None:
+        from .move import import_rows
 
-        load_rows(self.db, part, rows, was, mark)
+        import_rows(self.db, part, rows, was, mark)
 
     # observation --------------------------------------------------------------------------------------------------
     def get(self, job_id: str) -> Job | None:
@@ -186,12 +186,12 @@ class SqliteStore:
         return found[0] if found else None
 
     def get_many(self, ids: Sequence[str]) -> list[Job]:
-        from .observe import get_many
+        from .reads import get_many
 
         return get_many(self.db, ids)
 
     def find(self, prefix: str, limit: int) -> list[str]:
-        from .observe import find
+        from .reads import find
 
         return find(self.db, prefix, limit)
 
@@ -201,74 +201,74 @@ class SqliteStore:
         return search(self.db, terms, limit, after, now)
 
     def result(self, job_id: str) -> str | None:
-        from .observe import text
+        from .reads import text
 
         return text(self.db, "result", job_id)
 
     def checkpoint(self, job_id: str) -> str | None:
-        from .observe import text
+        from .reads import text
 
         return text(self.db, "checkpoint", job_id)
 
     def attempts(self, job_id: str) -> list[Attempt]:
-        from .observe import attempts
+        from .reads import attempts
 
         job = self.get(job_id)
         return attempts(self.db, job) if job else []
 
     def logs(self, job_id: str, after: int, limit: int) -> list[LogLine]:
-        from .observe import logs
+        from .reads import logs
 
         return logs(self.db, job_id, after, limit)
 
     def actions(self, job_id: str | None, limit: int) -> list[Action]:
-        from .observe import actions
+        from .reads import actions
 
         return actions(self.db, job_id, limit)
 
     def counts(self, cap: int) -> list[Count]:
-        from .observe import counts
+        from .reads import counts
 
         return counts(self.db, cap)
 
     def throughput(self, since: int, cap: int) -> dict[str, int]:
-        from .observe import throughput
+        from .reads import throughput
 
         return throughput(self.db, since, cap)
 
     def workers(self) -> list[WorkerInfo]:
-        from .observe import workers
+        from .reads import workers
 
         return workers(self.db)
 
-    def facts(self) -> dict[str, str]:
-        from .observe import facts
+    def diagnostics(self) -> dict[str, str]:
+        from .reads import diagnostics
 
-        return facts(self.db)
+        return diagnostics(self.db)
 
     # wake-up and life ---------------------------------------------------------------------------------------------
-    def marks(self, worker: str) -> Marks:
-        from ..contract import Marks
-        from ..presence import LOCKS
+    def started_jobs(self, worker: str) -> StartedJobs:
+        from ..contract import StartedJobs
+        from ..worker_locks import LOCKS
 
         if self.db.memory or not LOCKS:
-            return Marks()
-        from ..marks import FileMarks
+            return StartedJobs()
+        from ..started_jobs import StartedJobsFile
 
-        return FileMarks(self.db.path, worker)
+        return StartedJobsFile(self.db.path, worker)
 
-    def bell(self, worker: str) -> Bell:
-        from .bell import FileBell, MemoryBell
+    def notifier(self, worker: str) -> Notifier:
+        from .notifier import MemoryNotifier, SocketNotifier
 
-        return MemoryBell(self._bells) if self.db.memory else FileBell(self.db, worker)
+        return MemoryNotifier(self._bells) if self.db.memory else SocketNotifier(self.db, worker)
 
-    def ring(self, what: str = "jobs") -> None:
-        from .bell import ring
+    def notify(self, what: str = "jobs") -> None:
+        from .notifier import notify
 
         for bell in tuple(self._bells):
             bell.ring(what)
         if not self.db.memory:
-            ring(self.db.path, what)
+            notify(self.db.path, what)
 
     def close(self) -> None:
         self.db.close()

@@ -1,6 +1,6 @@
 -- Cancels what waits, asks what runs to stop. ARGV: now, actor, ids. Answers per id what became of it.
--- uses: base batch record place bell names act
-insist()
+-- uses: base batch record place notify names audit
+allow_oom()
 local now, actor, answers, asked = tonumber(ARGV[1]), ARGV[2], {}, false
 for n = 3, #ARGV do
     local id = ARGV[n]
@@ -20,11 +20,11 @@ for n = 3, #ARGV do
     if answer ~= "missing" and answer ~= "ended" then
         write(id, r)
         flush()
-        act(now, actor, "cancel", id, {})
+        audit(now, actor, "cancel", id, {})
     end
     answers[#answers + 1] = answer
 end
 if asked then
-    ring("cancel")
+    notify("cancel")
 end
 return answers

@@ -1,10 +1,10 @@
 -- Buries the workers whose lease has run out, so that none can come back to it; then answers up to `limit` running jobs
 -- without a worker (1), or far past their timeout (0). ARGV: now, grace, limit. Served by `workers`, `gone` and the `run:`
 -- of each worker: the jobs of the living are only looked at from their timeout on.
--- uses: base batch record row bury
+-- uses: base batch record row deregister
 local now, limit = instant(ARGV[1]), tonumber(ARGV[3])
 for _, worker in ipairs(call("ZRANGEBYSCORE", P .. "workers", "-inf", now)) do
-    bury(worker)
+    deregister(worker)
 end
 
 local rows = {}

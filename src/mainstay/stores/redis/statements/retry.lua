@@ -1,7 +1,7 @@
 -- Queues ended or waiting jobs now, with fresh attempts; the token stays: it only grows. A key that was let go is taken
 -- again, unless another job has it. ARGV: the instant to judge by, now, actor, ids. Answers per id what became of it.
--- uses: base batch record place bell names act
-insist()
+-- uses: base batch record place notify names audit
+allow_oom()
 local ord, now, actor, answers = instant(ARGV[1]), tonumber(ARGV[2]), ARGV[3], {}
 local FROM = { d = true, x = true, v = true, s = true }
 
@@ -22,7 +22,7 @@ local function again(r, id)
     write(id, r)
     later("HDEL", P .. "result", id) -- what an attempt proposed for review: the next one may return nothing
     flush()
-    act(now, actor, "retry", id, { from = NAMES[state] })
+    audit(now, actor, "retry", id, { from = NAMES[state] })
     return "queued"
 end
 
@@ -30,5 +30,5 @@ for n = 4, #ARGV do
     local r = read_one(ARGV[n])
     answers[n - 3] = not r and "missing" or FROM[r[STATE]] and again(r, ARGV[n]) or NAMES[r[STATE]]
 end
-ring("jobs")
+notify("jobs")
 return answers

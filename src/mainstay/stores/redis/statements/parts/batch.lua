@@ -32,6 +32,6 @@ local function flush()
 end
 
 -- Lets a statement go through on a server whose memory is full: for what moves or frees and must not stop there.
-local function insist()
+local function allow_oom()
     call("HDEL", P .. "job", "")
 end

@@ -1,0 +1,273 @@
+"""`retry`, `cancel`, `approve`, `reject`, `delete`: by id, or for everything that a search finds, after a look at it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ..core.errors import Conflict, NotFound
+from . import exits
+from .options import command, shaped, targeted
+from .output import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..app import Mainstay
+    from .output import Output
+    from .target import Target
+
+PAGE, CHUNK = 5_000, 200  # ids a search, jobs a transaction: others get a turn in between
+
+
+class Verb(NamedTuple):
+    """One action: its name, what it answers when it was done, and how it is done to some jobs."""
+
+    name: str
+    done: tuple[str, ...]
+    do: Callable[[Mainstay, Sequence[str], str, str], dict[str, str]]
+
+
+RETRY = Verb("retry", ("queued",), lambda app, ids, by, _: app.store.retry(ids, app.clock.now(), by))
+CANCEL = Verb("cancel", ("cancelled", "cancelling"), lambda app, ids, by, _: app.store.cancel(ids, app.clock.now(), by))
+DELETE = Verb("delete", ("deleted",), lambda app, ids, by, _: app.store.delete(ids, app.clock.now(), by))
+APPROVE = Verb("approve", ("approved",), lambda app, ids, by, note: _judge(app, ids, True, by, note))
+REJECT = Verb("reject", ("rejected",), lambda app, ids, by, note: _judge(app, ids, False, by, note))
+REFUSED = {
+    "missing": "there is no such job",
+    "ended": "it has ended",
+    "running": "it is running; cancel it first",
+    "queued": "it is queued already",
+    "completed": "it completed; enqueue a new one to do the work again",
+    "duplicate": "another job holds its key; wait for that one, or cancel it",
+}
+
+
+def _judge(app: Mainstay, ids: Sequence[str], approve: bool, actor: str, note: str) -> dict[str, str]:
+    return {job_id: app.store.resolve_review(job_id, approve, app.clock.now(), actor, note) for job_id in ids}
+
+
+def acting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The arguments and options of every action."""
+    for option in (
+        targeted,
+        shaped,
+        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
+        click.option("--dry-run", is_flag=True, help="Only say what would be done."),
+        click.option("--all", "everything", is_flag=True, help="Every job there is."),
+        click.argument("jobs", nargs=-1, metavar="[ID… | SEARCH…]"),
+    ):
+        function = option(function)
+    return function
+
+
+noted = click.option("--note", default="", help="Kept in the job's history.")
+
+
+@command(
+    """
+    mainstay retry 01JQ93
+    mainstay retry 'state:dead error:ReadTimeout' --dry-run
+    mainstay retry 'state:dead error:ReadTimeout' --yes
+    """
+)
+@acting
+def retry(**given: Any) -> int:
+    """Run dead, cancelled or waiting jobs again, now.
+
+    They are queued at once with fresh attempts. Jobs are named by their ids, or found by a search (see mainstay ls
+    --help); a search is shown first and asks for --yes.
+    """
+    return act(RETRY, **given)
+
+
+@command(
+    """
+    mainstay cancel 01JQ93
+    mainstay cancel 'type:newsletter state:waiting' --dry-run
+    mainstay cancel 'type:newsletter state:waiting' --yes
+    """
+)
+@acting
+def cancel(**given: Any) -> int:
+    """Cancel waiting jobs, ask running ones to stop.
+
+    A running job stops at its next safe point and ends as cancelled.
+    """
+    return act(CANCEL, **given)
+
+
+@command(
+    """
+    mainstay delete 01JQ93
+    mainstay delete 'state:ended age:>30d' --dry-run
+    mainstay delete 'state:ended age:>30d' --yes
+    """
+)
+@acting
+def delete(**given: Any) -> int:
+    """Remove jobs and their history.
+
+    A running job is not removed: cancel it first. The audit keeps one line for each.
+    """
+    return act(DELETE, **given)
+
+
+@command(
+    """
+    mainstay approve 01JQ93 --note "checked by hand"
+    mainstay approve 'state:review type:invoice' --yes
+    """
+)
+@noted
+@acting
+def approve(note: str, **given: Any) -> int:
+    """Complete jobs in review.
+
+    The output that the job proposed becomes its result.
+    """
+    return act(APPROVE, note=note, **given)
+
+
+@command(
+    """
+    mainstay reject 01JQ93 --note "wrong customer"
+    mainstay reject 'state:review age:>7d' --yes
+    """
+)
+@noted
+@acting
+def reject(note: str, **given: Any) -> int:
+    """End jobs in review as dead.
+
+    mainstay retry runs one again.
+    """
+    return act(REJECT, note=note, **given)
+
+
+# How it is done ---------------------------------------------------------------------------------------------------------
+
+
+def act(
+    verb: Verb, target: Target, output: Output, jobs: tuple[str, ...], everything: bool, dry_run: bool, yes: bool,
+    note: str = "",
+) -> int:  # fmt: skip
+    """Name the jobs, ask where a search named them, then do it; answers the exit code."""
+    if bool(jobs) == everything:
+        problem = "--all takes no search" if jobs else "which jobs?"
+        raise exits.Hint(
+            problem, f"mainstay {verb.name} ID, mainstay {verb.name} 'state:…' or mainstay {verb.name} --all"
+        )
+    with target.open() as app:
+        by_id = bool(jobs) and not any(":" in word for word in jobs)
+        ids = [_resolved(app, word) for word in jobs] if by_id else _found(app, " ".join(jobs))
+        if dry_run or (not by_id and not yes):
+            go_on = _preview(app, output, verb, ids, dry_run)
+            if not go_on:
+                return exits.OK
+        answers = _done(app, output, verb, ids, note)
+    return _report(output, verb, answers, by_id)
+
+
+def _resolved(app: Mainstay, word: str) -> str:
+    try:
+        return app.resolve(word)
+    except NotFound as error:
+        raise NotFound(f"{error}; to find jobs by a word: text:{word}") from None
+
+
+def _found(app: Mainstay, query: str) -> list[str]:
+    """Every id that the search finds: all pages, before anything is changed."""
+    found: list[str] = []
+    after = None
+    while True:
+        page = app.search(query, PAGE, after)
+        found += page.ids
+        after = page.after
+        if after is None:
+            return found
+
+
+def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run: bool) -> bool:
+    """Say what would be done; ask on a terminal. Answers whether to go on."""
+    types = Counter(
+        job.type for start in range(0, len(ids), PAGE) for job in app.store.get_many(ids[start : start + PAGE])
+    )
+    listed = ", ".join(f"{type} {count:,}" for type, count in types.most_common(5))
+    matched = f"{plural(len(ids), 'job')} {'matches' if len(ids) == 1 else 'match'}" + (
+        f" ({listed})" if listed else ""
+    )
+    if dry_run or not ids:
+        if output.shape.machine:
+            output.record({"matched": len(ids), "types": dict(types), "changed": 0})
+        else:
+            exits.say(f"{matched}. Nothing changed." + (f" Add --yes to {verb.name}." if ids and dry_run else ""))
+        return False
+    if not sys.stdin.isatty():
+        raise exits.Hint(
+            f"{matched}: not done without a yes", "the same command with --yes, or --dry-run to look first"
+        )
+    return click.confirm(f"{matched}. {verb.name.capitalize()} them?", err=True)
+
+
+def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str) -> dict[str, str]:
+    answers: dict[str, str] = {}
+    for start in range(0, len(ids), CHUNK):
+        answers |= verb.do(app, ids[start : start + CHUNK], actor(), note)
+        if len(ids) > 10 * CHUNK and sys.stderr.isatty():
+            sys.stderr.write(f"\r{len(answers):,} of {len(ids):,}{chr(10) if len(answers) == len(ids) else ''}")
+    return answers
+
+
+def _report(output: Output, verb: Verb, answers: dict[str, str], by_id: bool) -> int:
+    """Print what became of each job named by id, the sum for a search; answers the exit code."""
+    changed = [job_id for job_id, answer in answers.items() if answer in verb.done]
+    refused = {job_id: answer for job_id, answer in answers.items() if answer not in verb.done}
+    if output.shape.machine:
+        output.record({"matched": len(answers), "changed": len(changed), "jobs": answers})
+    elif output.shape.quiet:
+        output.lines(changed)
+    elif by_id:
+        output.lines(f"{job_id} {answers[job_id]}" for job_id in changed)
+    else:
+        counted = Counter(answers[job_id] for job_id in changed)
+        output.talk(
+            ", ".join(f"{plural(count, 'job')} {answer}" for answer, count in counted.items()) or "nothing changed"
+        )
+    return _refusals(verb, changed, refused)
+
+
+def _refusals(verb: Verb, changed: list[str], refused: dict[str, str]) -> int:
+    if not refused:
+        return exits.OK
+    if len(refused) == 1:
+        ((job_id, answer),) = refused.items()
+        exits.complain(
+            f"job {job_id} was not changed: {_why(answer)}",
+            f"mainstay show {job_id}" if answer != "missing" else "mainstay ls",
+        )
+    else:
+        reasons = Counter(_why(answer) for answer in refused.values())
+        exits.complain(
+            f"{len(refused):,} jobs were not changed: " + ", ".join(f"{n:,} × {why}" for why, n in reasons.items())
+        )
+    if changed:
+        return exits.PARTIAL
+    return exits.code(NotFound() if set(refused.values()) == {"missing"} else Conflict())
+
+
+def _why(answer: str) -> str:
+    return REFUSED.get(answer, f"it is {answer}")
+
+
+def actor() -> str:
+    """Who is acting, for the audit: the user of this terminal."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container without a user database
+        return "cli"

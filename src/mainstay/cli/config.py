@@ -1,0 +1,56 @@
+"""`version` and `config`."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from .options import command, shaped, targeted
+
+if TYPE_CHECKING:
+    from .output import Cell, Output
+    from .target import Target
+
+
+@command("mainstay version\nmainstay version --json")
+@shaped
+def version(output: Output) -> None:
+    """Show the versions of mainstay, Python and SQLite."""
+    found = {"mainstay": __version__, "python": platform.python_version(), "sqlite": sqlite_version()}
+    if output.shape.machine:
+        output.record(found)
+    elif output.shape.quiet:
+        output.line(__version__)
+    else:
+        output.line(" · ".join(f"{name} {number}" for name, number in found.items()))
+
+
+def sqlite_version() -> str:
+    """The SQLite that this Python brings, as a store sees it."""
+    from ..stores import open_store
+
+    with open_store("sqlite:///:memory:") as store:
+        return store.diagnostics()["engine"].removeprefix("SQLite ")
+
+
+@command("mainstay config\nmainstay config --json\nMAINSTAY_URL=sqlite:///other.db mainstay config")
+@shaped
+@targeted
+def config(target: Target, output: Output) -> None:
+    """Show the configuration in force and where each value comes from.
+
+    What the command line says counts first, then the environment, then the settings file, then the default.
+    """
+    rows = target.settings().explain()
+    if output.shape.machine:
+        output.records([{"name": name, "value": value, "source": source} for name, value, source in rows])
+    else:
+        cells: list[list[Cell]] = [[(name, "bold"), _shown(value), (source, "dim")] for name, value, source in rows]
+        output.table(["NAME", "VALUE", "FROM"], cells)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value) or "–"
+    return "–" if value in {None, ""} else str(value)

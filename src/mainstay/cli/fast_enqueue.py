@@ -1,0 +1,76 @@
+"""`mainstay enqueue TYPE k=v …` for hooks: parsed by hand and done before click would have been imported.
+
+It takes the plain form only: a store URL, no application, the options below. Whatever else is asked for, or looks wrong,
+it leaves untouched to the full command, which accepts the same language and explains mistakes.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ..core.errors import MainstayError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+OPTIONS = ("url", "key", "in", "at", "priority", "queue", "tag")
+
+
+def quick(argv: Sequence[str], environ: Mapping[str, str]) -> int | None:
+    """The exit code, or None when the full command has to answer."""
+    found = parsed(argv)
+    if found is None or environ.get("MAINSTAY_APP"):
+        return None
+    type, pairs, given = found
+    url = given.pop("url", None) or environ.get("MAINSTAY_URL")
+    if not url:
+        return None
+    from . import exits
+
+    try:
+        return enqueue(url, type, pairs, given)
+    except MainstayError as error:
+        return exits.report(error)
+    except KeyboardInterrupt:
+        return exits.INTERRUPTED
+
+
+def parsed(argv: Sequence[str]) -> tuple[str, list[str], dict[str, Any]] | None:
+    """Type, pairs and options of the plain form; None when it is another form."""
+    if not argv or argv[0] != "enqueue":
+        return None
+    words: list[str] = []
+    given: dict[str, Any] = {}
+    rest = iter(argv[1:])
+    for word in rest:
+        if not word.startswith("-"):
+            words.append(word)
+            continue
+        name, equals, value = word[2:].partition("=")
+        if not word.startswith("--") or name not in OPTIONS:
+            return None
+        value = value if equals else next(rest, "")
+        if not value:
+            return None
+        given[name] = (*given.get(name, ()), value) if name == "tag" else value
+    if not words or not words[0] or any("=" not in word or word[0] in "=@" for word in words[1:]):
+        return None
+    return words[0], words[1:], given
+
+
+def enqueue(url: str, type: str, pairs: Sequence[str], given: Mapping[str, Any]) -> int:
+    """Enqueue, print the id, say when it was there before."""
+    from ..app import Mainstay
+    from . import enqueue_args, exits
+
+    app = Mainstay(url)
+    try:
+        handle = enqueue_args.send(app, type, pairs, given)
+    finally:
+        app.close()
+    sys.stdout.write(handle.id + "\n")
+    if not handle.created:
+        exits.say(f"nothing new: this job has the key {given['key']!r} already")
+    return exits.OK

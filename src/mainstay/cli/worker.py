@@ -1,0 +1,95 @@
+"""`worker`: run jobs in this process, or keep several such processes running."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..core.errors import UsageError
+from ..core.settings import masked
+from . import enqueue_args
+from .options import command, targeted
+from .target import no_application
+
+if TYPE_CHECKING:
+    from ..app import Mainstay
+    from ..core.settings import Settings
+    from .target import Target
+
+
+@command(
+    """
+    mainstay worker --app jobs:app
+    mainstay worker --app jobs:app --queues mail,default --concurrency 8
+    mainstay worker --app jobs:app --processes 4
+    """
+)
+@click.option("--queues", metavar="A,B", help="Only these queues, in this order.")
+@click.option("--types", metavar="A,B", help="Only these types.")
+@click.option("-c", "--concurrency", metavar="N", help="Jobs at the same time in a process.  [default: 50]")
+@click.option("-p", "--processes", metavar="N", help="Worker processes.  [default: 1]")
+@click.option("--grace", metavar="DURATION", help="How long running jobs may go on at the end.  [default: 30s]")
+@click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [default: info]")
+@click.option("--log-format", metavar="FORM", help="text or json.  [default: text]")
+@targeted
+def worker(target: Target, types: str | None, **given: Any) -> int:
+    """Run jobs until a signal says stop.
+
+    The first SIGTERM or Ctrl-C stops gracefully: what runs may finish or reach a safe point, the rest is handed back.
+    A second one stops at once; what was cut off runs again.
+    """
+    settings = _settings(target, given)
+    if settings.processes > 1:
+        return _supervise(target, settings, types)
+    app = _application(target)
+    from .log import WorkerLog
+
+    WorkerLog(app, settings.log_level, settings.log_format)
+    return app.worker(**_options(settings, types)).run()
+
+
+def _settings(target: Target, given: dict[str, Any]) -> Settings:
+    from ..core.settings import Settings
+
+    if given["grace"]:
+        given["grace"] = enqueue_args.duration("--grace", given["grace"])
+    return Settings.load(url=target.given_url, app=target.given_app, **given)
+
+
+def _application(target: Target) -> Mainstay:
+    """The application; it takes a URL from the command line, unless it was built with one of its own."""
+    if target.given_url:
+        os.environ["MAINSTAY_URL"] = target.given_url
+    app = target.application()
+    if target.given_url and target.given_url != app.store.url:
+        raise UsageError(
+            f"the application was built for {masked(app.store.url)}: leave --url out, or write Mainstay() without a URL, "
+            "so that --url, MAINSTAY_URL or the settings file decide"
+        )
+    return app
+
+
+def _options(settings: Settings, types: str | None) -> dict[str, Any]:
+    """What `app.worker` takes."""
+    return {
+        "concurrency": settings.concurrency,
+        "queues": settings.queues or None,
+        "types": [name.strip() for name in types.split(",")] if types else None,
+        "grace": settings.grace,
+        "poll": settings.poll,
+        "lease": settings.lease,
+    }
+
+
+def _supervise(target: Target, settings: Settings, types: str | None) -> int:
+    """Several processes; they read from the environment what the command line says."""
+    from ..worker.supervisor import supervise
+
+    if not settings.app:
+        raise no_application()
+    given = {"MAINSTAY_LOG_LEVEL": settings.log_level, "MAINSTAY_LOG_FORMAT": settings.log_format}
+    os.environ.update(given | ({"MAINSTAY_URL": target.given_url} if target.given_url else {}))
+    entry = "mainstay.cli.supervised"
+    return supervise(settings.app, settings.processes, entry=entry, **_options(settings, types))

@@ -1,0 +1,11 @@
+-- Unregisters a worker for good. What it holds is remembered as left behind.
+local function deregister(worker)
+    call("ZREM", P .. "workers", worker)
+    call("HDEL", P .. "worker", worker)
+    call("HDEL", P .. "beat", worker)
+    call("SREM", P .. "armed", worker)
+    call("DEL", P .. "bell:" .. worker)
+    if call("EXISTS", P .. "run:" .. worker) == 1 then
+        call("SADD", P .. "gone", worker)
+    end
+end

@@ -1,1 +1,0 @@
-"""The simulator: the real worker, chores and store under a virtual clock, with faults drawn from a seed."""

@@ -1,0 +1,195 @@
+"""The main of a process slot's child: one handler at a time, for the worker at the other end of the pipes.
+
+The protocol has the pipes for itself: they are moved away from the standard streams before any user code runs, and what
+handlers print goes to stderr. The worker decides when this process ends; if the worker is gone, so is this process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from ..context import Context, completion
+from ..core.errors import StoreUnavailable
+from ..core.job import Claimed
+from ..core.outcome import Outcome
+from ..core.payload import clean
+from . import runner, spawn
+from .handler_address import find
+from .in_flight import Flight
+from .messages import Writer, note_out, outcome_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..app import Mainstay
+    from ..context import Completion
+    from ..core.draft import Draft
+    from ..core.updates import Update
+    from ..registry import JobType
+
+DEATH_OF_PARENT = 1  # prctl's PR_SET_PDEATHSIG
+
+
+class PipeSink:
+    """The sink of a handler in a process slot: notes go to the worker, completions into the handler's transaction."""
+
+    def __init__(self, out: Writer, app: Mainstay, checkpoint: str | None) -> None:
+        self._out, self._app, self._checkpoint = out, app, checkpoint
+
+    def now(self) -> int:
+        return self._app.clock.now()
+
+    def note(self, note: Update) -> None:
+        self._out.write({"note": note_out(note)})
+
+    def checkpoint(self, job: Claimed) -> str | None:
+        return self._checkpoint
+
+    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
+        return self._app.store, completion(job, self.now(), result, children)
+
+
+class Child:
+    """Does what the worker says, in the order in which it says so; a word to stop comes in between."""
+
+    def __init__(self, control: int, out: int) -> None:
+        self._control, self._out = control, Writer(out)
+        self._types: dict[str, JobType[..., Any, Any]] = {}
+        self._tasks: SimpleQueue[Callable[[], dict[str, Any]] | None] = SimpleQueue()
+        self._context: Context | None = None
+        self._busy = False
+        self._pid = os.getpid()
+        os.register_at_fork(after_in_child=self._forked)
+
+    def run(self) -> None:
+        """Work on the main thread until the worker hangs up."""
+        threading.Thread(target=self._listen, name="mainstay-control", daemon=True).start()
+        while (task := self._tasks.get()) is not None:
+            answer = task()
+            _flush()
+            if os.getpid() != self._pid:  # a handler forked, and this is the copy: the answer is the original's to give
+                os._exit(0)
+            self._busy = False
+            if not self._out.write(answer):  # the worker is gone, or the handler has closed every file there was
+                return
+
+    def _listen(self) -> None:
+        with open(self._control, "rb", closefd=False) as lines:
+            for line in lines:
+                self._hear(json.loads(line))
+        if self._busy:  # the worker is gone: what runs here could no longer be stored
+            _die()
+        self._tasks.put(None)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        context = self._context
+        match message["do"]:
+            case "load":
+                self._put(partial(self._load, message["address"]))
+            case "run":  # the context is made here, not with the handler: a word to stop may follow at once
+                job = Claimed._make(message["job"])
+                type = self._types[job.type]
+                self._context = Context(job, PipeSink(self._out, type.app, message["checkpoint"]))
+                self._put(partial(_attempt, type, self._context))
+            case "cancel" if context is not None and context.id == message["id"]:
+                context.cancelled_because = message["because"]
+            case "stop" if context is not None and context.id == message["id"]:
+                context.stopping = True
+
+    def _put(self, task: Callable[[], dict[str, Any]]) -> None:
+        self._busy = True
+        self._tasks.put(task)
+
+    def _load(self, address: dict[str, Any]) -> dict[str, Any]:
+        try:
+            found = find(address)
+        except BaseException as error:  # noqa: BLE001  (importing runs someone's code: even SystemExit may come)
+            return {"outcome": outcome_out(_unloadable(error))}
+        if ":memory:" in found.app.store.url:
+            found.app.store = cast("Any", OutOfReach())
+        self._types[found.name] = found
+        return {"loaded": found.name}
+
+    def _forked(self) -> None:
+        """A copy of this process is nobody's slot: it holds no pipe, and signals mean to it what they mean to others."""
+        self._out.forget()
+        os.close(self._control)
+        _on_signals(signal.SIG_DFL)
+
+
+def _attempt(type: JobType[..., Any, Any], context: Context) -> dict[str, Any]:
+    outcome = runner.run(Flight(context.job, type, context.job.started_at), context)
+    return {"outcome": outcome_out(outcome)}
+
+
+class OutOfReach:
+    """Stands for a store in another process's memory."""
+
+    url = "out of reach"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise StoreUnavailable(
+            "the application's database is in the worker's memory, out of reach of a process slot: use a file, or "
+            "hand new jobs over with ctx.enqueue"
+        )
+
+
+def _unloadable(error: BaseException) -> Outcome:
+    trace = clean("".join(traceback.format_exception(error)), runner.TRACEBACK)
+    return Outcome("failed", error=runner.described(error), traceback=trace)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):  # a handler may have closed or replaced it
+            pass
+
+
+def _die() -> NoReturn:
+    """End at once, with everything a handler started."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end this process with the worker, even while a handler lets no other thread run."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(DEATH_OF_PARENT, signal.SIGKILL)
+    except (ImportError, OSError, AttributeError):  # not Linux: the end of the pipe has to do
+        pass
+
+
+def _on_signals(handler: Any) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+def _leave_to_the_worker(number: int, frame: object) -> None:
+    """Do nothing. A function, since programs that a handler starts would inherit SIG_IGN and could not be stopped."""
+
+
+def main() -> None:
+    """Serve the worker that started this process."""
+    control, out = spawn.take_over(0), spawn.take_over(1, stand_in=2)
+    spawn.settle()
+    _on_signals(_leave_to_the_worker)
+    _die_with_parent()
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    Child(control, out).run()
+
+
+if __name__ == "__main__":
+    main()

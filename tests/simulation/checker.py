@@ -1,0 +1,284 @@
+"""The invariants (I1 to I18), checked in one pass over a history. Jobs are independent, so time is linear.
+
+    violations = check(history)                         # safety: whatever the faults, none of this may happen
+    violations = check(history, live=True)              # liveness: the faults stopped, everything must be at rest
+
+I1 what was accepted is there, and ends once faults stop · I2 an unknown enqueue is absent or whole · I3 nothing appears that
+nobody enqueued · I4 tokens only grow · I5 one recorded outcome a token, by the current token, after the handler returned ·
+I6 nothing starts after the end · I7 two never hold a job at once, and no live worker is robbed · I8 only the moves of
+the table · I9 attempts are counted right · I12 one active job a key · I14 no completion after an accepted cancel ·
+I15 a job is in exactly one place · I16 nothing before its time, higher priority first · I18 stale notes are refused.
+
+(I10 is checked by the campaign that has business rows, I11, I13 and I17 with schedules, limits and tenants.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mainstay.core.states import COMPLETED, ENDED, QUEUED, REVIEW, RUNNING
+from tests.simulation.life import Life
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.simulation.history import Record
+
+
+RENEWALS = frozenset(
+    {"register_types", "register", "renew", "deregister"}
+)  # the calls by which a worker keeps its lease
+
+
+class Violation(NamedTuple):
+    """One invariant broken by one job."""
+
+    invariant: str
+    job: str
+    step: int
+    story: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant}: job {self.job or '?'} {self.story} (step {self.step})"
+
+
+class Checker:
+    """Takes records one by one; `close` answers what was broken.
+
+    `ordered` says that the order of the records is the true order (the simulator's is). Where the logs of real processes
+    were merged by their clocks, a start may be written a moment after the fact: then only what cannot be a matter of
+    order is judged. Records of one process, and moves among themselves, must be in order in any case.
+    """
+
+    def __init__(self, ordered: bool = True) -> None:
+        self._ordered = ordered
+        self.violations: list[Violation] = []
+        self.lives: dict[str, Life] = {}
+        self._keys: dict[str, str] = {}  # what must be unique → the job that has it
+        self._leases: dict[str, int] = {}  # worker → until when; 0: gone
+        self._renewed: dict[str, int] = {}  # worker → the step of its last renewal
+        self._longest = 0  # the longest lease seen
+        self._faults: dict[str, int] = {}  # process → the step of its last fault
+        self._queued: dict[tuple[str, str], dict[int, int]] = {}  # (queue, type) → priority → how many
+        self._batch: tuple[int, list[Record]] = (-1, [])  # the claims of one commit
+        self._batches: dict[str, list[str]] = {}  # drafts sent in one call
+        self._record: Record
+        self._life: Life
+        self._rules = {
+            "enqueue": self._enqueue, "move": self._move, "claim": self._claim, "start": self._start, "end": self._end,
+            "finish": self._finish, "fault": self._fault, "lease": self._lease, "cancel": self._cancel, "retry": self._retry,
+            "note": self._note, "final": self._final, "stray": self._stray,
+        }  # fmt: skip
+
+    def feed(self, record: Record) -> None:
+        """Take the next record."""
+        rule = self._rules.get(record.op)
+        if rule is None:
+            return
+        life = self.lives.get(record.job)
+        if life is None:
+            life = Life(record.job)
+            if record.job:
+                self.lives[record.job] = life
+        self._record, self._life = record, life
+        rule(record, life)
+
+    def close(self, live: bool = False) -> list[Violation]:
+        """Judge the whole; answers every violation, in the order in which they were seen."""
+        self._close_batch()
+        for life in self.lives.values():
+            self._life = life
+            life.close(self._breach, live)
+            self._check_child(life)
+        for jobs in self._batches.values():
+            self._check_batch(jobs)
+        return self.violations
+
+    def _breach(self, invariant: str, story: str) -> None:
+        self.violations.append(Violation(invariant, self._life.id, self._record.step, story))
+
+    # enqueue: I2, I12 ---------------------------------------------------------------------------------------------
+    def _enqueue(self, record: Record, life: Life) -> None:
+        if record.phase == "invoke":
+            if life.asked is None:
+                life.asked = record.args
+                if record.args.get("batch"):
+                    self._batches.setdefault(record.args["batch"], []).append(record.job)
+        elif record.phase == "fail":
+            life.refused = True
+        elif record.phase == "ok":
+            self._accepted(record, life)
+        elif record.phase == "absorbed":
+            self._absorbed(record, life)
+
+    def _accepted(self, record: Record, life: Life) -> None:
+        sent = record.args.get("sent", record.job)
+        if record.args.get("created", True):
+            life.acked = True
+            if sent != record.job:
+                self._breach("I2", f"was answered as new to a draft called {sent}")
+            return
+        self.lives.setdefault(sent, Life(sent)).absorbed = True
+
+    def _absorbed(self, record: Record, life: Life) -> None:
+        key = _key(life)
+        if life.moved and key and self._keys.get(key) != record.job:
+            self._breach("I12", f"keeps its key although it is {life.state or 'gone'}: a new draft was turned away")
+        if record.args.get("mode"):  # replaced: the newer draft says how long the key holds
+            life.asked = {**(life.asked or {}), "mode": record.args["mode"]}
+
+    # moves: I12, I16 ----------------------------------------------------------------------------------------------
+    def _move(self, record: Record, life: Life) -> None:
+        if not life.moved and record.args["before"]:
+            life.born, life.state = True, record.args["before"]  # a history that begins in the middle
+        if life.removed and not record.args["before"]:
+            life.begin_again()
+        life.move(record, self._breach)
+        self._hold_key(record, life)
+        if "priority" in record.args:
+            self._count(record)
+
+    def _hold_key(self, record: Record, life: Life) -> None:
+        key = _key(life)
+        if not key:
+            return
+        before, after = record.args["before"], record.args["after"]
+        holder = self._keys.get(key)
+        if not before or (after == QUEUED and (before in ENDED or before == REVIEW)):
+            if holder not in (None, life.id):
+                self._breach("I12", f"became active beside {holder}, which has the same key {key}")
+            self._keys[key] = life.id
+        elif holder == life.id and (after in ENDED or not after or (after == RUNNING and _mode(life) == "start")):
+            del self._keys[key]
+
+    def _count(self, record: Record) -> None:
+        """Keep count of what waits, by priority; judge the claims of a commit when the next one begins."""
+        args = record.args
+        commit = args.get("commit", record.step)
+        if commit != self._batch[0]:
+            self._close_batch()
+            self._batch = (commit, [])
+        waiting = self._queued.setdefault((args.get("queue", ""), args.get("type", "")), {})
+        if args["before"] == QUEUED:
+            was = args.get("was_priority", args["priority"])
+            waiting[was] = waiting.get(was, 0) - 1
+        if args["after"] == QUEUED:
+            waiting[args["priority"]] = waiting.get(args["priority"], 0) + 1
+        elif args["after"] == RUNNING:
+            self._batch[1].append(record)
+
+    def _close_batch(self) -> None:
+        for record in self._batch[1]:
+            args = record.args
+            waiting = self._queued[args.get("queue", ""), args.get("type", "")]
+            passed = max((priority for priority, count in waiting.items() if count > 0), default=args["priority"])
+            if passed > args["priority"]:
+                self._life = self.lives[record.job]
+                self._breach("I16", f"was taken with priority {args['priority']} while one with {passed} waited")
+        self._batch = (-1, [])
+
+    # attempts: I4 to I7 -------------------------------------------------------------------------------------------
+    def _claim(self, record: Record, life: Life) -> None:
+        life.claim(record, self._breach)
+
+    def _start(self, record: Record, life: Life) -> None:
+        life.start(record, self._breach, self._ordered)
+
+    def _end(self, record: Record, life: Life) -> None:
+        life.attempt(record.token).ends.append(record)
+
+    def _finish(self, record: Record, life: Life) -> None:
+        if record.phase != "ok":
+            return
+        life.finish(record, self._breach, self._ordered)
+        attempt = life.attempt(record.token)
+        if record.args.get("outcome") in ("crashed", "lost_unknown") and attempt.taken is not None:
+            self._check_robbed(record, attempt.taken.args.get("worker") or "", attempt.holders)
+
+    def _check_robbed(self, record: Record, worker: str, holders: list[str]) -> None:
+        until = self._leases.get(worker, 0)
+        if until > record.at:
+            self._breach("I7", f"was taken from {worker}, whose lease runs for another {until - record.at} ms")
+        disturbed = [holder for holder in holders if self._faults.get(holder, -1) > self._renewed.get(worker, -1)]
+        if self._ordered and holders and self._renewed and not disturbed:
+            self._breach("I7", f"was taken from {holders[0]}, which was alive and could renew its lease")
+
+    def _fault(self, record: Record, life: Life) -> None:
+        verb = record.args.get("verb")
+        if not verb or verb in RENEWALS or record.args["kind"] in ("pause", "crash"):
+            self._faults[record.process] = record.step
+
+    def _lease(self, record: Record, life: Life) -> None:
+        until = record.args["until"]
+        if until and self._leases.get(record.process) == 0:
+            self._breach("I7", f"(worker {record.process} renewed a lease that had ended)")
+        self._leases[record.process] = until
+        self._longest = max(self._longest, until - record.at)
+        if until - record.at > 0.75 * self._longest:  # one that was asked for long ago does not count as renewed
+            self._renewed[record.process] = record.step
+
+    # operators and notes: I14, I18 ---------------------------------------------------------------------------------
+    def _cancel(self, record: Record, life: Life) -> None:
+        answer = record.args.get("answer")
+        if record.phase != "ok" or answer not in ("cancelled", "cancelling"):
+            return
+        if self._ordered and life.moved and (answer == "cancelled") != (life.state == "cancelled"):
+            self._breach("I14", f"was answered as {answer} while it was {life.state}")
+        life.cancelled = True
+
+    def _retry(self, record: Record, life: Life) -> None:
+        if record.phase == "ok" and record.args.get("answer") == "queued" and not life.moved:
+            life.cancelled = False
+
+    def _note(self, record: Record, life: Life) -> None:
+        args = record.args
+        if not args.get("running", True) or args.get("current", record.token) != record.token:
+            self._breach("I18", f"took a note of token {record.token}; its token was {args.get('current')}")
+
+    # the end: I2, I3, I15 -------------------------------------------------------------------------------------------
+    def _final(self, record: Record, life: Life) -> None:
+        if life.final is not None:
+            self._breach("I15", "is there twice")
+        life.final = record
+        if life.cancelled and not life.moved and record.args["state"] == COMPLETED:
+            self._breach("I14", "completed after a cancel had been accepted")
+
+    def _stray(self, record: Record, life: Life) -> None:
+        self._breach("I15", f"left something behind in {record.args.get('table')}")
+
+    def _check_child(self, life: Life) -> None:
+        """A child exists if and only if the attempt that asked for it was the one that completed its parent."""
+        asked = life.asked or {}
+        parent = self.lives.get(asked.get("parent", ""))
+        if parent is None or not parent.moved or parent.reborn:
+            return
+        left = parent.attempt(asked["parent_token"]).left
+        completed = left is not None and left.args["after"] == COMPLETED
+        if life.exists and not completed:
+            self._breach("I3", f"exists, but the attempt of {parent.id} that asked for it did not complete")
+        if completed and not life.exists and not asked.get("key"):
+            self._breach("I2", f"is missing, although its parent {parent.id} completed")
+
+    def _check_batch(self, jobs: list[str]) -> None:
+        lives = [life for life in map(self.lives.__getitem__, jobs) if not _key(life)]  # a key may absorb a draft
+        missing = [life for life in lives if not life.exists]
+        if missing and len(missing) < len(lives):
+            self._life = missing[0]
+            self._breach("I2", f"is missing from a batch of {len(lives)}, of which others exist")
+
+
+def _key(life: Life) -> str:
+    """What must be unique while the job is alive or until it starts; a key for a period holds whatever becomes of the job."""
+    return "" if _mode(life) == "period" else str((life.asked or {}).get("key") or "")
+
+
+def _mode(life: Life) -> str:
+    return str((life.asked or {}).get("mode") or "alive")
+
+
+def check(records: Iterable[Record], *, live: bool = False, ordered: bool = True) -> list[Violation]:
+    """Every violation in a history; with `live`, what is not at rest at its end is one too."""
+    checker = Checker(ordered)
+    for record in records:
+        checker.feed(record)
+    return checker.close(live)

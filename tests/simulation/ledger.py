@@ -1,0 +1,137 @@
+"""The engine's own account of every change: triggers that write it down in the same transaction, so that it is true.
+
+What a call answered may have been lost, delayed or wrong; what these tables say was committed. Works on a store in memory
+and on a file that real processes share (`install` once, `read` at the end).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tests.simulation.history import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NOW = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag")
+
+ACCOUNT = """
+CREATE TABLE IF NOT EXISTS mainstay_seen (n INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER, job TEXT, token INTEGER,
+    before TEXT, after TEXT, attempt INTEGER, crashes INTEGER, worker TEXT, run_at INTEGER, max_attempts INTEGER,
+    queue TEXT, type TEXT, priority INTEGER, was_priority INTEGER, cancelling INTEGER)
+"""
+BORN = """
+CREATE TRIGGER mainstay_born AFTER INSERT ON mainstay_job BEGIN
+    INSERT INTO mainstay_seen VALUES (NULL, NOW, new.id, new.token, '', new.state, new.attempt, new.crashes, new.worker,
+        new.run_at, new.max_attempts, new.queue, new.type, new.priority, NULL, new.cancel_at IS NOT NULL);
+END
+"""
+MOVED = """
+CREATE TRIGGER mainstay_moved AFTER UPDATE ON mainstay_job
+WHEN old.state IS NOT new.state OR old.token IS NOT new.token OR old.priority IS NOT new.priority BEGIN
+    INSERT INTO mainstay_seen VALUES (NULL, NOW, new.id, new.token, old.state, new.state, new.attempt, new.crashes,
+        new.worker, new.run_at, new.max_attempts, new.queue, new.type, new.priority, old.priority,
+        new.cancel_at IS NOT NULL);
+END
+"""
+GONE = """
+CREATE TRIGGER mainstay_gone AFTER DELETE ON mainstay_job BEGIN
+    INSERT INTO mainstay_seen VALUES (NULL, NOW, old.id, old.token, old.state, '', old.attempt, old.crashes, old.worker,
+        old.run_at, old.max_attempts, old.queue, old.type, old.priority, old.priority, old.cancel_at IS NOT NULL);
+END
+"""
+# A note keeps its own token; `attempt` holds the job's token of that moment, `cancelling` whether it ran.
+NOTED = """
+CREATE TRIGGER mainstay_TABLE_EVENT AFTER EVENT ON mainstay_TABLE BEGIN
+    INSERT INTO mainstay_seen (at, job, token, before, after, attempt, cancelling)
+    SELECT NOW, id, new.token, 'note', 'note', token, state = 'running' FROM mainstay_job WHERE seq = new.job;
+END
+"""
+# A lease keeps the worker in `worker`, and in `run_at` until when it runs: 0 once the worker has left or was buried.
+LEASED = """
+CREATE TRIGGER mainstay_lease_EVENT AFTER EVENT ON mainstay_worker BEGIN
+    INSERT INTO mainstay_seen (at, job, token, before, after, worker, run_at)
+    VALUES (NOW, '', 0, 'lease', 'lease', ROW.id, UNTIL);
+END
+"""
+
+
+class Seen(NamedTuple):
+    """One line of the account: a move; or a stored note or a lease, marked as such in `before`."""
+
+    n: int
+    at: int
+    job: str
+    token: int
+    before: str
+    after: str
+    attempt: int
+    crashes: int
+    worker: str | None
+    run_at: int | None
+    max_attempts: int
+    queue: str
+    type: str
+    priority: int
+    was_priority: int | None
+    cancelling: int
+
+
+MOVE = Seen._fields[4:]
+
+
+def install(connection: Any, now: str = NOW) -> None:
+    """Have the engine keep the account from here on; `now` is the SQL expression for its time."""
+    for statement in (ACCOUNT, BORN, MOVED, GONE, *_updates(), *_leases()):
+        connection.execute(statement.replace("NOW", now))
+
+
+def _updates() -> list[str]:
+    return [
+        NOTED.replace("EVENT", event).replace("TABLE", table)
+        for table in ("log", "progress", "checkpoint")
+        for event in ("INSERT", "UPDATE")
+    ]
+
+
+def _leases() -> list[str]:
+    renewed = [LEASED.replace("EVENT", event).replace("ROW", "new") for event in ("INSERT", "UPDATE")]
+    ended = LEASED.replace("EVENT", "DELETE").replace("ROW", "old").replace("UNTIL", "0")
+    return [ended, *(text.replace("UNTIL", "new.expires_at") for text in renewed)]
+
+
+def read(connection: Any, after: int = 0) -> list[Seen]:
+    """The account, in the order of the commits, leaving out what comes up to line `after`."""
+    return [
+        Seen._make(row) for row in connection.execute("SELECT * FROM mainstay_seen WHERE n > ? ORDER BY n", (after,))
+    ]
+
+
+def record(line: Seen, commit: int | None = None) -> Record:
+    """A line as a record; `commit` tells which lines were written together."""
+    n, at, job, token, before, _, attempt, _, worker, until, *_ = line
+    if before == "note":
+        return Record(n, at, "engine", "note", "ok", job, token, {"current": attempt, "running": bool(line.cancelling)})
+    if before == "lease":
+        return Record(n, at, worker or "", "lease", "ok", "", 0, {"until": until})
+    args = dict(zip(MOVE, line[4:], strict=True))
+    if commit is not None:
+        args["commit"] = commit
+    return Record(n, at, "engine", "move", "ok", job, token, args)
+
+
+def strays(connection: Any) -> list[str]:
+    """The tables in which something belongs to no job, and `job` when a job has lost its body."""
+    lonely = "SELECT EXISTS (SELECT 1 FROM mainstay_{0} WHERE job NOT IN (SELECT seq FROM mainstay_job))"
+    found = [table for table in BELONGINGS if connection.execute(lonely.format(table)).fetchone()[0]]
+    bare = "SELECT EXISTS (SELECT 1 FROM mainstay_job WHERE seq NOT IN (SELECT job FROM mainstay_body))"
+    return [*found, "job"] if connection.execute(bare).fetchone()[0] else found
+
+
+def finals(connection: Any) -> Sequence[tuple[str, int, str]]:
+    """Every job as it stands: id, token, state."""
+    rows: Sequence[tuple[str, int, str]] = connection.execute(
+        "SELECT id, token, state FROM mainstay_job ORDER BY seq"
+    ).fetchall()
+    return rows

@@ -1,0 +1,198 @@
+"""One job as a history tells it, and the rules about one job alone. Each breach is named after its invariant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mainstay.core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED, legal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.simulation.history import Record
+
+    Breach = Callable[[str, str], None]  # called with the invariant and the story
+
+FREE = frozenset({"released", "snoozed", "lost_unknown"})  # outcomes that cost no attempt
+COSTLY = frozenset({"failed", "timed out", "crashed"})
+
+
+class Attempt:
+    """What is known about one token of one job."""
+
+    __slots__ = ("ends", "holders", "left", "starts", "stored", "taken")
+
+    def __init__(self) -> None:
+        self.taken: Record | None = None  # the move to running
+        self.left: Record | None = None  # the move out of running
+        self.holders: list[str] = []  # who was told that it holds this token
+        self.starts: list[Record] = []
+        self.ends: list[Record] = []
+        self.stored: list[Record] = []
+
+
+class Life:
+    """Everything known about one job."""
+
+    __slots__ = (
+        "absorbed", "acked", "asked", "attempts", "born", "cancelled", "due", "final", "id", "moved", "reborn", "refused", "removed",
+        "state", "token",
+    )  # fmt: skip
+
+    def __init__(self, job: str) -> None:
+        self.id = job
+        self.asked: dict[str, Any] | None = None  # the draft, once somebody was about to send it
+        self.acked = self.absorbed = self.refused = False
+        self.moved = self.born = self.reborn = self.removed = False
+        self.cancelled = False  # a cancel was accepted and not undone by a retry
+        self.state, self.token = "", 0
+        self.due = 0  # not before
+        self.final: Record | None = None
+        self.attempts: dict[int, Attempt] = {}
+
+    def attempt(self, token: int) -> Attempt:
+        """What is known about one token."""
+        found = self.attempts.get(token)
+        if found is None:
+            found = self.attempts[token] = Attempt()
+        return found
+
+    @property
+    def exists(self) -> bool:
+        """Whether the job was ever seen in the store."""
+        return self.born or self.removed or self.final is not None
+
+    def begin_again(self) -> None:
+        """It was deleted, and a producer without an answer sent its draft once more: a new job of the same name."""
+        self.removed = self.cancelled = False
+        self.reborn = True
+        self.token, self.attempts = 0, {}
+
+    # as it happens ------------------------------------------------------------------------------------------------
+    def move(self, record: Record, breach: Breach) -> None:
+        """The engine changed the state."""
+        before, after = record.args["before"], record.args["after"]
+        self._check_move(before, after, record, breach)
+        if after == RUNNING:
+            self._taken(record, breach)
+        elif before == RUNNING:
+            self._left(record, breach)
+        if SCHEDULED in (before, after) or not before:
+            self.due = record.args.get("run_at") or 0
+        elif after == QUEUED:  # handed back or retried: at once
+            self.due = 0
+        if after == QUEUED and (before in ENDED or before == REVIEW):
+            self.cancelled = False  # a new life
+        self.moved, self.born, self.removed = True, self.born or not before, not after
+        self.state, self.token = after, max(self.token, record.token)
+
+    def _check_move(self, before: str, after: str, record: Record, breach: Breach) -> None:
+        if self.moved and before != self.state:
+            breach("I8", f"moved from {before or 'nothing'}, but it was {self.state or 'gone'}")
+        if not after:
+            if before == RUNNING:
+                breach("I15", "was removed while it ran")
+        elif before == RUNNING == after:
+            breach("I7", "was taken while another held it")
+        elif before in ENDED and after == RUNNING:
+            breach("I6", f"was taken after it had ended as {before}")
+        elif before != after and not legal(before, after):  # the same state: only its priority or time was changed
+            breach("I8", f"moved from {before or 'nothing'} to {after}, which the table does not allow")
+        if after == COMPLETED and self.cancelled:
+            breach("I14", "completed after a cancel had been accepted")
+
+    def _taken(self, record: Record, breach: Breach) -> None:
+        args, attempt = record.args, self.attempt(record.token)
+        if record.token <= self.token:
+            breach("I4", f"was taken with token {record.token} after token {self.token}")
+        if attempt.taken is None:
+            attempt.taken = record
+        if args["attempt"] > args.get("max_attempts", args["attempt"]):
+            breach("I9", f"began attempt {args['attempt']} of {args['max_attempts']}")
+        if self.due > record.at:
+            breach("I16", f"was taken {self.due - record.at} ms before its time")
+
+    def _left(self, record: Record, breach: Breach) -> None:
+        if record.token != self.token:
+            breach("I4", f"left running with token {record.token}, the claim had {self.token}")
+        self.attempt(record.token).left = record
+        ends_well = record.args["after"] in (CANCELLED, DEAD, "")
+        if not ends_well and (record.args.get("cancelling") or self.cancelled):
+            breach("I14", f"became {record.args['after']} although a cancel had been accepted")
+
+    def claim(self, record: Record, breach: Breach) -> None:
+        """A worker was told that it holds the job."""
+        attempt = self.attempt(record.token)
+        attempt.holders.append(record.process)
+        if len(attempt.holders) > 1:
+            breach("I4", f"token {record.token} was given to {' and '.join(attempt.holders)}")
+
+    def start(self, record: Record, breach: Breach, strict: bool) -> None:
+        """A handler is about to run."""
+        attempt = self.attempt(record.token)
+        attempt.starts.append(record)
+        if len(attempt.starts) > 1:
+            breach("I7", f"token {record.token} was run twice")
+        if not strict or not self.moved:
+            return
+        if self.state in ENDED or self.removed:
+            breach("I6", f"was started after it had ended as {self.state or 'removed'}")
+        elif record.token != self.token or self.state != RUNNING:
+            breach("I7", f"was started with token {record.token} while it was {self.state} with token {self.token}")
+
+    def finish(self, record: Record, breach: Breach, strict: bool) -> None:
+        """An outcome was recorded."""
+        attempt, state = self.attempt(record.token), record.args["state"]
+        attempt.stored.append(record)
+        if len(attempt.stored) > 1:
+            breach("I5", f"two outcomes were recorded for token {record.token}")
+        if not strict:
+            return
+        if self.moved and (record.token != self.token or self.state != RUNNING):
+            breach("I5", f"{state} was recorded for token {record.token}; it was {self.state} with token {self.token}")
+        if record.args.get("outcome") == "completed" and not attempt.ends:
+            breach("I5", "a completion was recorded before the handler had returned")
+
+    # at the end ---------------------------------------------------------------------------------------------------
+    def close(self, breach: Breach, live: bool) -> None:
+        """What can be said once the whole history is known."""
+        self._check_presence(breach)
+        if live and self.final is not None and self.final.args["state"] not in ENDED | {REVIEW}:
+            breach("I1", f"is still {self.final.args['state']}, although the faults stopped long ago")
+        if self.moved and self.final is not None and self.final.args["state"] != self.state:
+            breach("I15", f"is {self.final.args['state']}, but its last move was to {self.state or 'nothing'}")
+        for token, attempt in self.attempts.items():
+            self._check_attempt(token, attempt, breach)
+
+    def _check_presence(self, breach: Breach) -> None:
+        if self.acked and not self.exists:
+            breach("I1", "was accepted and is not there")
+        elif self.acked and self.final is None and self.moved and not self.removed:
+            breach("I1", "vanished without a trace")
+        if (self.absorbed or self.refused) and not self.acked and self.exists:
+            breach("I2", "was not accepted (its key was taken) and exists all the same")
+        if self.asked is None and (self.exists or self.attempts):
+            breach("I3", "was never enqueued by anyone")
+
+    def _check_attempt(self, token: int, attempt: Attempt, breach: Breach) -> None:
+        if not self.moved:
+            return
+        if attempt.taken is None and (attempt.starts or attempt.holders):
+            breach("I7", f"was given out with token {token}, which the engine never gave")
+        for record in attempt.stored:
+            if attempt.left is None:
+                breach("I5", f"an outcome was recorded for token {token}, which never left running")
+            elif attempt.left.args["after"] != record.args["state"]:
+                breach("I5", f"token {token} ended as {attempt.left.args['after']} and was told {record.args['state']}")
+        if attempt.taken is not None and attempt.left is not None and attempt.stored:
+            self._check_cost(attempt, attempt.taken, attempt.left, breach)
+
+    def _check_cost(self, attempt: Attempt, taken: Record, left: Record, breach: Breach) -> None:
+        """A failure costs an attempt; a snooze or a hand-back costs none."""
+        outcome, cost = attempt.stored[0].args.get("outcome"), 1 + left.args["attempt"] - taken.args["attempt"]
+        if outcome == "completed" and attempt.starts and not attempt.ends:
+            breach("I5", "completed, but its handler never returned")
+        if left.args["after"] in ENDED:
+            return
+        if (outcome in FREE and cost != 0) or (outcome in COSTLY and cost != 1):
+            breach("I9", f"{outcome} has cost {cost} attempts")

@@ -1,0 +1,70 @@
+"""Patches of the real code for a while, and the register of those that are mistakes."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mainstay.stores.sqlite import sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+
+class Variant(NamedTuple):
+    """One mistake, and the invariants that it must be seen to break."""
+
+    name: str
+    story: str
+    breaks: frozenset[str]
+    apply: Callable[[], AbstractContextManager[object]]
+
+
+VARIANTS: dict[str, Variant] = {}
+
+
+def variant(*breaks: str) -> Callable[[Callable[[], AbstractContextManager[object]]], None]:
+    """Register a function that answers the patch; its docstring tells the mistake."""
+
+    def add(function: Callable[[], AbstractContextManager[object]]) -> None:
+        name = function.__name__.strip("_")
+        VARIANTS[name] = Variant(name, function.__doc__ or "", frozenset(breaks), function)
+
+    return add
+
+
+@contextmanager
+def patched(*patches: tuple[Any, str, Any]) -> Iterator[None]:
+    """Put other values in the place of attributes, for a while."""
+    before = [(target, name, getattr(target, name)) for target, name, _ in patches]
+    for target, name, value in patches:
+        setattr(target, name, value)
+    try:
+        yield
+    finally:
+        for target, name, value in before:
+            setattr(target, name, value)
+
+
+@contextmanager
+def statements(**changes: tuple[str, str]) -> Iterator[None]:
+    """Change the text of statements; what is to be changed must be there."""
+    cache = sql._cache
+    texts = {name: sql.load(name) for name in changes}
+    for name, (old, new) in changes.items():
+        if old not in texts[name]:
+            raise LookupError(f"{name}.sql no longer says {old!r}: bring this variant up to date")
+        cache[name] = texts[name].replace(old, new)
+    forget(cache, changes)
+    try:
+        yield
+    finally:
+        cache.update(texts)
+        forget(cache, changes)
+
+
+def forget(cache: dict[str, str], names: dict[str, tuple[str, str]]) -> None:
+    """Drop the texts that were made of these."""
+    for text in [text for text in cache if " " in text and text.partition(" ")[0] in names]:
+        del cache[text]

@@ -1,0 +1,112 @@
+"""Turns what happens in a simulated world into history: the engine's account after every commit, and what was answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mainstay.core.states import ENDED, REVIEW
+from mainstay.stores.contract import LOST, STORED
+from tests.simulation import ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mainstay.core.decide import Transition
+    from mainstay.core.draft import Draft
+    from mainstay.core.job import Claimed
+    from tests.simulation.history import History
+    from tests.simulation.scheduler import Process, Scheduler
+
+AT_REST = ENDED | {REVIEW, ""}
+
+
+class Recorder:
+    """The observer of every process's store."""
+
+    def __init__(self, history: History, scheduler: Scheduler, connection: Any) -> None:
+        self.history, self._scheduler, self._connection = history, scheduler, connection
+        self.unrest: dict[str, str] = {}  # jobs that are not at rest, and their state
+        self._seen = self._commits = 0
+
+    def committed(self, process: Process, verb: str, args: tuple[Any, ...], answer: Any) -> None:
+        """Record what a call has done. Outcomes first: they are the cause of the moves."""
+        if verb == "claim" and len(args) > 4:
+            self._finished(process, args[4], answer.verdicts)
+        elif verb == "finish":
+            self._finished(process, args[0], answer)
+        self._drain()
+        if verb == "enqueue":
+            self._absorbed(process, args[0], answer)
+        elif verb in ("cancel", "retry", "delete"):
+            for job, word in answer.items():
+                self.add(process, verb, "ok", job, answer=word)
+
+    def _absorbed(self, process: Process, drafts: Sequence[Draft], answers: Sequence[tuple[str, bool]]) -> None:
+        for draft, (job, created) in zip(drafts, answers, strict=True):
+            if not created:
+                mode = mode_of(draft) if draft.on_conflict == "replace" else None
+                self.add(process, "enqueue", "absorbed", job, sent=draft.id, mode=mode)
+
+    def _finished(self, process: Process, transitions: Sequence[Transition], verdicts: Sequence[str]) -> None:
+        for transition, verdict in zip(transitions, verdicts, strict=True):
+            if verdict not in (STORED, LOST):
+                continue
+            self.add(
+                process, "finish", "ok" if verdict == STORED else "refused", transition.id, transition.token,
+                state=transition.state, outcome=transition.outcome, by=_by(transition),
+            )  # fmt: skip
+
+    def _drain(self) -> None:
+        lines = ledger.read(self._connection, self._seen)
+        if not lines:
+            return
+        self._seen = lines[-1].n
+        self._commits += 1
+        for line in lines:
+            record = ledger.record(line, self._commits)
+            self.history.add(
+                self._scheduler.now, record.process, record.op, "ok", record.job, record.token, **record.args
+            )
+            if record.op == "move":
+                self._follow(line)
+
+    def _follow(self, line: ledger.Seen) -> None:
+        if line.after in AT_REST:
+            self.unrest.pop(line.job, None)
+        else:
+            self.unrest[line.job] = line.after
+
+    def add(self, process: Process, op: str, phase: str = "ok", job: str = "", token: int = 0, **args: Any) -> None:
+        """Record what a process did or was told."""
+        self.history.add(self._scheduler.now, process.name, op, phase, job, token, **args)
+
+    def claimed(self, process: Process, jobs: Sequence[Claimed]) -> None:
+        """Record that a worker learnt what it holds."""
+        for job in jobs:
+            self.add(process, "claim", "ok", job.id, job.token)
+
+    def started(self, process: Process, job: Claimed) -> None:
+        """Record that a handler is about to run."""
+        self.add(process, "start", "ok", job.id, job.token)
+
+    def struck(self, process: Process, kind: str, verb: str = "") -> None:
+        """Record a fault: whoever suffers one may lose its lease."""
+        self.add(process, "fault", kind=kind, verb=verb)
+
+    def close(self) -> None:
+        """Record how everything stands at the end."""
+        self._drain()
+        now = self._scheduler.now
+        for job, token, state in ledger.finals(self._connection):
+            self.history.add(now, "engine", "final", "ok", job, token, state=state)
+        for table in ledger.strays(self._connection):
+            self.history.add(now, "engine", "stray", table=table)
+
+
+def mode_of(draft: Draft) -> str:
+    """How long a draft's key holds, in the words of the history."""
+    return "start" if draft.lock_until == 0 else "alive" if draft.lock_until is None else "period"
+
+
+def _by(transition: Transition) -> str:
+    return "sweep" if transition.outcome in ("crashed", "lost_unknown") else "worker"

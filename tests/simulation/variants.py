@@ -1,0 +1,329 @@
+"""Known-bad variants: small patches of the real code, each a mistake that some queue has made. The checker must see them.
+
+A simulator that finds nothing proves nothing until it is known what it would have found.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from mainstay.core.job import Claimed
+from mainstay.core.outcome import COMPLETED
+from mainstay.stores.contract import ALREADY, STORED, Renewal
+from mainstay.stores.sqlite import actions, claim, connect, enqueue, errors, maintenance, sql
+from mainstay.upkeep import sweep
+from mainstay.worker import Worker, outcome_buffer
+from mainstay.worker.claimer import Claimer
+from mainstay.worker.heartbeat import Heartbeat
+from mainstay.worker.outcome_buffer import Finisher
+from mainstay.worker.slots import Crew
+from tests.simulation.faulty import FaultyStore
+from tests.simulation.patches import VARIANTS, patched, statements, variant
+from tests.simulation.world import World
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+
+__all__ = ["VARIANTS"]
+
+
+# The fence ------------------------------------------------------------------------------------------------------------
+@variant("I5")
+def no_fence() -> AbstractContextManager[object]:
+    """An outcome is written by id alone."""
+    return statements(
+        finish=("AND token = ?9", "AND ?9 IS NOT NULL"), finish_completed=("AND token = done.column2", "")
+    )
+
+
+@variant("I5")
+def fence_on_attempt() -> AbstractContextManager[object]:
+    """The fence is the attempt number, which a snooze or a hand-back gives back."""
+    bound = claim._bound
+    stack = ExitStack()
+    stack.enter_context(statements(finish=("AND token = ?9", "AND attempt = ?9")))
+    stack.enter_context(
+        patched((claim, "_bound", lambda t: (*bound(t)[:-1], t.number)), (claim, "_finish_all", lambda *_: False))
+    )
+    return stack
+
+
+@variant("I18")
+def unfenced_notes() -> AbstractContextManager[object]:
+    """Log lines, progress and checkpoints are taken from anybody."""
+    guard = ("AND state = 'running' AND token = :token", "")
+    return statements(note_log=guard, note_progress=guard, note_checkpoint=guard)
+
+
+@variant("I4")
+def token_lowered() -> AbstractContextManager[object]:
+    """A hand-back gives the token back too."""
+    lower = "SET state = ?2, token = CASE WHEN ?2 = 'queued' THEN token - 1 ELSE token END,"
+    return statements(finish=("SET state = ?2,", lower))
+
+
+@variant("I3")
+def children_doubled() -> AbstractContextManager[object]:
+    """An outcome that was stored before has its effects once more when it is sent again."""
+    standing = claim.standing
+
+    def again(connection: Any, transition: Any) -> str:
+        verdict = standing(connection, transition)
+        if verdict == ALREADY and transition.children:
+            children = [copy(child) for child in transition.children]
+            for child in children:
+                child.id = ""
+            enqueue.enqueue(connection, children, transition.at)
+        return verdict
+
+    return patched((claim, "standing", again))
+
+
+@variant("I5")
+def completed_early() -> AbstractContextManager[object]:
+    """A job is acknowledged when its handler starts."""
+    begin = Crew._begin
+
+    def acknowledge(crew: Any, flight: Any) -> Any:
+        context = begin(crew, flight)
+        if context is not None:
+            crew._end(flight, COMPLETED)
+        return context
+
+    return patched((Crew, "_begin", acknowledge))
+
+
+# Leases ---------------------------------------------------------------------------------------------------------------
+@variant("I7")
+def lease_by_worker_clock() -> AbstractContextManager[object]:
+    """Leases are judged by the clocks of the workers, which differ."""
+    return patched((FaultyStore, "_judged", lambda store, verb, args: args))
+
+
+@variant("I4", "I7", "I8")
+def returned_unclaimed() -> AbstractContextManager[object]:
+    """A claim sets expired jobs back to queued and hands them out without claiming them."""
+    take = claim._take
+    gone = "worker IN (SELECT id FROM mainstay_worker WHERE expires_at <= ?)"
+    columns, _, rest = sql.load("claimed_by").partition("WHERE")
+    held = columns + "WHERE " + gone + " AND " + rest.replace("AND worker = :worker", "")
+    statement = "UPDATE mainstay_job SET state = 'queued' WHERE state = 'running' AND " + gone
+
+    def expired(connection: Any, worker: str, wants: Any, limit: int, now: int) -> list[Claimed]:
+        found = [Claimed._make(row)._replace(worker=worker) for row in connection.execute(held, (now,))]
+        connection.execute(statement, (now,))
+        return found + take(connection, worker, wants, limit, now)
+
+    return patched((claim, "_take", expired))
+
+
+@variant("I4", "I5", "I6", "I7", "I8")
+def sweep_from_stale_read() -> AbstractContextManager[object]:
+    """The sweep writes what it once read, whatever has become of the job since."""
+    finish_one = claim._finish_one
+
+    def unguarded(connection: Any, transition: Any) -> str:
+        if transition.outcome != "crashed":
+            return finish_one(connection, transition)
+        statement = sql.load("finish").partition("WHERE")[0] + "WHERE seq = ?1 AND ?9 IS NOT NULL"
+        connection.execute(statement, claim._bound(transition))
+        return STORED
+
+    return patched((claim, "_finish_one", unguarded))
+
+
+@variant("I7")
+def heart_stopped_before_drain() -> AbstractContextManager[object]:
+    """A stopping worker beats no more while it waits for its handlers."""
+    stop = Worker.stop
+
+    def heartless(worker: Any, grace: Any = None) -> None:
+        worker._services["heartbeat"].stop()
+        stop(worker, grace)
+
+    return patched((Worker, "stop", heartless))
+
+
+@variant("I7")
+def renewed_after_the_end() -> AbstractContextManager[object]:
+    """A worker that was buried comes back to its old lease."""
+    beat = maintenance.renew
+    statement = "INSERT INTO mainstay_worker VALUES (?, '', 0, 1, '[]', '[]', ?, ?, ?, 0)"
+
+    def resurrect(db: Any, worker: str, now: int, lease: int) -> Renewal:
+        found = beat(db, worker, now, lease)
+        if not found.alive:
+            with db.writing() as connection:
+                connection.execute("DELETE FROM mainstay_worker WHERE id = ?", (worker,))
+                connection.execute(statement, (worker, now, now, now + lease))
+        return found._replace(alive=True)
+
+    return patched((maintenance, "renew", resurrect))
+
+
+@variant("I1")
+def identity_is_the_host() -> AbstractContextManager[object]:
+    """A worker that is started again takes the name of the one that died, and keeps its jobs from being found."""
+    return patched((World, "identity", lambda world: world.scheduler.current.name.partition(".")[0]))
+
+
+@variant("I1")
+def nobody_sweeps() -> AbstractContextManager[object]:
+    """The jobs of dead workers stay running."""
+    return patched((sweep.Sweep, "step", lambda chore, now: 1_000))
+
+
+# Starting and ending --------------------------------------------------------------------------------------------------
+@variant("I6", "I7")
+def started_without_a_look() -> AbstractContextManager[object]:
+    """After a pause a worker starts what it had claimed before, although its lease is gone."""
+    return patched((Worker, "holds", lambda worker, flight, now: True))
+
+
+@variant("I1")
+def unanswered_claim_forgotten() -> AbstractContextManager[object]:
+    """A claim that was committed without an answer is nobody's, as long as its worker lives."""
+    step = Claimer.step
+
+    def forgetful(claimer: Any, now: int) -> int:
+        claimer._unsure = False
+        return step(claimer, now)
+
+    return patched((Claimer, "step", forgetful))
+
+
+@variant("I1")
+def beats_on_adrift() -> AbstractContextManager[object]:
+    """A worker that dropped its jobs and could not rejoin beats on under the old name, and so keeps them for ever."""
+    step = Heartbeat.step
+
+    def stubborn(heartbeat: Any, now: int) -> int:
+        heartbeat._adrift = False
+        return step(heartbeat, now)
+
+    return patched((Heartbeat, "step", stubborn))
+
+
+@variant("I1")
+def outcomes_dropped() -> AbstractContextManager[object]:
+    """What the store did not take is thrown away."""
+    return patched((Finisher, "put_back", lambda finisher, batch, updates: None))
+
+
+@variant("I1")
+def deferred_transaction() -> AbstractContextManager[object]:
+    """Write transactions begin without the lock: whoever reads first is refused as soon as a neighbour has written.
+
+    Nothing is lost by that, but nobody gets on beside a busy neighbour: seen on a real file, where a second store writes
+    between the read and the write of every transaction that lets it.
+    """
+
+    def begin(writing: Any) -> Any:
+        writing._db._lock.acquire()
+        try:
+            writing._connection = writing._db.writer()
+            writing._connection.execute("BEGIN DEFERRED")
+        except BaseException as error:
+            writing._db._lock.release()
+            raise errors.mapped(error, writing._db.path) from error
+        return writing._connection
+
+    return patched((connect.Writing, "__enter__", begin))
+
+
+# Counting -------------------------------------------------------------------------------------------------------------
+@variant("I9")
+def hand_back_costs() -> AbstractContextManager[object]:
+    """A job that was handed back unstarted has spent an attempt."""
+    decide = outcome_buffer.decide  # type: ignore[attr-defined]
+
+    def costly(job: Any, outcome: Any, *more: Any) -> Any:
+        transition = decide(job, outcome, *more)
+        return transition._replace(attempt=job.attempt) if outcome.kind == "released" else transition
+
+    return patched((outcome_buffer, "decide", costly))
+
+
+@variant("I9")
+def crash_is_free() -> AbstractContextManager[object]:
+    """A job that kills its worker loses no attempt, and kills the next one."""
+    decide = sweep.decide  # type: ignore[attr-defined]
+
+    def free(job: Any, outcome: Any, *more: Any) -> Any:
+        transition = decide(job, outcome, *more)
+        return transition._replace(attempt=job.attempt - 1) if outcome.kind == "crashed" else transition
+
+    return patched((sweep, "decide", free))
+
+
+# Keys, cancels, order, places -----------------------------------------------------------------------------------------
+@variant("I12")
+def key_kept() -> AbstractContextManager[object]:
+    """An ended job keeps its key."""
+    return statements(
+        finish=("lock = CASE WHEN ?6 IS NOT NULL AND lock_until IS NULL THEN NULL ELSE lock END", "lock = lock"),
+        finish_completed=("lock = CASE WHEN lock_until IS NULL THEN NULL ELSE lock END", "lock = lock"),
+    )
+
+
+@variant("I12")
+def key_dropped() -> AbstractContextManager[object]:
+    """A job lets its key go when it starts, although the key was to hold until its end."""
+    return statements(claim=("lock = CASE WHEN lock_until = 0 THEN NULL ELSE lock END", "lock = NULL"))
+
+
+@variant("I2", "I3")
+def sent_twice_stored_twice() -> AbstractContextManager[object]:
+    """A draft that is sent again for want of an answer becomes a second job."""
+    real = enqueue.enqueue
+
+    def anew(connection: Any, drafts: Any, now: int, *more: Any) -> Any:
+        known = "SELECT 1 FROM mainstay_job WHERE id = ?"
+        for draft in drafts:
+            if connection.execute(known, (draft.id,)).fetchone():
+                draft.id = enqueue.IDS.new(now)  # type: ignore[attr-defined]
+        return real(connection, drafts, now, *more)
+
+    return patched((enqueue, "enqueue", anew))
+
+
+@variant("I14")
+def cancel_ignored() -> AbstractContextManager[object]:
+    """A job that was asked to stop may complete all the same."""
+    return statements(
+        finish=("AND (cancel_at IS NULL OR ?2 IN ('cancelled', 'dead'))", ""),
+        finish_completed=("AND cancel_at IS NULL", ""),
+    )
+
+
+@variant("I16")
+def promoted_early() -> AbstractContextManager[object]:
+    """What is due within a second is run now."""
+    return statements(promote=("run_at <= :now", "run_at <= :now + 1000"))
+
+
+@variant("I16")
+def priority_ignored() -> AbstractContextManager[object]:
+    """First come, first served, whatever the priority."""
+    return statements(claim_next=("ORDER BY priority DESC, ord, seq", "ORDER BY ord, seq"))
+
+
+@variant("I15")
+def left_behind() -> AbstractContextManager[object]:
+    """A job is deleted without what belongs to it."""
+    return patched((actions, "BELONGINGS", ()))
+
+
+@variant("I15")
+def deleted_while_running() -> AbstractContextManager[object]:
+    """An operator can delete a job that runs."""
+
+    def anything(connection: Any, job_id: str, now: int, actor: str) -> str:
+        row = connection.execute("SELECT seq FROM mainstay_job WHERE id = ?", (job_id,)).fetchone()
+        actions.remove(connection, [row[0]] if row else [])
+        return "deleted"
+
+    return patched((actions, "_delete", anything))
