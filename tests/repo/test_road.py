@@ -16,7 +16,9 @@ SOURCE = ROOT / "src/mainstay"
 PAGE = ROOT / "docs/explanation/road-of-a-job.md"
 HEADINGS = {"sqlite": "SQLite", "postgres": "PostgreSQL", "redis": "Redis"}
 MOST = 12  # files of Python on the road of one engine
-ROW = re.compile(r"^\| \d+ \| \[`(?P<file>[^`]+)`\]\((?P<link>[^)]+)\) \| (?P<functions>.+?) \| (?P<text>.+) \|$")
+ROW = re.compile(
+    r"\| \d+ \| \[`(?P<file>.+?)`\]\(../../src/mainstay/(?P=file)\) \| (?P<functions>.+?) \| (?P<text>.+) \|"
+)
 
 
 @pytest.mark.parametrize("name", HEADINGS)
