@@ -52,7 +52,7 @@ class Shop:
         """A running job with a log, progress and a checkpoint."""
         claimed = self.claim(**options)
         now, place = self.app.clock.now(), (claimed.seq, claimed.token)
-        self.store.note([
+        self.store.finish([], [
             Log(*place, 1, now, "info", "read", "page \x1b[31mdone", '{"page": 3}'),
             Log(*place, 2, now, "error", None, "odd page", None),
             Progress(*place, now, 31, 50, "read"),

@@ -116,6 +116,10 @@ class Desk:
             invariants.block(self.store, job_id)
         return job_id
 
+    def promote(self):
+        """Queue the scheduled jobs that are due, as every claim does first."""
+        self.claim(0)
+
     # looking ------------------------------------------------------------------------------------------------------
     def job(self, job_id):
         """The job as it stands; it must be there."""

@@ -26,10 +26,10 @@ def furnish(desk):
         [rich, keyed("forever", priority=98), keyed("hour", desk.now + HOUR), keyed("start", 0)], desk.now
     )
     job = desk.take_this(rich.id)
-    desk.store.note(
-        [log(job, n, f"line {n}") for n in range(5)] + [log(job, 9, "with fields")._replace(fields='{"a":1}')]
+    desk.store.finish(
+        [], [log(job, n, f"line {n}") for n in range(5)] + [log(job, 9, "with fields")._replace(fields='{"a":1}')]
     )
-    desk.store.note([progress(job, 1.5, None, "read"), checkpoint(job, '{"page":3}')])
+    desk.store.finish([], [progress(job, 1.5, None, "read"), checkpoint(job, '{"page":3}')])
     desk.store.finish([transition(job, FAILED, desk.now)])
     desk.store.cancel([desk.add(), made["scheduled"]], desk.now, "someone")
     desk.store.deregister(WORKER)

@@ -71,8 +71,8 @@ def test_extremes_arrive_as_they_were(elsewhere, store):
     endless = draft(keep=largest - (1 << 60), timeout=None, priority=-1000)
     elsewhere.store.enqueue([odd, endless], elsewhere.now)
     job, _ = elsewhere.take(2)
-    elsewhere.store.note([log(job, n, "", fields="{}", level="") for n in (0, 1 << 31)])
-    elsewhere.store.note([progress(job, -0.0, 1e308, ""), checkpoint(job, '{"a": 1.10, "é":"\\u00e9"}')])
+    elsewhere.store.finish([], [log(job, n, "", fields="{}", level="") for n in (0, 1 << 31)])
+    elsewhere.store.finish([], [progress(job, -0.0, 1e308, ""), checkpoint(job, '{"a": 1.10, "é":"\\u00e9"}')])
     elsewhere.end(job, FAILED._replace(error="", traceback=None))
     elsewhere.store.cancel([job.id], elsewhere.now, "")
     elsewhere.store.set_setting("", "")
@@ -84,7 +84,7 @@ def test_extremes_arrive_as_they_were(elsewhere, store):
 def test_numbers_that_are_none_do_not_stop_a_move(desk, target):
     for done in (float("nan"), -0.0, float("inf")):
         job = desk.run()
-        desk.store.note([progress(job, done, done)])
+        desk.store.finish([], [progress(job, done, done)])
         desk.end(job)
     desk.store.deregister(WORKER)
     move(desk.store, target, silent)
@@ -94,7 +94,7 @@ def test_numbers_that_are_none_do_not_stop_a_move(desk, target):
 @pytest.mark.engines("sqlite", "memory", "redis")  # PostgreSQL keeps no NUL at all
 def test_a_nul_is_kept(elsewhere, store):
     job = elsewhere.run(tenant="a\0b", ref="a\1b")
-    elsewhere.store.note([log(job, 1, "a\0b")])
+    elsewhere.store.finish([], [log(job, 1, "a\0b")])
     elsewhere.end(job, FINAL._replace(error="a\0b"))
     desk = arrive(elsewhere, store)
     assert desk.job(job.id) == elsewhere.job(job.id)
@@ -104,7 +104,7 @@ def test_large_jobs_and_long_logs(elsewhere, store, target):
     large = elsewhere.add(payload=f'"{"é" * (5 << 20)}"')
     elsewhere.add(payload=f'"{"x" * (1 << 20)}"')
     job = elsewhere.run(priority=9)
-    elsewhere.store.note([log(job, n, f"line {n}") for n in range(3_000)])
+    elsewhere.store.finish([], [log(job, n, f"line {n}") for n in range(3_000)])
     elsewhere.end(job)
     elsewhere.store.deregister(WORKER)
     move(elsewhere.store, store, silent)

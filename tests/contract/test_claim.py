@@ -170,13 +170,10 @@ def test_due_jobs_of_other_workers_are_queued_too(desk):
     assert desk.state(other) == "queued"
 
 
-def test_promotion_alone(desk):
+def test_a_claim_of_nothing_promotes(desk):
     jobs = [desk.add(run_at=desk.now + n) for n in (30, 10, 20)]
     desk.clock.advance("25ms")
-    assert desk.store.promote(desk.now, 1) == 1
-    assert desk.state(jobs[1]) == "queued"
-    assert desk.store.promote(desk.now, 99) == 1
-    assert desk.store.promote(desk.now, 99) == 0
+    assert desk.take(0) == []
     assert [desk.state(job) for job in jobs] == ["scheduled", "queued", "queued"]
 
 

@@ -227,7 +227,8 @@ def test_b05_what_is_sent_again_brings_no_removed_child_back(desk):
 def test_a_retry_that_is_due_by_the_time_it_is_sent_again(desk):
     decided = transition(desk.run(), FAILED, desk.now)
     desk.store.finish([decided])
-    desk.store.promote(desk.now + SECOND, 9)
+    desk.clock.advance("1s")
+    desk.promote()
     assert desk.store.finish([decided]) == ["already"]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mainstay.core import states
-from mainstay.core.clock import DAY, SECOND
+from mainstay.core.clock import SECOND
 from mainstay.core.errors import DuplicateKey
 from mainstay.core.outcome import COMPLETED, CRASHED
 from tests.contract.building import (
@@ -73,7 +73,8 @@ def test_only_what_is_queued_can_be_claimed(desk, state):
 @pytest.mark.parametrize("state", states.STATES)
 def test_only_what_is_scheduled_can_be_promoted(desk, state):
     job_id = desk.bring(state)
-    assert desk.store.promote(desk.now + DAY, 9) == (state == "scheduled")
+    desk.clock.advance("5s")  # less than the lease
+    desk.promote()
     assert desk.state(job_id) == ("queued" if state == "scheduled" else state)
 
 
@@ -94,7 +95,8 @@ def moved(desk, before, after):
         newer = draft(key="k", lock="work:k", run_at=desk.now + SECOND, on_conflict="replace")
         desk.store.enqueue([newer], desk.now)
     elif (before, after) == ("scheduled", "queued"):
-        desk.store.promote(desk.now + SECOND, 9)
+        desk.clock.advance("1s")
+        desk.promote()
     elif before == "review" and after in ("completed", "dead"):
         desk.store.resolve_review(job_id, after == "completed", desk.now, "ada", "")
     else:

@@ -64,7 +64,7 @@ class Campaign:
         self.plan, self.folder = plan, folder
         self.engine = ENGINES[plan.engine](folder)
         self.app = Mainstay(self.engine.url)
-        self.app.store.promote(0, 1)  # makes the schema
+        self.app.store.set_setting("opened", "1")  # makes the schema
         self.engine.prepare()
         self.journal = journal.Journal(folder, "campaign")
         self.began, self.quiet = time.monotonic(), []

@@ -60,7 +60,7 @@ class Mixture:
         drafts = [self._draft() for _ in range(jobs)]
         self.store.enqueue(drafts, self.clock.now())
         claimed = self.store.claim(WORKER, QUEUES, jobs * 6 // 10, self.clock.now()).jobs
-        self.store.note([note for job in claimed for note in self._updates(job)])
+        self.store.finish([], [note for job in claimed for note in self._updates(job)])
         running = [job for job in claimed if self.random.randrange(100) >= HELD]
         outcomes = self.random.choices(list(ENDS), list(ENDS.values()), k=len(running))
         now = self.clock.now()
@@ -124,8 +124,9 @@ def worker(now: int) -> WorkerInfo:
 
 def claims(store: Store, now: int) -> list[str]:
     """The order in which a store hands out everything that is due."""
-    store.promote(now, 10_000_000)
     store.register(worker(now))
+    while any(count.label in ("scheduled", "retrying") and count.oldest <= now for count in store.counts(1)):
+        store.claim(WORKER, {}, 0, now)  # which queues a bounded number of due jobs
     taken: list[str] = []
     while jobs := store.claim(WORKER, QUEUES, CHUNK, now).jobs:
         taken += [job.id for job in jobs]

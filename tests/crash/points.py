@@ -341,7 +341,7 @@ def loop(verb: str, folder: Path, broken: str = "", engine: str = Sqlite.name) -
 def _loop(verb: str, folder: Path, broken: str, name: str, proxy: Proxy | None) -> Outcomes:
     engine = ENGINES[name](folder)
     app = Mainstay(engine.url)
-    app.store.promote(0, 1)
+    app.store.set_setting("opened", "1")  # makes the schema
     engine.prepare()
     with Zygote(folder / "errors.log") as zygote:
         kills, findings = kill_everywhere(zygote, folder, {"verb": verb, "broken": broken, "engine": name}, proxy)

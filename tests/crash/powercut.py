@@ -123,7 +123,7 @@ def reopen(disk: Disk, files: dict[str, bytearray], folder: Path) -> Verdict:
 def look(folder: Path) -> tuple[dict[str, str], str]:
     """The state of every job, and what SQLite itself finds wrong."""
     with SqliteStore(f"sqlite:///{folder / 'jobs.db'}") as store:
-        store.promote(0, 1)  # it can be written, and a schema that was cut short is made anew
+        store.set_setting("opened", "1")  # it can be written, and a schema that was cut short is made anew
         with store.db.reading() as connection:
             states = dict(connection.execute("SELECT id, state FROM mainstay_job").fetchall())
             found = connection.execute("PRAGMA integrity_check").fetchone()[0]

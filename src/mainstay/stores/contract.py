@@ -97,6 +97,9 @@ class Store(Protocol):
     """An engine. Safe for threads; opened on first use; safe to use in a forked child."""
 
     url: str
+    lease: int  # ms after which a worker that does not renew its lease counts as dead, unless its user says otherwise
+    sweep_interval: int  # ms between two sweeps of a worker
+    remote: bool  # a server, which may be unreachable for a while and come back
 
     # jobs ---------------------------------------------------------------------------------------------------------
     def enqueue(self, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
@@ -119,7 +122,7 @@ class Store(Protocol):
         finishing: Sequence[Transition] = (),
         updates: Sequence[Update] = (),
     ) -> Claims:
-        """In one transaction: write `notes`, apply `finishing`, promote what is due, take up to `limit` jobs.
+        """In one transaction: write `updates`, apply `finishing`, promote what is due, take up to `limit` jobs.
 
         `wants` maps each queue to the types this worker knows; other types are never touched. Jobs come ordered: by
         queue as given, higher priority first, then first in first out. Raises `LeaseLost` (nothing written) when the
@@ -133,10 +136,6 @@ class Store(Protocol):
 
     def finish(self, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
         """Apply each transition whose id is running under its token; per transition a verdict (see above)."""
-        ...
-
-    def note(self, updates: Sequence[Update]) -> list[bool]:
-        """Write logs, progress and checkpoints of running attempts; per note whether its token was current."""
         ...
 
     # operators ----------------------------------------------------------------------------------------------------
@@ -171,10 +170,6 @@ class Store(Protocol):
 
     def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:
         """Running jobs whose worker is gone, or that ran more than `grace` past their timeout. Buries dead workers."""
-        ...
-
-    def promote(self, now: int, limit: int) -> int:
-        """Queue scheduled jobs whose time has come."""
         ...
 
     def prune(self, now: int, limit: int) -> int:

@@ -294,20 +294,6 @@ def _verdict(transition: Transition, standing: tuple[Any, ...] | None) -> str:
 # Notes ----------------------------------------------------------------------------------------------------------------
 
 
-def note(db: Database, updates: Sequence[Update]) -> list[bool]:
-    """Write notes in a transaction of their own; per note whether its attempt holds the job."""
-    if not updates:
-        return []
-    kinds = _kinds(updates)
-    answers = db.batch(_update_statements(db.load, updates), WORKER_TIMEOUT)
-    current = {
-        (kind, *list(kinds[kind])[place - 1][:2])
-        for kind, answer in zip(kinds, answers, strict=True)
-        for (place,) in answer.rows
-    }
-    return [(type(each), each.seq, each.token) in current for each in updates]
-
-
 def _kinds(updates: Sequence[Update]) -> dict[type, list[Update]]:
     """The notes by their kind, in the order of seq; of progress and checkpoints only the last of an attempt."""
     found: dict[type, dict[Any, Update]] = {}

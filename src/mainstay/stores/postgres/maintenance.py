@@ -50,11 +50,6 @@ def orphans(db: Database, judged: int | None, grace: int, limit: int) -> list[Or
     return [Orphan(Claimed._make(row[:18]), row[17], row[18]) for row in found.rows]
 
 
-def promote(db: Database, judged: int | None, limit: int) -> int:
-    """Queue what is due."""
-    return db.execute("promote", judged, limit).count
-
-
 def prune(db: Database, judged: int | None, limit: int) -> int:
     """Delete what retention has released."""
     if not db.execute("prune", judged, 1).rows:  # nearly always: no need for a transaction

@@ -80,9 +80,6 @@ class PostgresStore:
             self._cursors.forget()
         return claim.finish(self.db, self._locked_rows, transitions, updates)
 
-    def note(self, updates: Sequence[Update]) -> list[bool]:
-        return claim.note(self.db, updates)
-
     # operators ----------------------------------------------------------------------------------------------------
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
         answers = actions.cancel(self.db, ids, now, actor)
@@ -123,9 +120,6 @@ class PostgresStore:
             return maintenance.orphans(self.db, self._judged(now), grace, limit)
 
         return self.local_workers.orphans(self.deregister, find, limit)
-
-    def promote(self, now: int, limit: int) -> int:
-        return maintenance.promote(self.db, self._judged(now), limit)
 
     def prune(self, now: int, limit: int) -> int:
         self.local_workers.tidy([worker.id for worker in self.workers()])

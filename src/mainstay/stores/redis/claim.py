@@ -87,11 +87,6 @@ def finish(
     return [_VERDICTS[letter] for letter in server.run("finish", values)]
 
 
-def note(server: Server, updates: Sequence[Update]) -> list[bool]:
-    """Write notes; per note whether its attempt holds the job."""
-    return [found == 1 for found in server.run("update", _updates(updates))] if updates else []
-
-
 def _transitions(server: Server, transitions: Sequence[Transition]) -> list[Any]:
     """Transitions as the scripts take them: five values each (statements/parts/outcome.lua)."""
     values: list[Any] = []

@@ -41,11 +41,6 @@ def orphans(server: Server, judged: int | str, grace: int, limit: int) -> list[O
     return [Orphan(claim.of_row(row), row[9], row[10] == 1) for row in rows]
 
 
-def promote(server: Server, judged: int | str, limit: int) -> int:
-    """Queue what is due."""
-    return int(server.run("promote", [judged, limit]))
-
-
 def prune(server: Server, judged: int | str, limit: int) -> int:
     """Delete what retention has released, a chunk at a time."""
     gone = 0

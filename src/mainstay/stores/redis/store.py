@@ -68,11 +68,6 @@ class RedisStore:
 
         return finish(self.server, transitions, updates, self._judged(transitions[0].at if transitions else 0))
 
-    def note(self, updates: Sequence[Update]) -> list[bool]:
-        from .claim import note
-
-        return note(self.server, updates)
-
     # operators ----------------------------------------------------------------------------------------------------
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
         from .actions import cancel
@@ -123,11 +118,6 @@ class RedisStore:
             return orphans(self.server, self._judged(now), grace, limit)
 
         return self.local_workers.orphans(self.deregister, find, limit)
-
-    def promote(self, now: int, limit: int) -> int:
-        from .maintenance import promote
-
-        return promote(self.server, self._judged(now), limit)
 
     def prune(self, now: int, limit: int) -> int:
         from .maintenance import prune

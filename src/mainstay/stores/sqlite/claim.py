@@ -195,9 +195,3 @@ def _attempt(transition: Transition) -> tuple[Any, ...]:
 def write_updates(connection: sqlite3.Connection, updates: Sequence[Update]) -> list[bool]:
     """Write notes in order; per note whether its attempt holds the job."""
     return [connection.execute(load(_STATEMENTS[type(note)]), note._asdict()).rowcount == 1 for note in updates]
-
-
-def note(db: Database, updates: Sequence[Update]) -> list[bool]:
-    """Write notes in a transaction of their own."""
-    with db.writing() as connection:
-        return write_updates(connection, updates)

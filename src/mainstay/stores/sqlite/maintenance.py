@@ -61,12 +61,6 @@ def _orphans(connection: sqlite3.Connection, now: int, grace: int, limit: int) -
     return [Orphan(Claimed._make(row[:18]), row[17], bool(row[18])) for row in rows]
 
 
-def promote(db: Database, now: int, limit: int) -> int:
-    """Queue what is due."""
-    with db.writing() as connection:
-        return connection.execute(load("promote"), {"now": now, "limit": limit}).rowcount
-
-
 def prune(db: Database, now: int, limit: int) -> int:
     """Delete what retention has released."""
     bound = {"now": now, "limit": limit}

@@ -26,6 +26,7 @@ class SqliteStore:
 
     lease = 10_000  # a paused worker is given up after this; a dead one is seen at once by its lock
     sweep_interval = 500
+    remote = False
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -63,11 +64,6 @@ class SqliteStore:
         from .claim import finish
 
         return finish(self.db, transitions, updates)
-
-    def note(self, updates: Sequence[Update]) -> list[bool]:
-        from .claim import note
-
-        return note(self.db, updates)
 
     # operators ----------------------------------------------------------------------------------------------------
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
@@ -134,11 +130,6 @@ class SqliteStore:
             for worker in dead:
                 worker_locks.bury(self.db.path, worker)
         return found
-
-    def promote(self, now: int, limit: int) -> int:
-        from .maintenance import promote
-
-        return promote(self.db, now, limit)
 
     def prune(self, now: int, limit: int) -> int:
         from .. import worker_locks

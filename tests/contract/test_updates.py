@@ -1,4 +1,4 @@
-"""What running handlers say: logs, progress and checkpoints are kept while their token is current, and never doubled."""
+"""What running handlers report: logs, progress and checkpoints are kept while their token is current, and never doubled."""
 
 import pytest
 
@@ -6,10 +6,15 @@ from mainstay.core.outcome import COMPLETED, RELEASED
 from tests.contract.building import FAILED, checkpoint, log, progress, transition
 
 
+def seen(desk, job_id):
+    """Everything that updates of a job change."""
+    return desk.store.get(job_id), desk.store.checkpoint(job_id), desk.store.logs(job_id, 0, 99)
+
+
 def test_a_log_line_is_kept_whole(desk):
     job = desk.run()
     line = log(job, level="warning", stage="read", message="x → y", fields='{"page":{"n":1}}')
-    assert desk.store.note([line]) == [True]
+    assert desk.store.finish([], [line]) == []
     (found,) = desk.store.logs(job.id, 0, 9)
     assert (found.at, found.token, found.level, found.stage, found.message) == (7, 1, "warning", "read", "x → y")
     assert found.fields == {"page": {"n": 1}}
@@ -17,7 +22,7 @@ def test_a_log_line_is_kept_whole(desk):
 
 def test_progress_shows_on_the_job_and_only_the_newest_counts(desk):
     job = desk.run()
-    assert desk.store.note([progress(job, 1, 4), progress(job, 2, None, "read")]) == [True, True]
+    desk.store.finish([], [progress(job, 1, 4), progress(job, 2, None, "read")])
     found = desk.job(job.id)
     assert (found.done, found.total, found.stage) == (2.0, None, "read")
 
@@ -25,47 +30,57 @@ def test_progress_shows_on_the_job_and_only_the_newest_counts(desk):
 def test_a_checkpoint_is_there_for_the_next_attempt(desk):
     job = desk.run()
     assert desk.store.checkpoint(job.id) is None
-    assert desk.store.note([checkpoint(job), checkpoint(job, '{"page":2}')]) == [True, True]
+    desk.store.finish([], [checkpoint(job), checkpoint(job, '{"page":2}')])
     desk.end(job, FAILED)
     desk.clock.advance("1s")
     desk.take_this(job.id)
     assert desk.store.checkpoint(job.id) == '{"page":2}'
 
 
-@pytest.mark.parametrize("note", [log, progress, checkpoint])
-def test_a_note_sent_twice_is_kept_once_and_still_current(desk, note):
+@pytest.mark.parametrize("update", [log, progress, checkpoint])
+def test_an_update_sent_twice_is_kept_once(desk, update):
     job = desk.run()
-    assert desk.store.note([note(job)]) == [True]
-    assert desk.store.note([note(job), note(job)]) == [True, True]
-    assert len(desk.store.logs(job.id, 0, 9)) == (note is log)
+    desk.store.finish([], [update(job)])
+    once = seen(desk, job.id)
+    desk.store.finish([], [update(job), update(job)])
+    assert seen(desk, job.id) == once
+    assert len(once[2]) == (update is log)
 
 
-@pytest.mark.parametrize("note", [log, progress, checkpoint])
-def test_the_notes_of_an_older_attempt_are_refused(desk, note):
+@pytest.mark.parametrize("update", [log, progress, checkpoint])
+def test_the_updates_of_an_older_attempt_are_refused(desk, update):
     old = desk.run()
     desk.end(old, RELEASED)
     new = desk.take_this(old.id)
-    assert desk.store.note([note(new)]) == [True]
-    before = desk.job(old.id), desk.store.checkpoint(old.id), desk.store.logs(old.id, 0, 9)
-    assert desk.store.note([note(old)]) == [False]
-    assert (desk.job(old.id), desk.store.checkpoint(old.id), desk.store.logs(old.id, 0, 9)) == before
+    untouched = seen(desk, old.id)
+    desk.store.finish([], [update(new)])
+    before = seen(desk, old.id)
+    assert before != untouched
+    desk.store.finish([], [update(old)])
+    assert seen(desk, old.id) == before
 
 
-@pytest.mark.parametrize("note", [log, progress, checkpoint])
+@pytest.mark.parametrize("update", [log, progress, checkpoint])
 @pytest.mark.parametrize("outcome", [COMPLETED, FAILED, RELEASED], ids=lambda outcome: outcome.kind)
-def test_a_job_that_does_not_run_takes_no_notes(desk, note, outcome):
+def test_a_job_that_does_not_run_takes_no_updates(desk, update, outcome):
     job = desk.run()
     desk.end(job, outcome)
-    assert desk.store.note([note(job)]) == [False]
+    before = seen(desk, job.id)
+    desk.store.finish([], [update(job)])
+    assert seen(desk, job.id) == before
     desk.store.delete([job.id], desk.now, "me")
-    assert desk.store.note([note(job)]) == [False]
+    desk.store.finish([], [update(job)])
+    assert seen(desk, job.id) == (None, None, [])
 
 
-def test_each_note_has_its_own_answer(desk):
+def test_updates_are_accepted_or_refused_one_by_one(desk):
     old, new = desk.run(), desk.run()
     desk.end(old, COMPLETED)
-    assert desk.store.note([log(new), log(old), progress(new), checkpoint(old)]) == [True, False, True, False]
-    assert desk.store.note([]) == []
+    before = seen(desk, old.id)
+    assert desk.store.finish([], [log(new), log(old), progress(new), checkpoint(old)]) == []
+    assert seen(desk, old.id) == before
+    assert (desk.job(new.id).done, len(desk.store.logs(new.id, 0, 9))) == (1.0, 1)
+    assert desk.store.finish([], []) == []
 
 
 def test_the_last_words_are_written_before_the_end(desk):
@@ -84,10 +99,10 @@ def test_the_last_words_come_with_the_next_claim(desk):
 
 def test_logs_come_in_order_and_by_pages(desk):
     job = desk.run()
-    desk.store.note([log(job, n, f"line {n}") for n in (3, 1, 2)])
+    desk.store.finish([], [log(job, n, f"line {n}") for n in (3, 1, 2)])
     desk.end(job, RELEASED)
     again = desk.take_this(job.id)
-    desk.store.note([log(again, n, f"line {n + 3}") for n in (1, 2)])
+    desk.store.finish([], [log(again, n, f"line {n + 3}") for n in (1, 2)])
     assert [line.message for line in desk.store.logs(job.id, 0, 99)] == [f"line {n}" for n in range(1, 6)]
     assert [line.message for line in desk.store.logs(job.id, 2, 2)] == ["line 3", "line 4"]
     assert desk.store.logs(job.id, 5, 9) == []

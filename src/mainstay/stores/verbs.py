@@ -1,0 +1,45 @@
+"""The verbs of a store as a table: each is a function in a module, imported when it is first called.
+
+A producer that enqueues one job and exits imports the modules of that verb and no others.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+    from typing import Any, ClassVar, Self
+
+PACKAGE = "mainstay.stores."
+
+
+class Verbs:
+    """Base class of the stores. `VERBS` maps each verb to its module, relative to `mainstay.stores`.
+
+    The function has the verb's name and takes the store as its first argument.
+    """
+
+    VERBS: ClassVar[Mapping[str, str]]
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        module = self.VERBS.get(verb)
+        if module is None:
+            raise AttributeError(f"{type(self).__name__} has no verb {verb!r}")
+        function: Any = getattr(__import__(PACKAGE + module, fromlist=[verb]), verb)
+        bound: Callable[..., Any] = function.__get__(self)
+        setattr(self, verb, bound)  # later calls find it without this method
+        return bound
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def table(modules: Mapping[str, str]) -> dict[str, str]:
+    """Return a table of verbs from modules and the verbs in each: `table({"sql.reads": "get find"})`."""
+    return {verb: module for module, verbs in modules.items() for verb in verbs.split()}
