@@ -3,7 +3,7 @@
 import pytest
 
 from mainstay.core.outcome import COMPLETED, CRASHED, RELEASED
-from mainstay.stores.contract import LOST
+from mainstay.core.verdict import LOST
 from mainstay.upkeep.sweep import Sweep
 from tests.contract.building import CANCELLED, FAILED, FINAL, REVIEW, draft, transition
 

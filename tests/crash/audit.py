@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mainstay.core.retry import CRASHES
-from mainstay.stores.contract import STORED
+from mainstay.core.verdict import STORED
 from tests.simulation.checker import check
 
 from .evidence import history

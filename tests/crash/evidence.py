@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mainstay.stores.contract import LOST, STORED
+from mainstay.core.verdict import LOST, STORED
 from tests.simulation.history import History, Record, merge
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mainstay.core.states import ENDED, REVIEW
-from mainstay.stores.contract import LOST, STORED
+from mainstay.core.verdict import LOST, STORED
 from tests.simulation import ledger
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from mainstay.core.job import Claimed
 from mainstay.core.outcome import COMPLETED
-from mainstay.stores.contract import ALREADY, STORED, Renewal
+from mainstay.core.verdict import ALREADY, STORED
+from mainstay.stores.contract import Renewal
 from mainstay.stores.sqlite import actions, claim, connect, enqueue, errors, maintenance, sql
 from mainstay.upkeep import sweep
 from mainstay.worker import Worker, outcome_buffer

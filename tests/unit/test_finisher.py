@@ -5,7 +5,7 @@ import pytest
 from mainstay.core.clock import ManualClock
 from mainstay.core.events import Events
 from mainstay.core.outcome import COMPLETED
-from mainstay.stores.contract import ALREADY, BUSY, CANCELLING, LOST, STORED
+from mainstay.core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 from mainstay.worker.in_flight import Flight, Flights
 from mainstay.worker.outcome_buffer import Finisher
 from tests.unit.test_decide import claimed

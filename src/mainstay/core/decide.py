@@ -39,6 +39,14 @@ class Transition(NamedTuple):
     result: str | None
     children: tuple[Draft, ...]
 
+    @property
+    def recorded(self) -> bool:
+        """Whether the attempt gets a record of its own. The job row itself tells of one that completed or was released."""
+        return (self.outcome, self.state) not in _UNRECORDED
+
+
+_UNRECORDED = {("completed", states.COMPLETED), ("released", states.QUEUED)}
+
 
 class Completed(Transition):
     """The transition of a job that completed and leaves nothing but that: nearly all of them. Told by its class alone."""

@@ -15,7 +15,7 @@ DEFAULT_QUEUE = "default"
 
 
 class Draft:
-    """One job to be enqueued, with the policy that travels on it. `.prepare(…)` answers one."""
+    """One job to be enqueued, with the policy that travels on it. `.prepare(…)` returns one."""
 
     __slots__ = (
         "backoff", "created_at", "id", "keep", "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
@@ -45,6 +45,12 @@ class Draft:
         self.undeclared: tuple[str, ...] | None = None  # set where the producer lacks the type: what it chose itself
         for name, value in given.items():
             setattr(self, name, value)
+
+    def follow(self, policy: dict[str, Any]) -> None:
+        """Take over the queue and policy with which a worker registered the type, except what the producer chose itself."""
+        for name, value in policy.items():
+            if name in Draft.__slots__ and name not in (self.undeclared or ()):
+                setattr(self, name, value)
 
     def __repr__(self) -> str:
         return f"<Draft {self.type} {self.payload[:60]}>"

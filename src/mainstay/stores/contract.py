@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from ..core.updates import Update
     from .outbox.caller_connection import Outbox
 
-STORED = "stored"  # the transition was applied now
-ALREADY = "already"  # it had been applied before: the answer was lost, not the write
-CANCELLING = "cancelling"  # a cancel was asked for meanwhile: decide again
-LOST = "lost"  # the token is no longer current: drop it
-BUSY = "busy"  # an open transaction of someone else's holds the job: ask again later
-
 
 class Claims(NamedTuple):
     """The answer to a claim: what the fused finishes came to, the jobs, and how long until the next is due."""

@@ -9,7 +9,7 @@ from ..core.decide import Transition, completed, decide
 from ..core.outcome import CANCELLED, COMPLETED, Outcome
 from ..core.payload import clean
 from ..core.updates import Checkpoint, Progress, Update
-from ..stores.contract import ALREADY, BUSY, CANCELLING, LOST, STORED
+from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,10 @@ import psycopg
 from ...core.decide import Completed
 from ...core.errors import LeaseLost, MainstayError
 from ...core.job import Claimed, field_getter
-from ...core.states import COMPLETED, QUEUED, SCHEDULED
+from ...core.states import COMPLETED, QUEUED
 from ...core.updates import Checkpoint, Log, Progress
-from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
+from ...core.verdict import STORED, refusal
+from ..contract import Claims
 from ..operations import Statement
 from .connect import WORKER_TIMEOUT
 from .enqueue import enqueue_operations
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     Wants = Mapping[str, Sequence[str]]
 
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
-UNRECORDED = {("completed", COMPLETED), ("released", QUEUED)}  # the job itself tells of these attempts
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _SEQ = field_getter(Completed, "seq")
 _DONE = field_getter(Completed, "seq", "token", "finished_at", "expires_at", "result")
@@ -245,7 +245,7 @@ def _columns(transitions: Sequence[Transition]) -> tuple[list[Any], ...]:
     rows = [
         (
             t.seq, t.token, t.state, t.attempt, t.crashes, t.run_at, t.finished_at, t.expires_at, t.reason, t.number,
-            t.worker, t.started_at, t.at, None if (t.outcome, t.state) in UNRECORDED else t.outcome, t.error,
+            t.worker, t.started_at, t.at, t.outcome if t.recorded else None, t.error,
             t.traceback, t.result,
         )
         for t in transitions
@@ -281,14 +281,8 @@ def _verdicts(load: Statements, transitions: Sequence[Transition], applied: set[
 
 
 def _verdict(transition: Transition, standing: tuple[Any, ...] | None) -> str:
-    """Why a transition was refused: written before, overtaken by a cancel, or no longer ours."""
-    if standing is None or standing[1] != transition.token:
-        return LOST
-    state, _, cancel_at = standing
-    if state == "running" and cancel_at is not None:
-        return CANCELLING
-    promoted = state == QUEUED and transition.state == SCHEDULED
-    return ALREADY if state == transition.state or promoted else LOST
+    state, token, cancel_at = standing or (None, 0, None)
+    return refusal(transition, state, token, cancel_at is not None)
 
 
 # Notes ----------------------------------------------------------------------------------------------------------------

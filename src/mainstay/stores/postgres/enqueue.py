@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ...core.draft import Draft
 from ...core.errors import DuplicateKey, StoreBusy
 from ...core.ids import IDS
 from ..operations import Statement
@@ -13,6 +12,7 @@ from ..operations import Statement
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...core.draft import Draft
     from ..operations import Operations
     from .connect import Database
     from .sql import Statements
@@ -61,9 +61,7 @@ def _follow_declarations(load: Statements, drafts: list[Draft]) -> Operations[No
     found = yield Statement(load("enqueue_policy"), ([draft.type for draft in drafts],))
     policies = {name: json.loads(policy) for name, policy in found.rows}
     for draft in drafts:
-        for name, value in policies.get(draft.type, {}).items():
-            if name in Draft.__slots__ and name not in (draft.undeclared or ()):
-                setattr(draft, name, value)
+        draft.follow(policies.get(draft.type, {}))
 
 
 def _insert(load: Statements, drafts: Sequence[Draft], now: int, fresh: bool = False) -> Statement:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import psycopg
 
 from ...core.errors import StoreBusy
-from ..contract import BUSY
+from ...core.verdict import BUSY
 from ..operations import Statement
 from .connect import WORKER_TIMEOUT
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakSet
 
 from ...core.errors import StoreReadOnly, TransactionUnsupported, UsageError
-from ..contract import STORED
+from ...core.verdict import STORED
 from ..operations import Statement
 from ..outbox.caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, Aside
 from . import errors

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ...core.decide import Completed
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
-from ...core.states import COMPLETED, QUEUED
 from ...core.updates import Checkpoint, Log, Progress
-from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
+from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
+from ..contract import Claims
 from . import enqueue, header
 from .state_codes import LETTERS
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ...core.updates import Update
     from .connect import Server
 
-UNRECORDED = {("completed", COMPLETED), ("released", QUEUED)}  # the job itself tells of these attempts
 SEQ = 12  # characters of the number in front of an id
 JOB = 7  # values a claimed job
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
@@ -97,10 +96,9 @@ def _transitions(server: Server, transitions: Sequence[Transition]) -> list[Any]
 
 
 def _extra(server: Server, t: Transition) -> str:
-    recorded = (t.outcome, t.state) not in UNRECORDED
     found: dict[str, Any] = {
         "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes, "run_at": t.run_at, "finished": t.finished_at,
-        "reason": t.reason, "error": t.error, "result": t.result, "record": _record(t) if recorded else None,
+        "reason": t.reason, "error": t.error, "result": t.result, "record": _record(t) if t.recorded else None,
     }  # fmt: skip
     if t.children:
         enqueue.prepare(server, t.children, t.at)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ...core.draft import Draft
 from ...core.errors import DuplicateKey, UsageError
 from ...core.ids import IDS
 from . import header
@@ -14,6 +13,7 @@ from .state_codes import STATES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...core.draft import Draft
     from .connect import Server
 
 MOST = 50_000  # drafts in one call: the server does nothing else meanwhile, some 15 microseconds each
@@ -55,10 +55,7 @@ def _follow_declarations(server: Server, drafts: Sequence[Draft]) -> None:
     names = list(dict.fromkeys(draft.type for draft in drafts))
     found = dict(zip(names, server.read("HMGET", "type", *names), strict=True))
     for draft in drafts:
-        policy = json.loads(found[draft.type])["policy"] if found[draft.type] else {}
-        for name, value in policy.items():
-            if name in Draft.__slots__ and name not in (draft.undeclared or ()):
-                setattr(draft, name, value)
+        draft.follow(json.loads(found[draft.type])["policy"] if found[draft.type] else {})
 
 
 def flat(drafts: Sequence[Draft]) -> list[Any]:

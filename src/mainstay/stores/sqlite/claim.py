@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from ...core.decide import Completed
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
-from ...core.states import COMPLETED, QUEUED, SCHEDULED
+from ...core.states import COMPLETED
 from ...core.updates import Checkpoint, Log, Progress, Update
-from ..contract import ALREADY, CANCELLING, LOST, STORED, Claims
+from ...core.verdict import STORED, refusal
+from ..contract import Claims
 from ..operations import Statement
 from .enqueue import enqueue_operations
 from .sql import batches, load, many, run
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 MARK = "\x1e"  # between joined texts: JSON has no such character, nor has a sane name
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
-UNRECORDED = {("completed", COMPLETED), ("released", QUEUED)}  # the job itself tells of these attempts
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _DONE = field_getter(Completed, "seq", "token", "finished_at")
 _STATEMENTS = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}
@@ -152,13 +152,8 @@ def finish_operations(transition: Transition) -> Operations[bool]:
 def standing(connection: sqlite3.Connection, transition: Transition) -> str:
     """Why a transition was refused: written before, overtaken by a cancel, or no longer ours."""
     row = connection.execute(load("finish_standing"), {"seq": transition.seq}).fetchone()
-    if row is None or row[1] != transition.token:
-        return LOST
-    state, _, cancel_at = row
-    if state == "running" and cancel_at is not None:
-        return CANCELLING
-    promoted = state == QUEUED and transition.state == SCHEDULED
-    return ALREADY if state == transition.state or promoted else LOST
+    state, token, cancel_at = row or (None, 0, None)
+    return refusal(transition, state, token, cancel_at is not None)
 
 
 def _bound(transition: Transition) -> tuple[Any, ...]:
@@ -171,7 +166,7 @@ def _bound(transition: Transition) -> tuple[Any, ...]:
 def _effects(transitions: Sequence[Transition]) -> Operations[None]:
     """What an applied transition leaves behind: its attempt, its result, its children."""
     transitions = [t for t in transitions if type(t) is not Completed]
-    attempts = [_attempt(t) for t in transitions if (t.outcome, t.state) not in UNRECORDED]
+    attempts = [_attempt(t) for t in transitions if t.recorded]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
     children = [child for t in transitions for child in t.children]
     yield from _insert("finish_attempt", attempts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...core.draft import Draft
 from ...core.errors import DuplicateKey
 from ...core.ids import IDS
 from ..operations import Statement
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from ...core.draft import Draft
     from ..operations import Operations
 
 
@@ -50,9 +50,7 @@ def _follow_declaration(draft: Draft) -> Operations[None]:
         return
     import json
 
-    for name, value in json.loads(rows[0][0]).items():
-        if name in Draft.__slots__ and name not in (draft.undeclared or ()):
-            setattr(draft, name, value)
+    draft.follow(json.loads(rows[0][0]))
 
 
 def _each(drafts: Sequence[Draft], now: int, alone: bool = False) -> Operations[list[Accepted]]:
