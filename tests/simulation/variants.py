@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from mainstay.core.job import Claimed
 from mainstay.core.outcome import COMPLETED
 from mainstay.core.verdict import ALREADY, STORED
-from mainstay.stores.contract import Renewal
 from mainstay.stores.sqlite import actions, claim, connect, enqueue, errors, maintenance, sql
 from mainstay.upkeep import sweep
 from mainstay.worker import Worker, outcome_buffer
@@ -26,6 +25,8 @@ from tests.simulation.world import World
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+
+    from mainstay.stores.contract import Renewal
 
 
 __all__ = ["VARIANTS"]
