@@ -10,7 +10,7 @@ from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import WorkerInfo
 from mainstay.core.outcome import COMPLETED, Outcome
-from mainstay.stores.sqlite import actions, sql
+from mainstay.stores.sqlite import actions, claim, inserts, sql
 from mainstay.stores.sqlite.store import SqliteStore
 
 SOURCE = Path(sql.__file__).parent
@@ -21,7 +21,9 @@ NOW = ManualClock().now()
 # The line of the plan that must be there.
 INDEXES = {
     "claim": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid=?)",
-    "claim_next": "SEARCH mainstay_job USING INDEX mainstay_job_claim (queue=?)",
+    "claim_first": "SEARCH mainstay_job USING INDEX mainstay_job_lane (queue=? AND type=?)",
+    "claim_lanes": "SEARCH n USING INDEX mainstay_job_lane ((queue,type)>(?,?))",
+    "claim_rows": "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)",
     "promote": "SEARCH mainstay_job USING INDEX mainstay_job_due (run_at<?)",
     "claim_next_due": "SEARCH mainstay_job USING INDEX mainstay_job_due",
     "claim_lease": "SEARCH mainstay_worker USING PRIMARY KEY (id=?)",
@@ -34,7 +36,7 @@ INDEXES = {
     "prune": "SEARCH mainstay_job USING INDEX mainstay_job_expiry (expires_at<?)",
     "get": "SEARCH j USING INDEX sqlite_autoindex_mainstay_job_1 (id=?)",
     "find": "SEARCH mainstay_job USING INDEX sqlite_autoindex_mainstay_job_1 (id>? AND id<?)",
-    "counts_queued": "SCAN mainstay_job USING INDEX mainstay_job_claim",
+    "counts_queued": "SCAN mainstay_job USING INDEX mainstay_job_lane",
     "counts_scheduled": "SCAN mainstay_job USING INDEX mainstay_job_due",
     "counts_running": "SCAN mainstay_job USING INDEX mainstay_job_running",
     "counts_review": "SCAN mainstay_job USING INDEX mainstay_job_review",
@@ -102,27 +104,49 @@ def plan(connection, text):
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)]
 
 
+# Statements that are made of a template when they are needed.
+MADE = {
+    "claim_first": claim._merged(3),
+    "claim_rows": claim._rows(),
+    "enqueue_replace": sql.load("enqueue_replace").replace("{columns}", inserts.replacement(Draft("work", "{}"))[0]),
+}
+
+
+def text(name):
+    """Return the text of a statement, whole."""
+    return MADE.get(name) or sql.load(name)
+
+
 @pytest.mark.parametrize("name", INDEXES)
 def test_a_hot_statement_uses_its_index(connection, name):
-    lines = plan(connection, sql.load(name))
+    lines = plan(connection, text(name))
     assert any(line.replace(" COVERING ", " ").startswith(INDEXES[name]) for line in lines), lines
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_statement_reads_a_whole_table(connection, name):
-    scans = [line for line in plan(connection, sql.load(name)) if reads_whole(line)]
+    scans = [line for line in plan(connection, text(name)) if reads_whole(line)]
     assert scans == ([SMALL[name]] if name in SMALL else [])
 
 
-@pytest.mark.parametrize("name", ["claim", "claim_next", "promote", "prune", "find"])
+@pytest.mark.parametrize("name", ["claim", "claim_first", "claim_lanes", "claim_rows", "promote", "prune", "find"])
 def test_no_hot_statement_sorts(connection, name):
-    assert not [line for line in plan(connection, sql.load(name)) if "TEMP B-TREE FOR ORDER BY" in line]
+    assert not [line for line in plan(connection, text(name)) if "TEMP B-TREE FOR ORDER BY" in line]
 
 
 @pytest.mark.parametrize("rows", [1, 10, 100])
-@pytest.mark.parametrize("name", ["finish_completed", "enqueue", "enqueue_body", "enqueue_plain", "enqueue_plain_body"])
-def test_a_batch_is_planned_like_one(connection, name, rows):
-    lines = plan(connection, sql.many(name, rows))
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda rows: sql.many("finish_completed", rows),
+        lambda rows: inserts.insert_jobs(inserts.JOB, rows),
+        lambda rows: inserts.insert_jobs(inserts.PLAIN_JOB, rows),
+        lambda rows: inserts.insert_bodies(inserts.BODY, rows),
+    ],
+    ids=["finish_completed", "job", "plain job", "body"],
+)
+def test_a_batch_is_planned_like_one(connection, made, rows):
+    lines = plan(connection, made(rows))
     assert not [line for line in lines if reads_whole(line)], lines
 
 
@@ -146,10 +170,12 @@ def test_removing_jobs_reads_no_whole_table(connection):
 
 def reads_whole(line):
     """Whether a step walks a table from end to end; a partial index, and what the statement brought along, are no table."""
-    found = re.match(r"SCAN (\w+)(.*)", line)
+    found = re.match(r"SCAN (\S+)(.*)", line)
     if found is None or "USING" in found[2]:
         return False
-    return "VIRTUAL" not in found[2] and not re.fullmatch(r"\d+|CONSTANT|json_each|t|done|column\d", found[1])
+    return "VIRTUAL" not in found[2] and not re.fullmatch(
+        r"\d+|CONSTANT|json_each|t|done|column\d|lane|\(subquery-\d+\)", found[1]
+    )
 
 
 def test_every_statement_is_used():

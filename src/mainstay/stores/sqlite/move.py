@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import Conflict
 from ...core.export import ANOTHER, Batch, JobRecord
+from . import inserts
 from .sql import load
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _load_jobs(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) 
     jobs = list(enumerate(map(JobRecord._make, rows), last + 1))
     beside: dict[str, list[tuple[Any, ...]]] = {
         "import_jobs": [(seq, *job[:JOB]) for seq, job in jobs],
-        "enqueue_body": [(seq, *job[JOB:BODY]) for seq, job in jobs],
+        inserts.insert_bodies(inserts.BODY, 1): [(seq, *job[JOB:BODY]) for seq, job in jobs],
         "import_result": [(seq, job.result) for seq, job in jobs if job.result is not None],
         "import_checkpoint": [
             (seq, job.token, job.created_at, job.checkpoint) for seq, job in jobs if job.checkpoint is not None
@@ -87,4 +88,4 @@ def _load_jobs(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) 
         "enqueue_tag": [(tag, seq) for seq, job in jobs if job.tags for tag in json.loads(job.tags)],
     }
     for statement, values in beside.items():
-        connection.executemany(load(statement), values)
+        connection.executemany(statement if statement.startswith("INSERT") else load(statement), values)
