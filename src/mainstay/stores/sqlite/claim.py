@@ -91,9 +91,13 @@ def _lanes(connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]]) -
     waiting: dict[str, list[str]] = {}
     for queue, type in connection.execute(load("claim_lanes"), {"queues": json.dumps(list(wants)), "last": LAST}):
         waiting.setdefault(queue, []).append(type)
-    types = {id(names): set(names) for names in wants.values()}  # most workers want the same types of every queue
-    found = {queue: types[id(names)].intersection(waiting.get(queue, ())) for queue, names in wants.items()}
-    return {queue: list(names) for queue, names in found.items() if names}
+    sets: dict[int, set[str]] = {}  # most workers want the same types of every queue: one set for all
+    found = {}
+    for queue, names in wants.items():
+        if queue in waiting:
+            known = sets.get(id(names)) or sets.setdefault(id(names), set(names))
+            found[queue] = [type for type in waiting[queue] if type in known]
+    return found
 
 
 def _first(connection: sqlite3.Connection, lanes: Mapping[str, Sequence[str]], limit: int) -> list[str]:
