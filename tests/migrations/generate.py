@@ -9,6 +9,7 @@ Every fixture has two files: the store (`sqlite-1.sql`, `postgres-1.sql`, `redis
 exported from it (`…-1.rows.json`).
 """
 
+# ruff: noqa: I001  (the imports are those of the old commit)
 import json
 import sqlite3
 import subprocess
@@ -27,8 +28,6 @@ from mainstay.core.record import PARTS
 from mainstay.stores import open_store
 from tests.contract import building as b
 from tests.servers.engines import postgres_server, redis_server
-
-WANTS = {"default": ["work"], "mail": ["mail", "work"]}
 
 
 def furnish(desk):

@@ -1,6 +1,7 @@
-"""`mainstay migrate`: what it tells, what it does, what it prints; each against a real database."""
+"""`mainstay migrate` on PostgreSQL: roles, other schemas, and the statements that it prints."""
 
 import json
+import subprocess
 
 import psycopg
 import pytest
@@ -10,6 +11,7 @@ from mainstay.cli.main import main
 from mainstay.stores import open_store
 from mainstay.stores.postgres import schema
 from tests.contract.building import draft
+from tests.migrations.loading import load_postgres
 from tests.servers.engines import postgres_server
 
 
@@ -26,7 +28,7 @@ def url(server):
 
 @pytest.fixture
 def migrate(url, capsys):
-    """Run the command; answers its code and output."""
+    """Run the command; returns its code and output."""
 
     def run(*words):
         code = main(["migrate", *words, "--url", url])
@@ -105,6 +107,13 @@ def test_another_schema_is_named_throughout(migrate, url, capsys):
     assert migrate("status")[0] == exits.PARTIAL
 
 
-def test_other_engines_need_none(capsys):
-    assert main(["migrate", "--url", "sqlite:///jobs.db"]) == exits.USAGE
-    assert "only PostgreSQL" in capsys.readouterr().err
+def test_what_it_prints_upgrades_an_older_schema_without_blocking_it(server, migrate, url):
+    load_postgres(url)
+    script = migrate("sql")[1]
+    assert "CREATE INDEX CONCURRENTLY" in script
+    words = [server.bin / "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", url]
+    subprocess.run(words, input=script, text=True, check=True, capture_output=True)
+    assert migrate("status")[0] == exits.OK
+    with server.database() as other:
+        main(["migrate", "up", "--url", other])
+        assert tables(other) == tables(url)
