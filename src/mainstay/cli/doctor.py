@@ -141,7 +141,7 @@ def _store(target: Target) -> Iterator[Check]:
 
 def _opened(app: Mainstay, url: str) -> Iterator[Check]:
     facts, now = app.store.diagnostics(), app.clock.now()
-    about = f"{facts['engine']}, {size(int(facts.get('size', 0)))}, schema {facts.get('schema')}"
+    about = f"{facts['engine']}, {size(int(facts.get('size', 0)))}, schema {facts['schema']}, readable from {facts['readable from']}"
     yield Check(OK, "store", f"{url} ({about})")
     yield _durability(facts)
     yield from _moved(app)

@@ -98,7 +98,8 @@ def diagnostics(db: Database) -> dict[str, str]:
     return {
         "engine": f"PostgreSQL {shown['server_version'].split(' ')[0]}",
         "server": db.place,
-        "schema": f"{version} in {db.load.schema}, readable from {readable_from}",
+        "schema": f"{version} in {db.load.schema}",
+        "readable from": str(readable_from),
         "fsync": shown["fsync"],
         "synchronous_commit": shown["synchronous_commit"],
         "durability": _durability(shown["fsync"], shown["synchronous_commit"]),

@@ -102,7 +102,8 @@ def diagnostics(db: Database) -> dict[str, str]:
     return {
         "engine": f"SQLite {sqlite3.sqlite_version}",
         "file": db.path,
-        "schema": f"{version}, readable from {readable_from}",
+        "schema": str(version),
+        "readable from": str(readable_from),
         "journal": mode,
         "synchronous": db.synchronous,
         "durability": _durability(db),
