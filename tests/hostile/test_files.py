@@ -158,7 +158,7 @@ def test_a_log_that_was_left_behind_is_read(app, work, program, path):
 
 
 # another version --------------------------------------------------------------------------------------------------
-def test_b68_a_newer_schema_is_refused_before_anything_is_touched(app, work, path):
+def test_b68_a_schema_that_is_too_new_is_refused_before_anything_is_written(app, work, path):
     app.enqueue("work", {})
     app.close()
     with closing(sqlite3.connect(path)) as newer, newer:

@@ -37,7 +37,7 @@ def migrate(url, capsys):
     return run
 
 
-def test_a_fresh_database_is_told_and_brought_up(migrate):
+def test_status_and_up_on_a_fresh_database(migrate):
     code, out = migrate("status")
     assert code == exits.PARTIAL
     assert "mainstay migrate up" in out
@@ -47,7 +47,7 @@ def test_a_fresh_database_is_told_and_brought_up(migrate):
     assert json.loads(migrate("up", "--json")[1])["applied"] == []
 
 
-def test_what_it_prints_makes_the_same_tables(server, migrate, url):
+def test_the_printed_statements_create_the_same_tables(server, migrate, url):
     code, script = migrate("sql")
     assert code == exits.OK
     with psycopg.connect(url, autocommit=True) as own:
@@ -70,7 +70,7 @@ def tables(url):
         return sorted(own.execute(columns).fetchall()), sorted(own.execute(indexes).fetchall())
 
 
-def test_a_role_that_may_not_create_can_use_what_an_owner_made(server, migrate, url, capsys):
+def test_a_role_without_create_can_use_the_schema_of_an_owner(server, migrate, url, capsys):
     server.run("DROP ROLE IF EXISTS tenant")
     server.run("CREATE ROLE tenant LOGIN")
     poor = url.replace("postgres@", "tenant@")
@@ -89,7 +89,7 @@ def test_a_role_that_may_not_create_can_use_what_an_owner_made(server, migrate, 
     server.run("DROP ROLE tenant")
 
 
-def test_a_newer_schema_is_not_touched(migrate, url, capsys):
+def test_up_refuses_a_schema_that_is_too_new(migrate, url, capsys):
     migrate("up")
     with psycopg.connect(url, autocommit=True) as own:
         own.execute("UPDATE mainstay.schema_version SET version = 99, readable_from = 99")
@@ -98,7 +98,7 @@ def test_a_newer_schema_is_not_touched(migrate, url, capsys):
     assert "Upgrade mainstay" in capsys.readouterr().err
 
 
-def test_another_schema_is_named_throughout(migrate, url, capsys):
+def test_the_statements_use_the_schema_of_the_url(migrate, url, capsys):
     named = f"{url}?schema=jobs"
     main(["migrate", "sql", "--since", "0", "--url", named])
     script = capsys.readouterr().out
@@ -107,7 +107,7 @@ def test_another_schema_is_named_throughout(migrate, url, capsys):
     assert migrate("status")[0] == exits.PARTIAL
 
 
-def test_what_it_prints_upgrades_an_older_schema_without_blocking_it(server, migrate, url):
+def test_the_printed_statements_upgrade_an_older_schema_online(server, migrate, url):
     load_postgres(url)
     script = migrate("sql")[1]
     assert "CREATE INDEX CONCURRENTLY" in script

@@ -43,7 +43,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "delete": ("actions", "Remove jobs and their history."),
     },
     "Maintain": {
-        "migrate": ("migrate", "Bring a store's tables to this version of mainstay, or print how."),
+        "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
         "move": ("move", "Copy every job, with its history, from one store to another."),
     },
 }
