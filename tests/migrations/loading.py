@@ -111,6 +111,20 @@ def change(url, sql, *commands):
         postgres.run(server, sql.replace("TABLE ", f'"{schema}".'))
 
 
+def structure(url):
+    """The tables and indexes of a store."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(path(url))) as connection:
+            rows = connection.execute("SELECT name, sql FROM sqlite_schema WHERE name LIKE 'mainstay%'")
+            return {name: sql and " ".join(sql.split()) for name, sql in rows}
+    server, schema = postgres.place(url)
+    columns = (
+        "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns WHERE table_schema"
+    )
+    indexes = "SELECT tablename, replace(indexdef, schemaname, ''), '', '' FROM pg_indexes WHERE schemaname"
+    return sorted(postgres.run(server, f"{columns} = '{schema}' UNION ALL {indexes} = '{schema}'"))
+
+
 def set_versions(url, version, readable_from):
     """Pretend that another version of mainstay has upgraded the store."""
     change(

@@ -9,7 +9,7 @@ from mainstay.stores.move import move
 from tests.contract import invariants
 from tests.contract.building import draft
 from tests.contract.moving import digests, silent
-from tests.migrations.loading import change, exported, fixture_rows, set_versions, up, versions
+from tests.migrations.loading import change, exported, fixture_rows, set_versions, structure, up, versions
 from tests.servers.engines import kind, untouched
 from tests.waiting import eventually
 
@@ -30,6 +30,14 @@ def test_the_rows_and_indexes_are_in_order(old):
     up(old)
     with open_store(old) as store:
         invariants.check(store, 0)
+
+
+@pytest.mark.engines("sqlite", "postgres")
+def test_an_upgraded_store_has_the_tables_and_indexes_of_a_fresh_one(old, engine, tmp_path_factory):
+    up(old)
+    with untouched(engine, tmp_path_factory.mktemp("fresh")) as fresh:
+        up(fresh)
+        assert structure(old) == structure(fresh)
 
 
 def test_a_fresh_store_has_the_newest_schema_at_once(engine, tmp_path):
