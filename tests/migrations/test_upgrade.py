@@ -1,5 +1,7 @@
 """A store of schema 1 is upgraded: every row as before; a worker finishes what waits; everything can move."""
 
+from urllib.parse import urlsplit
+
 import pytest
 
 from mainstay import Mainstay
@@ -10,6 +12,7 @@ from tests.contract import invariants
 from tests.contract.building import draft
 from tests.contract.moving import digests, silent
 from tests.migrations.loading import change, exported, fixture_rows, set_versions, structure, up, versions
+from tests.servers import pgbouncer
 from tests.servers.engines import kind, untouched
 from tests.waiting import eventually
 
@@ -92,6 +95,15 @@ def test_everything_moves_to_another_engine_and_back(old, engine, tmp_path, tmp_
             move(middle, target, silent)
             assert digests(target) == before
         assert exported(again) == fixture_rows(engine)
+
+
+@pytest.mark.skipif(not pgbouncer.PROGRAM, reason="pgbouncer: this machine has none in its PATH")
+@pytest.mark.engines("postgres")
+def test_an_upgrade_works_through_a_pooler(old, engine):
+    port = urlsplit(old).port
+    with pgbouncer.PgBouncer(port) as pooler:
+        assert up(old.replace(f":{port}/", f":{pooler.port}/")) == [2]
+    assert exported(old) == fixture_rows(engine)
 
 
 # Code and stores of different versions --------------------------------------------------------------------------------

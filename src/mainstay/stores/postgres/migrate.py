@@ -67,10 +67,9 @@ class Migrations:
         return list(range(before + 1, self.needed + 1))
 
     def sql(self, since: int) -> str | None:
-        begin = [f'CREATE SCHEMA IF NOT EXISTS "{self._load.schema}";'] * (since == 0)
-        texts = [schema.script(number, self._load, since > 0) for number in range(since + 1, self.needed + 1)]
+        texts = [schema.script(number, self._load, since > 0).strip() for number in range(since + 1, self.needed + 1)]
         if since == 0:
-            return "\n".join(["BEGIN;", *begin, *(text.strip() for text in texts), "COMMIT;"])
+            return "\n".join(["BEGIN;", f'CREATE SCHEMA IF NOT EXISTS "{self._load.schema}";', *texts, "COMMIT;"])
         steps = [step.strip() for text in texts for step in schema.STEP.split(text)]
         return "\n".join(step if _INDEX.search(step) else f"BEGIN;\n{step}\nCOMMIT;" for step in steps)
 
