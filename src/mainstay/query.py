@@ -15,17 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from .core import ids, states
 from .core.clock import milliseconds
 from .core.errors import UsageError
-from .core.search_terms import Term
+from .core.search_terms import COMPARED, FIELDS, Term
 from .core.suggest import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-QUALIFIERS = (
-    "id", "type", "queue", "state", "priority", "attempt", "worker", "key", "ref", "tenant", "tag", "parent", "error",
-    "args", "age", "took", "created", "finished", "text",
-)  # fmt: skip
+QUALIFIERS = (*FIELDS, "age")
 LABELS = (*states.STATES, "retrying", "cancelling")
 GROUPS = {
     "waiting": tuple(state for state in states.STATES if state in states.WAITING),
@@ -161,7 +158,7 @@ def _comparison(name: str, field: str, values: list[Value]) -> tuple[str, list[V
     op = "" if first.quoted else next((op for op in _OPS if first.text.startswith(op)), "")
     if not op:
         return "=", values
-    if field not in COMPARED:
+    if field not in COMPARED and field != "age":
         raise UsageError(f'{name}: cannot be compared with {op}; quote the value if it is meant: {name}:"{first.text}"')
     if len(values) > 1:
         raise UsageError(f"{name}:{op} takes one value; write two terms for a range, e.g. {EXAMPLES[field]}")
@@ -190,13 +187,14 @@ def _contains(field: str, op: str, values: list[Value], now: int) -> Term:
 
 def _ids(field: str, op: str, values: list[Value], now: int) -> Term:
     """Ids may be shortened: every id that starts so."""
-    found = tuple(ids.normal(value.text) for value in values)
-    for normal, value in zip(found, values, strict=True):
-        if not normal or len(normal) > ids.LENGTH or not set(normal) <= set(ids.ALPHABET):
-            raise UsageError(
-                f"{field}:{value.text} is not an id: an id is {ids.LENGTH} letters and digits, or its beginning"
-            )
-    return Term(field, op, found)
+    return Term(field, op, tuple(_id(field, value.text) for value in values))
+
+
+def _id(field: str, text: str) -> str:
+    found = ids.prefix(text)
+    if found is None:
+        raise UsageError(f"{field}:{text} is not an id: an id is {ids.LENGTH} letters and digits, or its beginning")
+    return found
 
 
 def _labels(field: str, op: str, values: list[Value], now: int) -> Term:
@@ -342,7 +340,6 @@ READERS: dict[str, Callable[[str, str, list[Value], int], Term]] = {
     "error": _contains, "text": _contains, "args": _words, "age": _age, "took": _took,
     "created": _instants, "finished": _instants,
 }  # fmt: skip
-COMPARED = frozenset({"priority", "attempt", "args", "age", "took", "created", "finished"})
 EXAMPLES = {
     "id": "id:01JQ93", "type": "type:mail.*", "queue": "queue:llm", "state": "state:dead,retrying",
     "priority": "priority:>5", "attempt": "attempt:>2", "worker": "worker:wk7q2", "key": "key:invoice-42",
