@@ -217,3 +217,35 @@ def test_a_term_that_no_store_can_search_is_refused(store, clock, term, words):
 def test_a_page_without_room_is_refused(store, clock):
     with pytest.raises(UsageError, match="at least one job"):
         store.search([], 0, None, clock.now())
+
+
+@pytest.mark.engines("postgres")
+@pytest.mark.parametrize(
+    "text",
+    ["error:boom", "-error:boom", "worker:w", "boom", "tag:eu -tag:us", "state:dead boom", "args.a:1", "took:>1s"],
+)
+def test_a_search_on_postgresql_scans_no_table(shop, text):
+    """Not even once, to hash it: `attempt` grows with the history."""
+    from mainstay.stores.postgres.search import dialect
+    from mainstay.stores.sql.search import search
+
+    for _ in range(3):
+        shop.run(outcome=FAILED, tags=("eu", "us"))
+    db, now = shop.store.db, shop.clock.now()
+    plans = db.run(lambda: explained(search(dialect(db.load), parse(text, now), 5, None, now)))
+    assert plans
+    assert "Seq Scan" not in "\n".join(plans)
+
+
+def explained(operations):
+    """Drive a search and return the plan of each of its statements."""
+    plans, statement = [], next(operations)
+    while True:
+        if "set_config" not in statement.text:
+            plan = yield statement._replace(text="EXPLAIN (COSTS OFF) " + statement.text)
+            plans += [row[0] for row in plan.rows]
+        result = yield statement
+        try:
+            statement = operations.send(result)
+        except StopIteration:
+            return plans

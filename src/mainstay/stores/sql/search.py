@@ -204,27 +204,32 @@ def _state(label: str, conditions: list[Sql]) -> Sql:
 
 
 def _finished(term: Term) -> Path:
-    where, values = _joined(" AND ", [("j.finished_at IS NOT NULL", ()), _instants(term, 0)])
+    where, values = _joined(" AND ", [("j.finished_at IS NOT NULL", ()), _check(term, 0)])
     return Path(f"SELECT j.seq FROM mainstay.job j INDEXED BY mainstay.job_finished WHERE {where}", values, (term,))  # noqa: S608
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
+# `= ANY (ARRAY[j.seq])` reads the rows of one candidate by index. For `= j.seq` PostgreSQL may read and hash the whole table.
+OF_ATTEMPT = "EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = ANY (ARRAY[j.seq]) AND {})"
+LIKE = "{} ILIKE ?::text ESCAPE '\\'"
+
 
 def _check(term: Term, now: int) -> Sql:
-    """Return the condition that a term puts on job `j` and body `b`."""
-    sql, values = CHECKS[term.field](term, now)
-    return (f"NOT coalesce({sql}, false)", values) if term.negated else (sql, values)
+    """Return the condition that a term puts on job `j` and body `b`: one of its values holds."""
+    sql, values = _joined(" OR ", [CHECKS[term.field](term, value, now) for value in _alternatives(term)])
+    return (f"NOT coalesce({sql}, false)" if term.negated else sql), values
 
 
-def _joined(word: str, parts: Iterable[Sql], form: str = "({})") -> Sql:
-    parts = list(parts)
+def _alternatives(term: Term) -> Iterable[Any]:
+    """The values of a term; those of an instant with "=" are pairs: from (included), until (excluded)."""
+    if term.field in {"created", "finished"} and term.op == "=":
+        return zip(term.values[::2], term.values[1::2], strict=True)
+    return term.values
+
+
+def _joined(word: str, parts: Sequence[Sql], form: str = "({})") -> Sql:
     return word.join(form.format(sql) for sql, _ in parts), tuple(value for _, values in parts for value in values)
-
-
-def _any(checks: Iterable[Sql]) -> Sql:
-    sql, values = _joined(" OR ", checks)
-    return f"({sql})", values
 
 
 def _range(value: object) -> tuple[str, str]:
@@ -232,112 +237,92 @@ def _range(value: object) -> tuple[str, str]:
     return str(value), f"{value}~"
 
 
-def _begins(term: Term, now: int) -> Sql:
+def _begins(term: Term, value: str, now: int) -> Sql:
     column = COLUMNS[term.field]
-    return _any((f"{column} >= ?::text AND {column} < ?::text", _range(value)) for value in term.values)
+    return f"{column} >= ?::text AND {column} < ?::text", _range(value)
 
 
-def _names(term: Term, now: int) -> Sql:
+def _names(term: Term, value: str, now: int) -> Sql:
     """A name; or every name that begins so, if the value ends with a star."""
-    column = COLUMNS[term.field]
-    return _any(
-        (_starts(column), (value[:-1], value[:-1])) if value.endswith("*") else (f"{column} = ?::text", (value,))
-        for value in map(str, term.values)
-    )
+    if value.endswith("*"):
+        return f"starts_with({COLUMNS[term.field]}, ?::text)", (value[:-1],)
+    return _equals(term, value, now)
 
 
-def _starts(column: str) -> str:
-    return f"substr({column}, 1, length(?::text)) = ?::text"
+def _equals(term: Term, value: str, now: int) -> Sql:
+    return f"{COLUMNS[term.field]} = ?::text", (value,)
 
 
-def _equals(term: Term, now: int) -> Sql:
-    return _any((f"{COLUMNS[term.field]} = ?::text", (value,)) for value in term.values)
-
-
-def _compares(term: Term, now: int) -> Sql:
+def _compares(term: Term, value: float, now: int) -> Sql:
     """Numeric, so that the value may be any number."""
-    return _any((f"{COLUMNS[term.field]}::numeric {term.op} ?::numeric", (value,)) for value in term.values)
+    return f"{COLUMNS[term.field]}::numeric {term.op} ?::numeric", (value,)
 
 
-def _instants(term: Term, now: int) -> Sql:
-    """The values of "=" are pairs: from (included), until (excluded)."""
+def _instants(term: Term, value: Any, now: int) -> Sql:
     column = COLUMNS[term.field]
-    if term.op != "=":
-        return _any((f"{column} {term.op} ?::bigint", (value,)) for value in term.values)
-    pairs = zip(term.values[::2], term.values[1::2], strict=True)
-    return _any((f"{column} >= ?::bigint AND {column} < ?::bigint", pair) for pair in pairs)
+    if term.op == "=":
+        return f"{column} >= ?::bigint AND {column} < ?::bigint", value
+    return f"{column} {term.op} ?::bigint", (value,)
 
 
-def _labels(term: Term, now: int) -> Sql:
-    return _any((LABELS[str(label)], ()) for label in term.values)
+def _labels(term: Term, value: str, now: int) -> Sql:
+    return LABELS[value], ()
 
 
-def _tags(term: Term, now: int) -> Sql:
-    sql = "EXISTS (SELECT 1 FROM mainstay.tag t WHERE t.tag = ?::text AND t.job = j.seq)"
-    return _any((sql, (value,)) for value in term.values)
+def _tags(term: Term, value: str, now: int) -> Sql:
+    return "EXISTS (SELECT 1 FROM mainstay.tag t WHERE t.tag = ?::text AND t.job = ANY (ARRAY[j.seq]))", (value,)
 
 
-def _workers(term: Term, now: int) -> Sql:
+def _workers(term: Term, value: str, now: int) -> Sql:
     """Claimed by a worker whose name begins so, now or in a recorded attempt."""
-    of_attempt = f"EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = j.seq AND {_starts('a.worker')})"  # noqa: S608
-    return _any((f"{_starts('j.worker')} OR {of_attempt}", (value,) * 4) for value in term.values)
+    of_attempt = OF_ATTEMPT.format("starts_with(a.worker, ?::text)")
+    return f"starts_with(j.worker, ?::text) OR {of_attempt}", (value, value)
 
 
-def _took(term: Term, now: int) -> Sql:
+def _took(term: Term, value: float, now: int) -> Sql:
     """The duration of the last attempt; a running one counts until now."""
     spent = "CASE j.state WHEN 'running' THEN ?::bigint ELSE j.finished_at END - j.started_at"
-    return _any((f"{spent} {term.op} ?::numeric", (now, value)) for value in term.values)
+    return f"{spent} {term.op} ?::numeric", (now, value)
 
 
-def _errors(term: Term, now: int) -> Sql:
+def _errors(term: Term, value: str, now: int) -> Sql:
     """Contained in the error of an attempt, or in the reason for the job's state."""
-    return _any(_error(str(value)) for value in term.values)
+    of_attempt = OF_ATTEMPT.format(LIKE.format("a.error"))
+    return f"{LIKE.format('j.reason')} OR {of_attempt}", (_like(value),) * 2
 
 
-def _error(text: str) -> Sql:
-    like = _like(text)
-    of_attempt = "EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = j.seq AND a.error ILIKE ?::text ESCAPE '\\')"
-    return f"j.reason ILIKE ?::text ESCAPE '\\' OR {of_attempt}", (like, like)
-
-
-def _words(term: Term, now: int) -> Sql:
+def _words(term: Term, value: str, now: int) -> Sql:
     """The beginning of the id, or contained in the type or an error."""
-    return _any(_word(str(value)) for value in term.values)
-
-
-def _word(text: str) -> Sql:
-    sql, values = _error(text)
-    found = f"({{id}} >= ?::text AND {{id}} < ?::text) OR j.type ILIKE ?::text ESCAPE '\\' OR {sql}"
-    return found, (*_range(ids.normal(text)), _like(text), *values)
+    errors, likes = _errors(term, value, now)
+    begins = _begins(term._replace(field="id"), ids.normal(value), now)
+    return _joined(" OR ", [begins, (LIKE.format("j.type"), (_like(value),)), (errors, likes)])
 
 
 def _like(text: str) -> str:
     return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
-def _args(term: Term, now: int) -> Sql:
-    """The value at this path in the payload; a payload that the engine cannot parse never matches."""
-    sql, values = _any(_arg(term.path, term.op, str(value)) for value in term.values)
+def _args(term: Term, value: str, now: int) -> Sql:
+    """The value at a path in the payload, as text and, if it spells one, as a number, true, false or null.
+
+    Only numbers are less or more than a number. A payload that the engine cannot parse never matches.
+    """
+    numeric, path = number(value) is not None, term.path
+    kinds: list[Sql] = []
+    if term.op == "=" or not numeric:
+        kinds.append((f"{{json_type}} IN ('text', 'string') AND {{json_value}} {term.op} ?::text", (path, path, value)))
+    if numeric:
+        found = f"{{json_value}}::numeric {term.op} ?::numeric"
+        kinds.append(
+            (f"CASE WHEN {{json_type}} IN ('integer', 'real', 'number') THEN {found} END", (path, path, value))
+        )
+    if term.op == "=" and value in {"true", "false", "null"}:
+        kinds.append(("{json_literal} = ?::text", (path, value)))
+    sql, values = _joined(" OR ", kinds)
     return f"CASE WHEN {{json_valid}} THEN {sql} END", values
 
 
-def _arg(path: tuple[str, ...], op: str, text: str) -> Sql:
-    """Compare as text, and as a number, true, false or null if the text spells one; < and > of a number: numbers only."""
-    numeric = number(text) is not None
-    checks: list[Sql] = []
-    if op == "=" or not numeric:
-        checks.append((f"{{json_type}} IN ('text', 'string') AND {{json_value}} {op} ?::text", (path, path, text)))
-    if numeric:
-        as_number = f"{{json_value}}::numeric {op} ?::numeric"
-        checks.append(
-            (f"CASE WHEN {{json_type}} IN ('integer', 'real', 'number') THEN {as_number} END", (path, path, text))
-        )
-    if op == "=" and text in {"true", "false", "null"}:
-        checks.append(("{json_literal} = ?::text", (path, text)))
-    return _any(checks)
-
-
-CHECKS: dict[str, Callable[[Term, int], Sql]] = {
+CHECKS: dict[str, Callable[[Term, Any, int], Sql]] = {
     "id": _begins, "type": _names, "queue": _names, "state": _labels, "priority": _compares, "attempt": _compares,
     "worker": _workers, "key": _equals, "ref": _equals, "tenant": _equals, "tag": _tags, "parent": _begins,
     "error": _errors, "text": _words, "args": _args, "took": _took, "created": _instants, "finished": _instants,
