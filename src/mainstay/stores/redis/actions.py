@@ -1,4 +1,4 @@
-"""What operators do to jobs: cancel, retry, judge, delete. Each is guarded by the state and leaves a line in the audit."""
+"""What operators do to jobs: cancel, retry, resolve a review, delete. Each checks the state and writes to the audit trail."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .connect import Server
+    from .store import RedisStore
 
 
-def cancel(server: Server, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-    """Cancel what waits, ask what runs to stop."""
-    return _each(ids, server.run("cancel", [now, actor, *ids]))
+def cancel(store: RedisStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+    """Cancel waiting jobs, ask running ones to stop."""
+    return _by_id(ids, store.server.run("cancel", [now, actor, *ids]))
 
 
-def retry(server: Server, ids: Sequence[str], now: int, actor: str, judged: int | str) -> dict[str, str]:
-    """Queue jobs again, with fresh attempts."""
-    return _each(ids, server.run("retry", [judged, now, actor, *ids]))
+def retry(store: RedisStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+    """Queue jobs again, with all attempts."""
+    return _by_id(ids, store.server.run("retry", [store.engine_now(now), now, actor, *ids]))
 
 
-def delete(server: Server, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-    """Remove jobs that do not run, with all that belongs to them."""
-    return _each(ids, server.run("delete", [now, actor, *ids]))
+def delete(store: RedisStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+    """Delete jobs that do not run, with everything that belongs to them."""
+    return _by_id(ids, store.server.run("delete", [now, actor, *ids]))
 
 
-def resolve_review(server: Server, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
+def resolve_review(store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
     """End a review."""
     verb, done, state = ("approve", "approved", "c") if approve else ("reject", "rejected", "d")
-    found = server.run("resolve_review", [now, actor, job_id, state, note or f"{done} by {actor}", verb, note])
+    found = store.server.run("resolve_review", [now, actor, job_id, state, note or f"{done} by {actor}", verb, note])
     return str(found) or done
 
 
-def _each(ids: Sequence[str], answers: list[str]) -> dict[str, str]:
-    return dict(zip(ids, answers, strict=True))
+def _by_id(ids: Sequence[str], results: list[str]) -> dict[str, str]:
+    return dict(zip(ids, results, strict=True))

@@ -14,7 +14,7 @@ TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_chec
 
 
 class Address(NamedTuple):
-    """Where an installation's keys are: the servers, how to speak to them, and the prefix of the keys."""
+    """Where an installation's keys are: the servers, the options of a connection, and the prefix of the keys."""
 
     kind: str  # "" one server, "cluster", "sentinel"
     hosts: tuple[tuple[str, int], ...]
@@ -25,12 +25,12 @@ class Address(NamedTuple):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What tells this installation from others."""
+        """Return what tells this installation from others."""
         return "redis", repr(self.hosts), self.service, str(self.options.get("db", 0)), self.prefix
 
 
 def parse_url(url: str) -> Address:
-    """The address in a URL."""
+    """Return the address in a URL."""
     try:
         parts = urlsplit(url)
         options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
@@ -57,7 +57,7 @@ _HOW = (
 
 
 def _hidden(url: str) -> str:
-    """The URL as it may be shown and logged."""
+    """Return the URL without its password."""
     scheme, mark, rest = url.partition("://")
     login, at, host = rest.rpartition("@")
     return f"{scheme}{mark}{login.partition(':')[0]}{':…' if ':' in login else ''}{at}{host}"

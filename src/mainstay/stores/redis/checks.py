@@ -1,4 +1,4 @@
-"""What must hold of a candidate of a search, term by term: the same answers as the SQL engines give."""
+"""Checks of a search's candidates, term by term, with the same results as on the SQL engines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...core import ids
+from ...core.job import Attempt
 from ...core.search_terms import number
 from . import header
 from .state_codes import STATES
@@ -26,55 +27,61 @@ _MISSING = object()
 
 
 class Candidate:
-    """A job as a search sees it: its values (statements/look.lua), opened as far as someone asks."""
+    """A job as a search sees it (statements/candidates.lua), decoded as far as a check needs it."""
+
+    FIELDS = ("state", "attempt", "worker", "started_at", "finished_at", "cancel_at", "reason", "header")
 
     def __init__(self, values: list[Any]) -> None:
-        self.id, letter, self.attempt, self.worker, self.started, self.finished, cancel, self.reason = values[:8]
-        self.state, self.cancelled = STATES[letter], cancel is not None
-        self._text, self._payload, self._attempts = values[8:]
+        *known, self._attempts = values
+        self.fields = dict(zip(("id", *self.FIELDS, "payload"), known, strict=False))  # the payload where it was wanted
+        self.id, self.state = self.fields["id"], STATES[self.fields["state"]]
 
     @cached_property
-    def meta(self) -> header.Meta:
-        return header.read(self._text)
+    def asked(self) -> dict[str, Any]:
+        return header.read(self.fields["header"])
+
+    def __getitem__(self, column: str) -> Any:
+        return self.fields[column] if column in self.fields else self.asked[column]
 
     @cached_property
-    def attempts(self) -> list[list[Any]]:
-        return [json.loads(text) for text in self._attempts]
+    def attempts(self) -> list[Attempt]:
+        return [Attempt._make(json.loads(text)) for text in self._attempts]
 
     @cached_property
     def payload(self) -> Any:
         try:
-            return json.loads(self._payload)
+            return json.loads(self.fields["payload"])
         except ValueError:
             return _MISSING
 
 
-FIELDS: dict[str, Callable[[Candidate], Any]] = {
-    "priority": lambda job: job.meta.head.priority, "attempt": lambda job: job.attempt,
-    "created": lambda job: job.meta.created_at, "finished": lambda job: job.finished, "key": lambda job: job.meta.key,
-    "ref": lambda job: job.meta.ref, "tenant": lambda job: job.meta.tenant, "type": lambda job: job.meta.head.type,
-    "queue": lambda job: job.meta.head.queue, "id": lambda job: job.id, "parent": lambda job: job.meta.parent,
-}  # fmt: skip
+_COLUMNS = {"created": "created_at", "finished": "finished_at"}  # of fields whose column has another name
+
+
+def field_of(term: Term) -> Callable[[Candidate], Any]:
+    """Return how to read the column that a term is about."""
+    column = _COLUMNS.get(term.field, term.field)
+    return lambda job: job[column]
 
 
 def check(term: Term, now: int) -> Check:
-    """Whether a term holds of a candidate."""
+    """Return a function that tells whether a term holds of a candidate."""
     holds = CHECKS[term.field](term, now)
     return (lambda job: not holds(job)) if term.negated else holds
 
 
 def begins(text: str | None, start: object) -> bool:
-    """Whether a text starts so; each character of an id sorts below the tilde."""
+    """Return whether a text has this prefix; each character of an id sorts below the tilde."""
     return text is not None and str(start) <= text < f"{start}~"
 
 
 def _begins(term: Term, now: int) -> Check:
-    field = FIELDS[term.field]
+    field = field_of(term)
     return lambda job: any(begins(field(job), value) for value in term.values)
 
 
 def names(name: str, term: Term) -> bool:
-    """Whether a name is one of a term's, or starts as one that ends with a star."""
+    """Return whether a name is one of a term's, or has the prefix that one with a star at its end names."""
     return any(_name(name, str(value)) for value in term.values)
 
 
@@ -83,20 +90,20 @@ def _name(name: str, value: str) -> bool:
 
 
 def _names(term: Term, now: int) -> Check:
-    field = FIELDS[term.field]
+    field = field_of(term)
     return lambda job: names(field(job), term)
 
 
 def _compares(term: Term, now: int) -> Check:
-    field, op = FIELDS[term.field], OPS[term.op]
+    field, op = field_of(term), OPS[term.op]
     return lambda job: (found := field(job)) is not None and any(op(found, value) for value in term.values)
 
 
 def _instants(term: Term, now: int) -> Check:
-    """Equal to a span is within it: the values are pairs."""
+    """Equal means within a span: the values are pairs."""
     if term.op != "=":
         return _compares(term, now)
-    field, pairs = FIELDS[term.field], list(zip(term.values[::2], term.values[1::2], strict=True))
+    field, pairs = field_of(term), list(zip(term.values[::2], term.values[1::2], strict=True))
     return lambda job: (at := field(job)) is not None and any(start <= at < end for start, end in pairs)
 
 
@@ -106,49 +113,49 @@ def _labels(term: Term, now: int) -> Check:
 
 def _label(job: Candidate, label: str) -> bool:
     if label == "retrying":
-        return job.state == "scheduled" and job.attempt > 0
-    return job.state == "running" and job.cancelled if label == "cancelling" else job.state == label
+        return job.state == "scheduled" and job["attempt"] > 0
+    return job.state == "running" and job["cancel_at"] is not None if label == "cancelling" else job.state == label
 
 
 def _tags(term: Term, now: int) -> Check:
-    return lambda job: any(value in job.meta.tags for value in term.values)
+    return lambda job: any(value in job["tags"] for value in term.values)
 
 
 def _workers(term: Term, now: int) -> Check:
-    """Held by a worker whose name starts so, now or in an attempt that is on record."""
+    """Claimed by a worker whose name has this prefix, now or in an attempt that is on record."""
     return lambda job: any(
-        begins(worker, value) for value in term.values for worker in (job.worker, *(each[2] for each in job.attempts))
+        begins(worker, value) for value in term.values for worker in (job["worker"], *(a.worker for a in job.attempts))
     )
 
 
 def _took(term: Term, now: int) -> Check:
-    """The time of the last attempt; a running one counts until now."""
+    """The duration of the last attempt; a running one counts until now."""
     op = OPS[term.op]
     return lambda job: (spent := _spent(job, now)) is not None and any(op(spent, value) for value in term.values)
 
 
 def _spent(job: Candidate, now: int) -> int | None:
-    end = now if job.state == "running" else job.finished
-    return None if end is None or job.started is None else end - job.started
+    start, end = job["started_at"], now if job.state == "running" else job["finished_at"]
+    return None if end is None or start is None else end - start
 
 
 def _errors(term: Term, now: int) -> Check:
-    """In the error of any attempt, or in the reason for which the job stands where it does."""
+    """In the error of any attempt, or in the reason for the job's state."""
     return lambda job: any(_error(job, str(value).lower()) for value in term.values)
 
 
 def _error(job: Candidate, text: str) -> bool:
-    texts = (job.reason, *(each[6] for each in job.attempts))
+    texts = (job["reason"], *(attempt.error for attempt in job.attempts))
     return any(text in each.lower() for each in texts if each is not None)
 
 
 def _words(term: Term, now: int) -> Check:
-    """The beginning of the id, or anywhere in the type or an error."""
+    """A prefix of the id, or a part of the type or of an error."""
     return lambda job: any(_word(job, str(value)) for value in term.values)
 
 
 def _word(job: Candidate, text: str) -> bool:
-    return begins(job.id, ids.normal(text)) or text.lower() in job.meta.head.type.lower() or _error(job, text.lower())
+    return begins(job.id, ids.normal(text)) or text.lower() in job["type"].lower() or _error(job, text.lower())
 
 
 def _args(term: Term, now: int) -> Check:
@@ -165,7 +172,7 @@ def _reach(found: Any, path: tuple[str, ...]) -> Any:
 
 
 def _arg(found: Any, op: str, text: str) -> bool:
-    """As text and, where it reads as one, as a number, true, false or null; more or less than a number is a number."""
+    """Compare as text and, where the text is one, as a number, true, false or null. Only a number is above or below one."""
     value = number(text)
     if isinstance(found, str):
         return (op == "=" or value is None) and OPS[op](found, text)
@@ -175,7 +182,8 @@ def _arg(found: Any, op: str, text: str) -> bool:
 
 
 CHECKS: dict[str, Callable[[Term, int], Check]] = {
+    **{name: _compares for name in header.TERMS if name != "tags"}, "parent": _begins, "tag": _tags,
     "id": _begins, "type": _names, "queue": _names, "state": _labels, "priority": _compares, "attempt": _compares,
-    "worker": _workers, "key": _compares, "ref": _compares, "tenant": _compares, "tag": _tags, "parent": _begins,
-    "error": _errors, "text": _words, "args": _args, "took": _took, "created": _instants, "finished": _instants,
+    "worker": _workers, "error": _errors, "text": _words, "args": _args, "took": _took, "created": _instants,
+    "finished": _instants,
 }  # fmt: skip

@@ -1,7 +1,8 @@
-"""Taking jobs and giving them back: the hot path of a worker, and the one door out of `running`. One call each."""
+"""Claiming jobs and finishing them: the hot path of a worker. One script call each."""
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ...core.decide import Completed
@@ -10,7 +11,7 @@ from ...core.job import Claimed, field_getter
 from ...core.updates import Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
 from ..contract import Claims
-from . import enqueue, header
+from . import enqueue, header, record
 from .state_codes import LETTERS
 
 if TYPE_CHECKING:
@@ -19,75 +20,106 @@ if TYPE_CHECKING:
     from ...core.decide import Transition
     from ...core.updates import Update
     from .connect import Server
+    from .store import RedisStore
 
-SEQ = 12  # characters of the number in front of an id
-JOB = 7  # values a claimed job
-_PLACE = field_getter(Claimed, "rank", "ord", "seq")
+    Wants = Mapping[str, Sequence[str]]
+
+FEW = 16  # lanes that a claim names; of more it sends queues and types
+CACHED = 100  # mappings of what is wanted
 _VERDICTS = {"s": STORED, "a": ALREADY, "c": CANCELLING, "l": LOST}
+_packed: dict[int, tuple[Wants, list[Any]]] = {}
 
 
 def claim(
-    server: Server, worker: str, wants: Mapping[str, Sequence[str]], limit: int, judged: int | str,
-    finishing: Sequence[Transition], updates: Sequence[Update],
+    store: RedisStore, worker: str, wants: Wants, limit: int, now: int, finishing: Sequence[Transition] = (),
+    updates: Sequence[Update] = (),
 ) -> Claims:  # fmt: skip
-    """Notes, finishes, promotion and claim in one call."""
-    values = [judged, worker, max(0, limit), *lanes(wants), len(updates), *_updates(updates)]
-    values += _transitions(server, finishing)
-    answer = server.run("claim", values)
-    if answer == "lost":
+    """Write updates, apply transitions, promote due jobs and claim, in one call."""
+    values = [store.engine_now(now), worker, max(0, limit), *packed(wants), len(updates), *_updates(updates)]
+    reply = store.server.run("claim", values + _transitions(store.server, finishing))
+    if reply == "lost":
         raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
-    verdicts, now, wait = answer[:3]
-    jobs = [_claimed(answer, n, now, worker) for n in range(3, len(answer), JOB)]
+    verdicts, started, wait = reply[:3]
+    jobs = [_claimed(reply, n, started, worker) for n in range(3, len(reply), len(_RETURNED))]
     return Claims([_VERDICTS[letter] for letter in verdicts], jobs, wait)
 
 
-def lanes(wants: Mapping[str, Sequence[str]]) -> list[Any]:
-    """What is wanted, as the scripts take it (statements/parts/take.lua)."""
-    values: list[Any] = [len(wants)]
-    for queue, types in wants.items():
-        values.append(len(types))
-        values += [header.lane(queue, name) for name in types]
-    return values
+# what is wanted ---------------------------------------------------------------------------------------------------
+def packed(wants: Wants) -> list[Any]:
+    """Return what a worker wants as the scripts take it, two values (statements/parts/take.lua).
+
+    A worker passes the same mapping with each claim, so a large one is packed once.
+    """
+    wanted = sum(map(len, wants.values()))
+    if wanted <= FEW:
+        return [0, header.dumps([[header.lane(queue, name) for name in types] for queue, types in wants.items()])]
+    known = _packed.get(id(wants))
+    if known is None or known[0] != wants:
+        if len(_packed) >= CACHED:
+            _packed.clear()
+        known = _packed[id(wants)] = (dict(wants), [wanted, header.dumps(_groups(wants))])
+    return known[1]
 
 
-def grabbed(answer: list[Any] | None, worker: str) -> list[Claimed]:
-    """The job that came with a ring, if one did (statements/grab.lua)."""
-    return [_claimed(answer, 1, answer[0], worker)] if answer else []
+def _groups(wants: Wants) -> list[dict[str, dict[str, int]]]:
+    """Return the queues, each with its position, in groups that want the same types."""
+    groups: dict[tuple[str, ...], dict[str, int]] = {}
+    for position, (queue, types) in enumerate(wants.items()):
+        groups.setdefault(tuple(types), {})[queue] = position
+    return [{"queues": queues, "types": dict.fromkeys(types, 1)} for types, queues in groups.items()]
 
 
-def _claimed(answer: list[Any], n: int, started: int, worker: str | None, cancelling: bool = False) -> Claimed:
-    """The job that begins at place `n` of an answer."""
-    seq, text, payload, attempt, crashes, token, ord = answer[n : n + JOB]
-    first, origin, _ = text.split("\n")
-    type, queue, priority, max_attempts, timeout, keep, backoff = header.head(first)
-    return tuple.__new__(Claimed, (
-        seq, seq[SEQ:], type, queue, attempt, max_attempts, crashes, token, timeout, keep, backoff,
-        int(origin.partition(" ")[0]), started, cancelling, payload, -priority, ord, worker,
-    ))  # fmt: skip
+# what is claimed --------------------------------------------------------------------------------------------------
+_RETURNED = ("seq", "payload", *record.CLAIMED)  # of each job
+_VALUES = (*_RETURNED, *header.POLICY, "id", "created_at", "started_at", "cancelling", "rank", "worker")
+_HEADER, _PRIORITY = _RETURNED.index("header"), header.POLICY.index("priority")
+_pick = itemgetter(*map(_VALUES.index, Claimed._fields))
 
 
-def of_row(row: list[Any]) -> Claimed:
-    """A running job from its row (statements/parts/row.lua)."""
-    return _claimed(row, 0, row[7], row[9], bool(row[8]))
+def _claimed(reply: list[Any], n: int, started: int, worker: str) -> Claimed:
+    """Return the job that begins at place `n` of a reply."""
+    line, origin, _ = reply[n + _HEADER].split("\n")
+    policy = header.policy(line)
+    created = int(origin.partition(" ")[0])
+    values = (
+        *reply[n : n + len(_RETURNED)],
+        *policy,
+        reply[n][record.SEQ :],
+        created,
+        started,
+        False,
+        -policy[_PRIORITY],
+        worker,
+    )
+    return tuple.__new__(Claimed, _pick(values))
 
 
-def claimed_by(server: Server, worker: str) -> list[Claimed]:
-    """What a worker holds."""
-    return sorted(map(of_row, server.run("claimed_by", [worker])), key=_PLACE)
+def claimed_on_wake(reply: list[Any] | None, worker: str) -> list[Claimed]:
+    """Return the job that came with a notification, if one did (statements/claim_on_wake.lua)."""
+    return [_claimed(reply, 1, reply[0], worker)] if reply else []
 
 
-def finish(
-    server: Server, transitions: Sequence[Transition], updates: Sequence[Update], judged: int | str
-) -> list[str]:
-    """Apply transitions; per transition a verdict."""
+_ROWS: record.Rows[Claimed] = record.Rows(Claimed)
+_place = field_getter(Claimed, "rank", "ord", "seq")
+
+
+def claimed_by(store: RedisStore, worker: str) -> list[Claimed]:
+    """Return the running jobs of a worker."""
+    return sorted(map(_ROWS.read, store.server.run("claimed_by", [worker, _ROWS.request])), key=_place)
+
+
+# what becomes of it -----------------------------------------------------------------------------------------------
+def finish(store: RedisStore, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
+    """Apply transitions. Return a verdict on each."""
     if not transitions and not updates:
         return []
-    values = [judged, len(updates), *_updates(updates), *_transitions(server, transitions)]
-    return [_VERDICTS[letter] for letter in server.run("finish", values)]
+    now = store.engine_now(transitions[0].at if transitions else 0)
+    values = [now, len(updates), *_updates(updates), *_transitions(store.server, transitions)]
+    return [_VERDICTS[letter] for letter in store.server.run("finish", values)]
 
 
 def _transitions(server: Server, transitions: Sequence[Transition]) -> list[Any]:
-    """Transitions as the scripts take them: five values each (statements/parts/outcome.lua)."""
+    """Return transitions as the scripts take them: five values each (statements/parts/outcome.lua)."""
     values: list[Any] = []
     for t in transitions:
         expires = "" if t.expires_at is None else t.expires_at
@@ -98,7 +130,7 @@ def _transitions(server: Server, transitions: Sequence[Transition]) -> list[Any]
 def _extra(server: Server, t: Transition) -> str:
     found: dict[str, Any] = {
         "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes, "run_at": t.run_at, "finished": t.finished_at,
-        "reason": t.reason, "error": t.error, "result": t.result, "record": _record(t) if t.recorded else None,
+        "reason": t.reason, "error": t.error, "result": t.result, "record": _attempt(t) if t.recorded else None,
     }  # fmt: skip
     if t.children:
         enqueue.prepare(server, t.children, t.at)
@@ -106,13 +138,13 @@ def _extra(server: Server, t: Transition) -> str:
     return header.dumps({name: value for name, value in found.items() if value is not None})
 
 
-def _record(t: Transition) -> str:
-    """How an attempt ended, as it is kept."""
+def _attempt(t: Transition) -> str:
+    """Return the record of an attempt."""
     return header.dumps((t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback))
 
 
 def _updates(updates: Sequence[Update]) -> list[Any]:
-    """Notes as the scripts take them: five values each (statements/parts/note.lua)."""
+    """Return updates as the scripts take them: five values each (statements/parts/update.lua)."""
     values: list[Any] = []
     for each in updates:
         values += (each.seq, each.token, *_WORDS[type(each)](each))

@@ -1,8 +1,8 @@
-"""Connections to a Redis server: a few that wait for whoever asks, each checked before it is used again after a pause.
+"""Connections to a Redis server: a pool of idle ones, each checked before it is used again after a pause.
 
-The driver's own retries are off: it would send a command again that may have run already. Our scripts bear that, but when
-to try again is the caller's to say. Connections are used directly, without the driver's client around them: a third of the
-time of a small call would be spent there.
+The driver's own retries are off: it would send a command again that may have run already. Our scripts may run twice, but the
+caller decides when to try again. Connections are used directly, without the driver's client around them, which takes a third
+of the time of a small call.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from .address import parse_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-
-TIMEOUT = 4.0  # seconds for an answer, and as much again for each 20,000 values sent: that is work for the server
+TIMEOUT = 4.0  # seconds for a reply, and as much again for each 20,000 values sent: those keep the server busy
 CONNECT = 3.0
 HEAVY = 20_000
-HEALTH = 30.0  # a connection that was idle for so long is asked whether it lives before it is trusted
-FRESH = 0.05  # one used within this many seconds is taken as it is
-IDLE = 16  # connections kept for the next who asks
+HEALTH = 30.0  # seconds idle after which a connection is tested before it is used
+FRESH = 0.05  # seconds idle up to which a connection is used without a check
+IDLE = 16  # idle connections that are kept
 
 
 class Wire(Protocol):
-    """What is used of the driver's connections, which have no types of their own."""
+    """The part of the driver's connections that is used; they have no types of their own."""
 
     def connect(self) -> None: ...
     def disconnect(self) -> None: ...
@@ -43,7 +42,7 @@ class Wire(Protocol):
 
 
 class Server:
-    """One installation on one server, sentinel or cluster; connected when first used, and anew after a fork."""
+    """One installation on one server, sentinel or cluster; connected when first used, and again after a fork."""
 
     def __init__(self, url: str) -> None:
         self.address = parse_url(url)
@@ -52,7 +51,7 @@ class Server:
         self._forget()
 
     def _forget(self) -> None:
-        """Start without connections; those of a parent process must not even be closed here."""
+        """Start without connections. Those of a parent process must not even be closed here."""
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._idle: list[tuple[Wire, float]] = []
@@ -60,14 +59,14 @@ class Server:
         self._checked = False
 
     def same_process(self) -> None:
-        """Let go of what a parent process has opened."""
+        """Forget the connections of a parent process."""
         if self._pid != os.getpid():
             self._abandoned += [self._idle, self._pool]
             self._forget()
 
     # what the verbs call ------------------------------------------------------------------------------------------
     def run(self, name: str, arguments: Sequence[Any]) -> Any:
-        """Run the script of that name, which the server may have to be told first."""
+        """Run a script; send its text where the server does not know it."""
         chosen = script.load(name)
         try:
             return self.command("EVALSHA", chosen.sha, 1, self.prefix, *arguments)
@@ -75,11 +74,11 @@ class Server:
             return self.command("EVAL", chosen.text, 1, self.prefix, *arguments)
 
     def command(self, *command: Any) -> Any:
-        """One command and its answer."""
+        """Run one command."""
         return self.commands([command])[0]
 
     def read(self, command: str, key: str, *arguments: Any) -> Any:
-        """One command on one of our keys."""
+        """Run one command on one of our keys."""
         return self.command(command, self.prefix + key, *arguments)
 
     def commands(self, commands: Sequence[tuple[Any, ...]], checked: bool = True) -> list[Any]:
@@ -99,21 +98,21 @@ class Server:
     def _exchange(self, commands: Sequence[tuple[Any, ...]], again: bool = True) -> list[Any]:
         connection = self._take()
         try:
-            answers = exchange(connection, commands)
+            replies = exchange(connection, commands)
         except BaseException:
             connection.disconnect()
             raise
         self._give(connection)
-        for answer in answers:
-            if again and self.address.kind and isinstance(answer, (theirs.MovedError, theirs.ReadOnlyError)):
-                self._drop()  # refused, so nothing happened: the keys have another home by now
+        for found in replies:
+            if again and self.address.kind and isinstance(found, (theirs.MovedError, theirs.ReadOnlyError)):
+                self._drop()  # refused, so nothing was written: the keys have moved to another server
                 return self._exchange(commands, again=False)
-            if isinstance(answer, Exception):
-                raise answer
-        return answers
+            if isinstance(found, Exception):
+                raise found
+        return replies
 
     def _check(self) -> None:
-        """Before the first use: the schema is ours, and the server keeps what it is given."""
+        """Check before the first use that the schema is ours, and that the server keeps what it is given."""
         schema.ensure(self._exchange, self.prefix, self.shown)
         self._checked = True
 
@@ -134,17 +133,19 @@ class Server:
             connection.disconnect()
 
     def connection(self) -> Wire:
-        """A new connection to the server that has our keys."""
+        """Open a new connection to the server that has our keys."""
         with self._lock:
             if self._pool is None:
                 self._pool = _SOURCES[self.address.kind](self)
             pool = self._pool
-        wire: Wire = pool.connection_class(**pool.connection_kwargs)  # not by the pool, which counts and never forgets
-        wire.connect()  # by this name: a sentinel's connection would otherwise not ask where to go
+        wire: Wire = pool.connection_class(
+            **pool.connection_kwargs
+        )  # not by the pool, which counts connections for ever
+        wire.connect()  # explicitly: a sentinel's connection asks for the primary here only
         return wire
 
     def _failed(self, error: BaseException) -> BaseException:
-        """The failure as one of ours. After one of the connection all are suspect: a failover moves every key."""
+        """Return the failure as one of ours. After a connection error drop all connections: a failover moves every key."""
         if isinstance(error, theirs.NoScriptError):
             return errors.Unknown()
         if isinstance(error, (theirs.ConnectionError, theirs.TimeoutError, OSError)):
@@ -166,7 +167,7 @@ class Server:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What every connection is opened with."""
+        """Return the options of every connection."""
         from redis.backoff import NoBackoff
         from redis.retry import Retry
 
@@ -177,17 +178,17 @@ class Server:
 
 
 def exchange(connection: Wire, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Send commands and read as many answers; an answer may be an error of the server."""
+    """Send commands and read as many replies; a reply may be an error of the server."""
     packed = connection.pack_commands(commands) if len(commands) > 1 else connection.pack_command(*commands[0])
     connection.send_packed_command(packed)
     values = len(commands[0])
     if values > HEAVY:
         connection.can_read(TIMEOUT * (1 + values / HEAVY))
-    return [answer(connection) for _ in commands]
+    return [reply(connection) for _ in commands]
 
 
-def answer(connection: Wire) -> Any:
-    """The next answer; an error of the server is answered, one of the connection raised."""
+def reply(connection: Wire) -> Any:
+    """Read the next reply. Returns an error of the server, raises one of the connection."""
     try:
         return connection.read_response()
     except theirs.ResponseError as error:
@@ -195,7 +196,7 @@ def answer(connection: Wire) -> Any:
 
 
 def _stale(connection: Wire) -> bool:
-    """Whether something lies in a connection that should be silent: its end, mostly."""
+    """Return whether there is something to read on an idle connection: mostly its end."""
     try:
         return bool(connection.can_read(0))
     except (theirs.ConnectionError, theirs.TimeoutError, OSError):
@@ -203,7 +204,7 @@ def _stale(connection: Wire) -> bool:
 
 
 # Where connections come from ------------------------------------------------------------------------------------------
-def _alone(server: Server) -> Any:
+def _standalone(server: Server) -> Any:
     from redis.connection import Connection, ConnectionPool, SSLConnection
 
     options = server.options
@@ -213,7 +214,7 @@ def _alone(server: Server) -> Any:
 
 
 def _sentinel(server: Server) -> Any:
-    """The server that the sentinels call the primary, asked for anew at every connect."""
+    """The primary, which every connect asks the sentinels for."""
     from redis.sentinel import Sentinel
 
     options = server.options
@@ -225,7 +226,7 @@ def _sentinel(server: Server) -> Any:
 
 
 def _cluster(server: Server) -> Any:
-    """The node that has our slot: all keys are in one."""
+    """The node that has our slot: all keys are in one slot."""
     from redis.cluster import ClusterNode, RedisCluster
 
     untyped: Any = ClusterNode
@@ -242,4 +243,4 @@ def _cluster(server: Server) -> Any:
     return pool
 
 
-_SOURCES: dict[str, Callable[[Server], Any]] = {"": _alone, "sentinel": _sentinel, "cluster": _cluster}
+_SOURCES: dict[str, Callable[[Server], Any]] = {"": _standalone, "sentinel": _sentinel, "cluster": _cluster}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from ...core.draft import Draft
 from ...core.errors import DuplicateKey, UsageError
 from ...core.ids import IDS
 from . import header
@@ -13,26 +15,28 @@ from .state_codes import STATES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...core.draft import Draft
     from .connect import Server
+    from .store import RedisStore
 
-MOST = 50_000  # drafts in one call: the server does nothing else meanwhile, some 15 microseconds each
-_NONE: tuple[Any, ...] = (None,) * 6
+MOST = 50_000  # drafts in one call: it blocks the server for some 15 microseconds each
+_unusual = attrgetter("run_at", "lock", *header.TERMS)
+_USUAL = _unusual(Draft("", ""))
 
 
-def enqueue(server: Server, drafts: Sequence[Draft], now: int, judged: int | str) -> list[tuple[str, bool]]:
-    """Accept drafts; per draft its id and whether it is new."""
+def enqueue(store: RedisStore, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
+    """Accept drafts. Return the id of each and whether it is new."""
     if len(drafts) > MOST:
         raise UsageError(f"{len(drafts)} jobs in one call: Redis takes up to {MOST} at once; enqueue them in parts")
     if not drafts:
         return []
-    prepare(server, drafts, now)
-    answer = server.run("enqueue", [judged, *flat(drafts)])
-    if isinstance(answer, int):
+    prepare(store.server, drafts, now)
+    reply = store.server.run("enqueue", [store.engine_now(now), *flat(drafts)])
+    if isinstance(reply, int):
         return [(draft.id, True) for draft in drafts]
-    if answer[0] == "taken":
-        raise _taken(drafts[answer[1] - 1], answer[2], STATES[answer[3]])
-    return [(draft.id, True) if found == 1 else (found, False) for draft, found in zip(drafts, answer, strict=True)]
+    if reply[0] == "taken":
+        _, number, holder, letter = reply
+        raise _taken(drafts[number - 1], holder, STATES[letter])
+    return [(draft.id, True) if found == 1 else (found, False) for draft, found in zip(drafts, reply, strict=True)]
 
 
 def _taken(draft: Draft, existing: str, state: str) -> DuplicateKey:
@@ -40,18 +44,18 @@ def _taken(draft: Draft, existing: str, state: str) -> DuplicateKey:
 
 
 def prepare(server: Server, drafts: Sequence[Draft], now: int) -> None:
-    """Give each draft its id, its instant and, where its producer lacks the type, the policy that a worker declared."""
+    """Give each draft its id, its time and, where its producer lacks the type, the policy that a worker registered."""
     for draft in drafts:
         if not draft.id:
             draft.id = IDS.new(now)
         if not draft.created_at:
             draft.created_at = now
-    strangers = [draft for draft in drafts if draft.undeclared is not None]
-    if strangers:
-        _follow_declarations(server, strangers)
+    undeclared = [draft for draft in drafts if draft.undeclared is not None]
+    if undeclared:
+        _follow_registered(server, undeclared)
 
 
-def _follow_declarations(server: Server, drafts: Sequence[Draft]) -> None:
+def _follow_registered(server: Server, drafts: Sequence[Draft]) -> None:
     names = list(dict.fromkeys(draft.type for draft in drafts))
     found = dict(zip(names, server.read("HMGET", "type", *names), strict=True))
     for draft in drafts:
@@ -59,22 +63,20 @@ def _follow_declarations(server: Server, drafts: Sequence[Draft]) -> None:
 
 
 def flat(drafts: Sequence[Draft]) -> list[Any]:
-    """Drafts as the scripts take them: eight values each (statements/parts/draft.lua)."""
+    """Return drafts as the scripts take them: eight values each (statements/parts/draft.lua)."""
     values: list[Any] = []
     for draft in drafts:
         lane, text = header.write(draft)
         timeout, keep = draft.timeout, draft.keep
         values += (
             draft.id, lane, draft.priority, "" if timeout is None else timeout, "" if keep is None else keep,
-            draft.payload, text, _extra(draft),
+            draft.payload, text, "" if _unusual(draft) == _USUAL else _extra(draft),
         )  # fmt: skip
     return values
 
 
 def _extra(draft: Draft) -> str:
-    """What most drafts do without."""
-    if not draft.tags and (draft.run_at, draft.lock, draft.key, draft.tenant, draft.ref, draft.parent) == _NONE:
-        return ""
+    """Return the values that most drafts lack."""
     found: dict[str, Any] = {"run_at": draft.run_at, "lock": draft.lock, "terms": header.terms(draft) or None}
     if draft.lock is not None:
         found["until"] = draft.lock_until

@@ -1,4 +1,4 @@
-"""What can be wrong with a Redis server, said in words that tell what to do."""
+"""Errors of a Redis server and of the driver as errors of ours, which say what to do."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ UNREACHABLE: Kind = (
     "Check the URL and that the server runs. Whether this call happened is unknown; the same call again does no harm",
 )
 
-# By the word with which the server's answer begins; inside a script's error it stands further on.
+# By the word with which the server's error begins; in a script's error the word is further on.
 _KINDS: dict[str, Kind] = {
     "OOM": (
         errors.StoreFull,
-        "Its maxmemory is used up: raise it, or shorten retention (keep=). What waits goes on; only new jobs are refused",
+        "Its maxmemory is used up: raise it, or shorten retention (keep=). Waiting jobs still run; only new ones are refused",
     ),
     "READONLY": (
         errors.StoreReadOnly,
@@ -26,9 +26,9 @@ _KINDS: dict[str, Kind] = {
     ),
     "MISCONF": (
         errors.StoreFull,
-        "The server cannot write its files and refuses to go on: check its disk and its log",
+        "The server cannot write its files and refuses writes: check its disk and its log",
     ),
-    "LOADING": (errors.StoreUnavailable, "The server is reading its data after a restart: it will be there soon"),
+    "LOADING": (errors.StoreUnavailable, "The server is loading its data after a restart: try again soon"),
     "BUSY": (errors.StoreBusy, "Another program's script has held the server for too long: see SCRIPT KILL"),
     "NOAUTH": (errors.StoreUnavailable, "The server asks for a password: redis://:password@host or user:password@host"),
     "WRONGPASS": (errors.StoreUnavailable, "The server refuses this user and password: check the URL"),
@@ -58,7 +58,7 @@ _PHRASES: tuple[tuple[str, Kind], ...] = (
 
 
 def mapped(error: BaseException, where: str) -> BaseException:
-    """The same failure as one of ours; what is not the driver's is answered unchanged."""
+    """Return the same failure as one of ours; one that is not the driver's is returned unchanged."""
     if isinstance(error, (UnicodeEncodeError, OverflowError, theirs.DataError)):
         return errors.UsageError(f"a value cannot be stored: {error}")
     if not isinstance(error, (theirs.RedisError, OSError)):
@@ -68,7 +68,7 @@ def mapped(error: BaseException, where: str) -> BaseException:
 
 
 def _kind(error: BaseException) -> Kind:
-    """The classes of redis-py first where they drop the word that the server said; then the word."""
+    """Classes of redis-py come first: some drop the word that the server sent. Then the word."""
     text = str(error)
     for phrase, kind in _PHRASES:
         if phrase in text:
@@ -91,10 +91,10 @@ _CLASSES: tuple[tuple[type[Exception], str], ...] = (
     (theirs.ReadOnlyError, "READONLY"),
     (theirs.OutOfMemoryError, "OOM"),
     (theirs.ClusterDownError, "CLUSTERDOWN"),
-    (theirs.MovedError, "MOVED"),  # before the other, of which redis-py has it as a kind
+    (theirs.MovedError, "MOVED"),  # before AskError: redis-py derives it from that
     (theirs.AskError, "TRYAGAIN"),
 )
 
 
 class Unknown(errors.StoreError):
-    """The server does not know this script: it was restarted, or its cache was emptied."""
+    """The server does not know this script: it was restarted, or its script cache was cleared."""

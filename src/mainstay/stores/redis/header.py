@@ -1,106 +1,109 @@
-"""What a job was asked to be, as text beside its record: three lines that scripts pass on without reading them.
+"""What a job was asked to be, as text in its record: three lines, which the scripts pass on.
 
-The head (type, queue, priority and policy) is the same for most jobs of a type: it is written and read once and kept. Then
-the origin (when it was made, its parent), and what most jobs do without (key, tenant, ref, tags).
+The policy line (type, queue, priority, …) is the same for most jobs of a type: it is written and read once and cached. The
+origin line has the time of creation and the parent. The last line has what most jobs lack, and is empty for those.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import attrgetter
+from typing import Any
 
-if TYPE_CHECKING:
-    from ...core.draft import Draft
+from ...core.draft import Draft
+from ...core.export import JobRecord
 
-KEPT = 10_000  # heads
+POLICY = ("type", "queue", "priority", "max_attempts", "timeout", "keep", "backoff")
+RARE = ("key", "tenant", "ref", "tags")
+TERMS = {"key": "k", "tenant": "t", "ref": "r", "parent": "p", "tags": "#"}  # searched by an index, each under a letter
+_ELSEWHERE = {"id", "payload", "run_at", "lock", "lock_until", "created_at", "parent", *POLICY, *RARE}
+# Other columns of a job that a draft has: by name, in an object behind the rare ones. A new column needs no line here.
+OTHERS = tuple(name for name in JobRecord._fields if name in Draft.__slots__ and name not in _ELSEWHERE)
+
+CACHED = 10_000  # policy lines
 _written: dict[tuple[Any, ...], tuple[str, str]] = {}
-_read: dict[str, Head] = {}
-
-
-class Head(NamedTuple):
-    """The policy of a job."""
-
-    type: str
-    queue: str
-    priority: int
-    max_attempts: int
-    timeout: int | None
-    keep: int | None
-    backoff: str | None
-
-
-class Meta(NamedTuple):
-    """All that was asked, but the payload."""
-
-    head: Head
-    created_at: int
-    parent: str | None
-    key: str | None
-    tenant: str | None
-    ref: str | None
-    tags: tuple[str, ...]
+_read: dict[str, tuple[Any, ...]] = {}
 
 
 def dumps(value: Any) -> str:
-    """JSON as short as it gets; what UTF-8 cannot hold fails when it is sent."""
+    """Return JSON without spaces. Text that UTF-8 cannot encode fails when it is sent."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def lane(queue: str, type: str) -> str:
-    """Where queued jobs of a type wait: the length keeps names with colons apart."""
+    """Return the lane in which queued jobs of a type wait. The length keeps names with colons apart."""
     return f"{len(queue.encode())}:{queue}:{type}"
 
 
 def of_lane(lane: str) -> tuple[str, str]:
-    """The queue and the type of a lane."""
+    """Return the queue and the type of a lane."""
     length, _, rest = lane.partition(":")
     raw = rest.encode()
     return raw[: int(length)].decode(), raw[int(length) + 1 :].decode()
 
 
+_policy, _unusual = attrgetter(*POLICY), attrgetter("parent", *RARE, *OTHERS)
+_USUAL = _unusual(Draft("", ""))
+_DEFAULTS = dict(zip(("parent", *RARE, *OTHERS), _USUAL, strict=True))
+
+
 def write(draft: Draft) -> tuple[str, str]:
-    """The lane and the meta of a draft."""
-    policy = (draft.type, draft.queue, draft.priority, draft.max_attempts, draft.timeout, draft.keep, draft.backoff)
+    """Return the lane and the header of a draft."""
+    policy = _policy(draft)
     known = _written.get(policy)
     if known is None:
-        if len(_written) >= KEPT:
+        if len(_written) >= CACHED:
             _written.clear()
         known = _written[policy] = (lane(draft.queue, draft.type), dumps(policy))
-    if draft.parent is None and draft.key is None and draft.tenant is None and draft.ref is None and not draft.tags:
+    unusual = _unusual(draft)
+    if unusual == _USUAL:
         return known[0], f"{known[1]}\n{draft.created_at}\n"
-    parent = "" if draft.parent is None else " " + dumps(draft.parent)
-    return known[
-        0
-    ], f"{known[1]}\n{draft.created_at}{parent}\n{dumps((draft.key, draft.tenant, draft.ref, draft.tags))}"
+    return known[0], f"{known[1]}\n{draft.created_at}{_last_lines(*unusual)}"
 
 
-def head(text: str) -> Head:
-    """A head, from its line."""
-    found = _read.get(text)
+def _last_lines(parent: str | None, *values: Any) -> str:
+    rare, others = values[: len(RARE)], zip(OTHERS, values[len(RARE) :], strict=True)
+    given = {name: value for name, value in others if value != _DEFAULTS[name]}
+    return f"{'' if parent is None else ' ' + dumps(parent)}\n{dumps((*rare, given) if given else rare)}"
+
+
+def policy(line: str) -> tuple[Any, ...]:
+    """Return the values of a policy line, in the order of `POLICY`."""
+    found = _read.get(line)
     if found is None:
-        if len(_read) >= KEPT:
+        if len(_read) >= CACHED:
             _read.clear()
-        found = _read[text] = Head._make(json.loads(text))
+        found = _read[line] = tuple(json.loads(line))
     return found
 
 
-def read(text: str) -> Meta:
-    """The meta of a job."""
-    first, origin, rare = text.split("\n")
+def read(text: str) -> dict[str, Any]:
+    """Return the columns in a header, by name."""
+    first, origin, last = text.split("\n")
     created, _, parent = origin.partition(" ")
-    key, tenant, ref, tags = json.loads(rare) if rare else (None, None, None, ())
-    return Meta(head(first), int(created), json.loads(parent) if parent else None, key, tenant, ref, tuple(tags))
+    found = _DEFAULTS | dict(zip(POLICY, policy(first), strict=True)) | {"created_at": int(created)}
+    if parent:
+        found["parent"] = json.loads(parent)
+    if last:
+        values = json.loads(last)
+        found |= zip(RARE, values, strict=False)
+        found |= values[len(RARE)] if len(values) > len(RARE) else {}
+    return found | {"tags": tuple(found["tags"])}
 
 
-def term(kind: str, value: str) -> str:
-    """What a job is found by, k(ey), t(enant), r(ef), p(arent) or #(tag), as it stands in the index before the job's id."""
+def term(letter: str, value: str) -> str:
+    """Return a value by which a search finds a job, as the index has it before the job's id."""
     if "\0" in value or "\1" in value:  # no value may look like another with an id behind it
         value = value.replace("\1", "\1\2").replace("\0", "\1\1")
-    return f"{kind}{value}\0"
+    return f"{letter}{value}\0"
 
 
 def terms(draft: Draft) -> list[str]:
-    """All that a job is found by."""
-    pairs = [("k", draft.key), ("t", draft.tenant), ("r", draft.ref), ("p", draft.parent)]
-    pairs += [("#", tag) for tag in dict.fromkeys(draft.tags)]
-    return [term(kind, value) for kind, value in pairs if value is not None]
+    """Return all values by which a search finds a job."""
+    given = ((letter, getattr(draft, name)) for name, letter in TERMS.items())
+    return [
+        term(letter, each)
+        for letter, value in given
+        if value is not None
+        for each in ([value] if isinstance(value, str) else dict.fromkeys(value))
+    ]

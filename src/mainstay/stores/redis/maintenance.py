@@ -1,66 +1,94 @@
-"""What keeps the store healthy: leases, orphans, promotion, retention, types."""
+"""Maintenance: leases, orphans, retention, types and settings."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from ...core.job import TypeInfo
+from ...core.job import Claimed, TypeInfo
 from ..contract import Orphan, Renewal
-from . import claim, header
+from . import header, record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...core.job import WorkerInfo
-    from .connect import Server
+    from .store import RedisStore
 
-PRUNED = 500  # jobs removed in one call: others wait meanwhile
+PRUNED = 500  # jobs deleted in one call, which blocks the server
+_ROWS: record.Rows[Claimed] = record.Rows(Claimed, "payload")
 
 
-def register(server: Server, worker: WorkerInfo, judged: int | str) -> None:
+def register(store: RedisStore, worker: WorkerInfo) -> None:
     """Register a worker; its lease is as long as it says."""
-    said = header.dumps((worker.host, worker.pid, worker.slots, worker.queues, worker.types))
-    server.run("register", [judged, worker.id, said, worker.expires_at - worker.started_at])
+    described = header.dumps((worker.host, worker.pid, worker.slots, worker.queues, worker.types))
+    lease = worker.expires_at - worker.started_at
+    store.local_workers.hold(worker.id)
+    try:
+        store.server.run("register", [store.engine_now(worker.started_at), worker.id, described, lease])
+    except BaseException:
+        store.local_workers.release(worker.id)
+        raise
 
 
-def renew(server: Server, worker: str, judged: int | str, lease: int) -> Renewal:
-    """Renew a lease; answer the jobs that were asked to stop."""
-    alive, *found = server.run("renew", [judged, worker, lease])
+def renew(store: RedisStore, worker: str, now: int, lease: int) -> Renewal:
+    """Renew a lease. Return the jobs that were asked to stop."""
+    alive, *found = store.server.run("renew", [store.engine_now(now), worker, lease])
     return Renewal(alive == 1, list(zip(found[::2], found[1::2], strict=True)))
 
 
-def deregister(server: Server, worker: str) -> None:
-    """Unregister a worker."""
-    server.run("deregister", [worker])
+def deregister(store: RedisStore, worker: str) -> None:
+    """Remove a worker."""
+    store.server.run("deregister", [worker])
+    store.local_workers.release(worker)
 
 
-def orphans(server: Server, judged: int | str, grace: int, limit: int) -> list[Orphan]:
-    """Jobs to be taken away, after burying the workers whose lease ran out."""
-    rows = server.run("orphans", [judged, grace, limit])
-    return [Orphan(claim.of_row(row), row[9], row[10] == 1) for row in rows]
+def orphans(store: RedisStore, now: int, grace: int, limit: int) -> list[Orphan]:
+    """Remove workers whose lease is over, and return the jobs to take from workers."""
+
+    def find() -> list[Orphan]:
+        rows = store.server.run("orphans", [store.engine_now(now), grace, limit, _ROWS.request])
+        jobs = ((_ROWS.read(row), gone == 1) for gone, row in rows)
+        return [Orphan(job, str(job.worker), gone) for job, gone in jobs]
+
+    return store.local_workers.orphans(lambda worker: deregister(store, worker), find, limit)
 
 
-def prune(server: Server, judged: int | str, limit: int) -> int:
-    """Delete what retention has released, a chunk at a time."""
-    gone = 0
-    while gone < limit:
-        chunk = min(PRUNED, limit - gone)
-        found = server.run("prune", [judged, chunk])
-        gone += found
+def prune(store: RedisStore, now: int, limit: int) -> int:
+    """Delete jobs whose retention is over, a chunk at a time."""
+    store.local_workers.tidy(store.server.read("ZRANGE", "workers", 0, -1))
+    deleted = 0
+    while deleted < limit:
+        chunk = min(PRUNED, limit - deleted)
+        found = store.server.run("prune", [store.engine_now(now), chunk])
+        deleted += found
         if found < chunk:
             break
-    return gone
+    return deleted
 
 
-def register_types(server: Server, types: Sequence[TypeInfo]) -> None:
+def register_types(store: RedisStore, types: Sequence[TypeInfo]) -> None:
     """Make types known."""
     pairs = [text for info in types for text in (info.name, json.dumps(info._asdict()))]
     if pairs:
-        server.read("HSET", "type", *pairs)
+        store.server.read("HSET", "type", *pairs)
 
 
-def types(server: Server) -> list[TypeInfo]:
-    """Every type ever declared."""
-    found: list[str] = server.read("HVALS", "type")
+def types(store: RedisStore) -> list[TypeInfo]:
+    """Return every type that was ever registered."""
+    found: list[str] = store.server.read("HVALS", "type")
     return sorted((TypeInfo(**json.loads(text)) for text in found), key=lambda info: info.name)
+
+
+def setting(store: RedisStore, name: str) -> str | None:
+    """Return the value of a setting."""
+    found: str | None = store.server.read("HGET", "setting", name)
+    return found
+
+
+def set_setting(store: RedisStore, name: str, value: str | None) -> None:
+    """Change or remove a setting."""
+    if value is None:
+        store.server.read("HDEL", "setting", name)
+    else:
+        store.server.run("set_setting", [name, value])

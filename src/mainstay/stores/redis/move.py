@@ -1,4 +1,4 @@
-"""Settings, and an installation row by row: out of this store, or into it."""
+"""Exporting and importing an installation, row by row."""
 
 from __future__ import annotations
 
@@ -22,83 +22,72 @@ from ...core.export import (
     LogRecord,
     SettingRecord,
     TypeRecord,
-    real,
 )
-from . import header
-from .claim import SEQ
-from .state_codes import LETTERS, STATES
+from ...core.job import Attempt
+from . import header, record
+from .reads import read
+from .record import SEQ
+from .state_codes import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .connect import Server
+    from .store import RedisStore
 
     Row = tuple[Any, ...]
 
-BYTES = 8 << 20  # of texts in one answer: one job more than that is enough
-LOOKED = 2_000  # jobs looked at in one call: others wait meanwhile
+LOOKED = 2_000  # jobs looked at in one call, which blocks the server
 WINDOW = 200_000  # jobs whose order is kept in memory
-
-
-def setting(server: Server, name: str) -> str | None:
-    """One setting."""
-    found: str | None = server.read("HGET", "setting", name)
-    return found
-
-
-def set_setting(server: Server, name: str, value: str | None) -> None:
-    """Change or remove a setting."""
-    if value is None:
-        server.read("HDEL", "setting", name)
-    else:
-        server.run("set_setting", [name, value])
+_ROWS: record.Rows[JobRecord] = record.Rows(JobRecord)
+_ATTEMPT = Attempt._fields  # the record of an attempt
 
 
 # Out ------------------------------------------------------------------------------------------------------------------
-def export_rows(server: Server, part: str, after: str | None, limit: int) -> Batch:
-    """The next rows of a part."""
-    return _DUMPS[part](server, after, limit)
+def export_rows(store: RedisStore, part: str, after: str | None, limit: int) -> Batch:
+    """Return the next rows of a part."""
+    return _EXPORTS[part](store, after, limit)
 
 
 class Order(NamedTuple):
-    """Jobs in the order in which they were accepted, number before id: those behind `floor`, all or the first of them."""
+    """Jobs in the order in which they were accepted, number before id: those after `floor`, all or the first of them."""
 
     floor: str
     members: list[str]
     whole: bool
 
     def reaches(self, number: str) -> bool:
-        """Whether this tells which job follows a number."""
+        """Return whether this tells which job follows a number."""
         return self.floor <= number and (self.whole or number < self.members[-1][:SEQ])
 
 
-_orders: WeakKeyDictionary[Server, Order] = WeakKeyDictionary()
+_orders: WeakKeyDictionary[RedisStore, Order] = WeakKeyDictionary()
 
 
-def _jobs(server: Server, after: str | None, limit: int) -> Batch:
-    """Jobs by their number. No index has that order, so it is found out at the beginning, and again a window further on."""
-    order = _order(server, after)
+def _jobs(store: RedisStore, after: str | None, limit: int) -> Batch:
+    """Return jobs by their number. No index has that order: it is read at the beginning, and again after each window."""
+    order = _order(store, after)
     start = bisect_right(order.members, f"{after}~") if after else 0
     members = order.members[start : start + limit]
     if not members:
         return Batch([], None)
-    looked, *rows = server.run("export_jobs", [BYTES, *(member[SEQ:] for member in members)])
+    looked, jobs = read(store, _ROWS, [member[SEQ:] for member in members])
     more = start + looked < len(order.members) or not order.whole
-    return Batch([_job(row) for row in rows], members[looked - 1][:SEQ] if more else None)
+    rows: list[Row] = [job._replace(tags=json.dumps(job.tags) if job.tags else None) for job in jobs]
+    return Batch(rows, members[looked - 1][:SEQ] if more else None)
 
 
-def _order(server: Server, after: str | None) -> Order:
-    known = _orders.get(server)
+def _order(store: RedisStore, after: str | None) -> Order:
+    known = _orders.get(store)
     if after is None or known is None or not known.reaches(after):
-        known = _orders[server] = _ordered(server, after or "")
+        known = _orders[store] = _ordered(store, after or "")
     return known
 
 
-def _ordered(server: Server, floor: str) -> Order:
-    """The first jobs behind a number, in memory for one window however many there are."""
+def _ordered(store: RedisStore, floor: str) -> Order:
+    """Return the first jobs after a number, one window of them however many there are."""
     found: list[str] = []
     whole = True
-    for members in _numbered(server, floor):
+    for members in _numbered(store, floor):
         found += members
         if len(found) > 2 * WINDOW:
             found.sort()
@@ -108,56 +97,42 @@ def _ordered(server: Server, floor: str) -> Order:
     return Order(floor, found, whole)
 
 
-def _numbered(server: Server, floor: str) -> Iterator[list[str]]:
+def _numbered(store: RedisStore, floor: str) -> Iterator[list[str]]:
     last = ""
     while True:
-        last, *members = server.run("export_order", [last, LOOKED, floor])
+        last, *members = store.server.run("export_order", [last, LOOKED, floor])
         yield members
         if not last:
             return
 
 
-def _job(row: list[Any]) -> Row:
-    (
-        job, letter, ord, run_at, attempt, crashes, token, worker, lock, until, started, finished, expires, cancel, reason,
-        text, payload, result, checkpoint, progress,
-    ) = row  # fmt: skip
-    (type, queue, priority, most, timeout, keep, backoff), created, parent, key, tenant, ref, tags = header.read(text)
-    done, total, stage = json.loads(progress) if progress else (None, None, None)
-    return JobRecord(
-        job, type, queue, STATES[letter], priority, ord, run_at, attempt, most, crashes, token, worker, lock, until, timeout,
-        keep, backoff, created, started, finished, expires, cancel, reason, payload, key, tenant, ref,
-        json.dumps(tags) if tags else None, parent, result, checkpoint, real(done), real(total), stage,
-    )  # fmt: skip
+def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore, str | None, int], Batch]:
+    """Return how to export attempts or log lines: by job and then in their order; jobs without any are skipped."""
 
-
-def _history(kind: str, record: Callable[[str, str], Row]) -> Callable[[Server, str | None, int], Batch]:
-    """How to dump attempts or log lines: by job and then in their order; the jobs without any are passed over."""
-
-    def dumped(server: Server, after: str | None, limit: int) -> Batch:
+    def export(store: RedisStore, after: str | None, limit: int) -> Batch:
         job, _, through = (after or " 0").partition(" ")
         while True:
-            job, through, *found = server.run("export_history", [kind, job, through, limit, LOOKED])
+            job, through, *found = store.server.run("export_history", [kind, job, through, limit, LOOKED])
             if found or not job:
-                rows = [record(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
+                rows = [row(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
                 return Batch(rows, f"{job} {through}" if job else None)
 
-    return dumped
+    return export
 
 
 def _attempt(job: str, line: str) -> Row:
-    number, token, worker, started, ended, outcome, error, traceback = json.loads(line)
-    return AttemptRecord(job, token, number, worker, started, ended, outcome, error, traceback)
+    return AttemptRecord(job, **dict(zip(_ATTEMPT, json.loads(line), strict=True)))
 
 
 def _log(job: str, member: str) -> Row:
     return LogRecord(job, int(member[:8], 16), int(member[8:16], 16), *json.loads(member[16:]))
 
 
-def _actions(server: Server, after: str | None, limit: int) -> Batch:
+def _actions(store: RedisStore, after: str | None, limit: int) -> Batch:
     first = int(after or 0) + 1
     numbers = range(first, first + limit)
-    last, lines = server.commands([("GET", server.prefix + "actions"), ("HMGET", server.prefix + "action", *numbers)])
+    prefix = store.server.prefix
+    last, lines = store.server.commands([("GET", prefix + "actions"), ("HMGET", prefix + "action", *numbers)])
     rows = [_action(*json.loads(line)) for line in lines if line is not None]
     return Batch(rows, str(numbers[-1]) if int(last or 0) > numbers[-1] else None)
 
@@ -166,82 +141,76 @@ def _action(at: float, actor: str, action: str, job: str | None, detail: Any) ->
     return ActionRecord(int(at), actor, action, job, json.dumps(detail))
 
 
-def _types(server: Server, _after: str | None, _limit: int) -> Batch:
-    found = [json.loads(text) for text in server.read("HVALS", "type")]
+def _types(store: RedisStore, _after: str | None, _limit: int) -> Batch:
+    found = [json.loads(text) for text in store.server.read("HVALS", "type")]
     return Batch([TypeRecord(**each | {"policy": json.dumps(each["policy"])}) for each in found], None)
 
 
-def _settings(server: Server, _after: str | None, _limit: int) -> Batch:
-    found = server.read("HGETALL", "setting")
+def _settings(store: RedisStore, _after: str | None, _limit: int) -> Batch:
+    found = store.server.read("HGETALL", "setting")
     pairs = zip(found[::2], found[1::2], strict=True)
     return Batch([SettingRecord(*pair) for pair in pairs if not pair[0].startswith(PRIVATE)], None)
 
 
-_DUMPS: dict[str, Callable[[Server, str | None, int], Batch]] = {
+_EXPORTS: dict[str, Callable[[RedisStore, str | None, int], Batch]] = {
     "jobs": _jobs, "attempts": _history("attempt", _attempt), "logs": _history("log", _log), "actions": _actions,
     "types": _types, "settings": _settings,
 }  # fmt: skip
 
 
 # In -------------------------------------------------------------------------------------------------------------------
-def import_rows(server: Server, part: str, rows: Sequence[Row], was: str, mark: str) -> None:
+def import_rows(store: RedisStore, part: str, rows: Sequence[Row], was: str, mark: str) -> None:
     """Write rows as they are and move the mark, in one call."""
-    if not server.run(f"import_{part}", [was, mark, *_LOADS[part](rows)]):
+    script, values = _IMPORTS[part]
+    if not store.server.run(script, [was, mark, *values(rows)]):
         raise Conflict(ANOTHER)
 
 
 def _packed_jobs(rows: Sequence[Row]) -> Iterator[str | bytes]:
     for row in rows:
         job = JobRecord._make(row)
-        progress = (job.done, job.total, job.stage)
-        said = None if progress == (None, None, None) else header.dumps(progress)
-        parts = (_record(job), job.payload, job.result, job.checkpoint, said)
+        texts = {name: getattr(job, name) for name in record.TEXTS if name in JobRecord._fields}
+        progress = [getattr(job, name) for name in record.PROGRESS]
+        if progress != [None] * len(progress):
+            texts["progress"] = header.dumps(progress)
         yield job.id
-        yield msgpack.encode([_or_false(part) for part in parts])
+        yield msgpack.encode([_record(job), {name: text for name, text in texts.items() if text is not None}])
 
 
 def _record(job: JobRecord) -> list[Any]:
-    """The record as statements/parts/record.lua has it; its number is given by the store."""
+    """Return the record of a job. The store gives it its number."""
     draft = _draft(job)
     lane, text = header.write(draft)
-    values = (
-        LETTERS[job.state], job.token, job.attempt, job.crashes, "", job.priority, job.ord, lane, job.timeout, job.keep,
-        job.worker, job.run_at, job.started_at, job.finished_at, job.expires_at, job.cancel_at, _lock(job),
-        job.lock_until, job.lock is not None, job.reason, header.terms(draft) or None, text,
-    )  # fmt: skip
-    return [_or_false(value) for value in values]
-
-
-def _or_false(value: Any) -> Any:
-    return False if value is None else value
+    found = job._asdict() | {
+        "state": LETTERS[job.state], "seq": "", "lane": lane, "lock": _lock(job), "held": job.lock is not None,
+        "terms": header.terms(draft) or None, "header": text,
+    }  # fmt: skip
+    return [False if found[name] is None else found[name] for name in record.FIELDS]
 
 
 def _draft(job: JobRecord) -> Draft:
-    """What was asked for."""
-    return Draft(
-        job.type, job.payload, queue=job.queue, priority=job.priority, created_at=job.created_at,
-        max_attempts=job.max_attempts, backoff=job.backoff, timeout=job.timeout, keep=job.keep, key=job.key,
-        tenant=job.tenant, ref=job.ref, tags=tuple(json.loads(job.tags or "[]")), parent=job.parent,
-    )  # fmt: skip
+    """Return the draft that asks for this job."""
+    asked = {name: value for name, value in job._asdict().items() if name in Draft.__slots__}
+    return Draft(**asked | {"tags": tuple(json.loads(job.tags or "[]"))})
 
 
 def _lock(job: JobRecord) -> str | None:
-    """The lock it holds, or the one that a retry takes again."""
+    """Return the lock that a job holds, or the one that a retry takes again."""
     if job.lock is None and job.key is not None and job.lock_until in (None, 0):
         return keys.lock(job.type, job.key, "alive", None, 0)[0]
     return job.lock
 
 
 def _lines_of_attempts(rows: Sequence[Row]) -> Iterator[Any]:
-    """Errors first: each job shows its last one."""
+    """Errors come first: a job shows its last one."""
     attempts = [AttemptRecord._make(row) for row in rows]
     errors = {attempt.job: attempt.error for attempt in attempts if attempt.error is not None}
     yield len(errors)
     for pair in errors.items():
         yield from pair
-    for a in attempts:
-        yield a.job
-        yield header.dumps((a.number, a.token, a.worker, a.started_at, a.ended_at, a.outcome, a.error, a.traceback))
+    for attempt in attempts:
+        yield attempt.job
+        yield header.dumps([getattr(attempt, name) for name in _ATTEMPT])
 
 
 def _lines_of_logs(rows: Sequence[Row]) -> Iterator[str]:
@@ -256,19 +225,22 @@ def _lines_of_actions(rows: Sequence[Row]) -> Iterator[str]:
         yield header.dumps((at, actor, action, job, json.loads(detail)))
 
 
-def _declared(rows: Sequence[Row]) -> Iterator[str]:
+def _type_pairs(rows: Sequence[Row]) -> Iterator[str]:
+    yield "type"
     for row in rows:
         info = TypeRecord._make(row)._asdict()
         yield info["name"]
         yield json.dumps(info | {"policy": json.loads(info["policy"])})
 
 
-def _pairs(rows: Sequence[Row]) -> Iterator[str]:
+def _setting_pairs(rows: Sequence[Row]) -> Iterator[str]:
+    yield "setting"
     for row in rows:
         yield from row
 
 
-_LOADS: dict[str, Callable[[Sequence[Row]], Iterator[Any]]] = {
-    "jobs": _packed_jobs, "attempts": _lines_of_attempts, "logs": _lines_of_logs, "actions": _lines_of_actions,
-    "types": _declared, "settings": _pairs,
+_IMPORTS: dict[str, tuple[str, Callable[[Sequence[Row]], Iterator[Any]]]] = {
+    "jobs": ("import_jobs", _packed_jobs), "attempts": ("import_attempts", _lines_of_attempts),
+    "logs": ("import_logs", _lines_of_logs), "actions": ("import_actions", _lines_of_actions),
+    "types": ("import_pairs", _type_pairs), "settings": ("import_pairs", _setting_pairs),
 }  # fmt: skip

@@ -1,10 +1,10 @@
-"""Wake-up: each worker blocks on a marker of its own, `bell:<worker>`, which the enqueueing script itself puts there.
+"""Wake-up: each worker blocks on a marker of its own, `bell:<worker>`, which the enqueueing script itself sets.
 
-A ring is a hint: the jobs are in the queue, not in the marker. Who rings counts up; a bell that was not waiting just then
-sees the count when it waits again, so no ring falls between two waits. The marker of a dead worker expires.
+A notification is a hint: the jobs are in the queue, not in the marker. Each is counted. A worker that was not waiting just
+then sees the count when it waits again, so it misses none between two waits. The marker of a dead worker expires.
 
-A worker with room sends a claim along, which the server runs the moment the wait ends: before the enqueue that rang is on
-the disk, so that one write does for both, and without another round trip.
+A worker with a free slot sends a claim along, which the server runs as soon as the wait ends: before the enqueue that
+notified is on the disk, so that one write serves both, and without another round trip.
 """
 
 from __future__ import annotations
@@ -16,96 +16,110 @@ from redis import exceptions as theirs
 
 from ...core.errors import StoreUnavailable
 from . import connect, errors, script
-from .claim import grabbed, lanes
+from .claim import claimed_on_wake, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..contract import SlotOffer
-    from .connect import Server, Wire
+    from ..contract import SlotOffer, StartedJobs
+    from .connect import Wire
+    from .store import RedisStore
 
 SLACK = 2_000  # ms beyond the wait after which a silent connection is given up
-REST = 0.003  # seconds between a ring and the next wait: the claim goes first
+REST = 0.003  # seconds between a notification and the next wait: the claim goes first
 LONGEST = 60_000  # ms of one wait: no longer than a marker lives
 
 
-class RedisNotifier:
-    """The bell of one worker, on a connection of its own."""
+def started_jobs(store: RedisStore, worker: str) -> StartedJobs:
+    """Return where this worker notes which jobs it runs."""
+    return store.local_workers.marks(worker)
 
-    def __init__(self, server: Server, worker: str, judged: Callable[[int], int | str]) -> None:
-        self._server, self._worker, self._judged = server, worker, judged
+
+def notifier(store: RedisStore, worker: str) -> RedisNotifier:
+    """Return the notifier of a worker."""
+    return RedisNotifier(store, worker)
+
+
+def notify(store: RedisStore, what: str = "jobs") -> None:
+    """Wake every worker."""
+    store.server.run("notify", [what])
+
+
+class RedisNotifier:
+    """The notifier of one worker, on a connection of its own."""
+
+    def __init__(self, store: RedisStore, worker: str) -> None:
+        self._store, self._server, self._worker = store, store.server, worker
         self._connection: Wire | None = None
-        self._seen = self._rings()
-        self._rang = False  # just now
+        self._seen = self._counts()
+        self._notified = False  # by the last wait
         self._last: tuple[Any, list[bytes]] = None, []  # what was sent last, and for what
 
-    def _rings(self) -> str:
-        """How often it rang so far, for jobs and for cancels."""
+    def _counts(self) -> str:
+        """Return how many notifications there were so far, of jobs and of cancels."""
         jobs, cancel = self._server.read("HMGET", "rings", "jobs", "cancel")
         return f"{jobs or 0} {cancel or 0}"
 
     def wait(self, timeout: int) -> str:
-        """Block until it rings or the time is over."""
+        """Block until there is a notification or the time is over."""
         return self._wait(timeout, None)
 
     def take(self, timeout: int, offer: SlotOffer) -> str:
-        """As `wait`, with a claim of one job in the moment of the ring."""
+        """Block as `wait` does, and claim one job with the notification."""
         return self._wait(timeout, offer)
 
     def _wait(self, timeout: int, offer: SlotOffer | None) -> str:
         if timeout <= 0:
-            return self._heard(self._rings())
-        if self._rang:  # to arm again is a write that the claim would have to wait for; rings are counted meanwhile
+            return self._change(self._counts())
+        if self._notified:  # arming again is a write that the claim would wait for; notifications are counted meanwhile
             time.sleep(min(REST, timeout / 1000))
         try:
-            rang = self._block(min(timeout, LONGEST), offer)
-            self._rang = bool(rang)
-            return rang
+            what = self._block(min(timeout, LONGEST), offer)
+            self._notified = bool(what)
+            return what
         except BaseException as error:
-            self._hang_up()
+            self._disconnect()
             fault = errors.mapped(error, self._server.shown)
             if fault is error:
                 raise
             raise fault from error
 
-    def _heard(self, rings: str, what: str = "") -> str:
-        """What a change of the counts means."""
-        before, self._seen = self._seen, rings
-        if what or before == rings:
+    def _change(self, counts: str, what: str = "") -> str:
+        """Return what a change of the counts means."""
+        before, self._seen = self._seen, counts
+        if what or before == counts:
             return what
-        return "cancel" if before.split()[1] != rings.split()[1] else "jobs"
+        return "cancel" if before.split()[1] != counts.split()[1] else "jobs"
 
     def _block(self, timeout: int, offer: SlotOffer | None) -> str:
-        """Arm and block in one round trip; the marker tells what rang, and the counts at that moment."""
+        """Arm and block in one round trip. The marker names the kind of notification, and the counts at that moment."""
         try:
             found = self._ask(timeout, offer)
-        except theirs.NoScriptError:  # it was not armed, so nothing would ring: teach the server, and ask on a new line
-            self._hang_up()
+        except theirs.NoScriptError:  # it was not armed, so nothing would wake it: load the scripts and ask again
+            self._disconnect()
             for name in ("arm", "claim_on_wake"):
                 self._server.command("SCRIPT", "LOAD", script.load(name).text)
             found = self._ask(timeout, offer)
         if found is None:
             return ""
-        what, _, rings = found[1].partition(" ")
-        return self._heard(rings, what)
+        what, _, counts = found[1].partition(" ")
+        return self._change(counts, what)
 
     def _ask(self, timeout: int, offer: SlotOffer | None) -> list[str] | None:
-        """The marker, or None when there was none in time."""
+        """Return the marker, or None where there was none in time."""
         if self._connection is None:
             self._connection = self._server.connection()
         connection = self._connection
         connection.send_packed_command(self._packed(connection, timeout, offer))
-        _answered(connection)
+        _reply(connection)
         if not connection.can_read((timeout + SLACK) / 1000):
-            raise theirs.TimeoutError("no answer to a blocking wait")
-        found: list[str] | None = _answered(connection)
+            raise theirs.TimeoutError("no reply to a blocking wait")
+        found: list[str] | None = _reply(connection)
         if offer is not None:
-            offer.take(grabbed(_answered(connection), self._worker))
+            offer.take(claimed_on_wake(_reply(connection), self._worker))
         return found
 
     def _packed(self, connection: Wire, timeout: int, offer: SlotOffer | None) -> list[bytes]:
-        """What to send; the same again and again while nothing happens."""
-        same = (timeout, self._seen, offer and (offer.wants, self._judged(offer.now)))
+        """Return what to send: the same as before while nothing happens."""
+        same = (timeout, self._seen, offer and (offer.wants, self._store.engine_now(offer.now)))
         if self._last[0] != same:
             self._last = same, connection.pack_commands(self._commands(timeout, offer))
         return self._last[1]
@@ -116,30 +130,27 @@ class RedisNotifier:
         block = ("BLPOP", f"{prefix}bell:{worker}", f"{timeout / 1000:.3f}")
         if offer is None:
             return [arm, block]
-        now = self._judged(offer.now)
-        return [
-            arm,
-            block,
-            ("EVALSHA", script.load("claim_on_wake").sha, 1, prefix, now, worker, seen, *lanes(offer.wants)),
-        ]
+        values = (self._store.engine_now(offer.now), worker, seen, *packed(offer.wants))
+        return [arm, block, ("EVALSHA", script.load("claim_on_wake").sha, 1, prefix, *values)]
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.disconnect()
 
     def close(self) -> None:
-        self._hang_up()
+        """Disconnect, and remove the marker."""
+        self._disconnect()
         prefix = self._server.prefix
         try:
             self._server.commands([("SREM", prefix + "armed", self._worker), ("DEL", f"{prefix}bell:{self._worker}")])
-        except StoreUnavailable:  # what is left of it goes by itself: with the next ring, and a minute after that
+        except StoreUnavailable:  # the rest expires: with the next notification, and a minute after that
             pass
 
 
-def _answered(connection: Wire) -> Any:
-    """The next answer; an error of the server is raised too."""
-    found = connect.answer(connection)
+def _reply(connection: Wire) -> Any:
+    """Return the next reply; raise an error of the server too."""
+    found = connect.reply(connection)
     if isinstance(found, Exception):
         raise found
     return found

@@ -1,107 +1,114 @@
-"""What can be seen of jobs, workers and the server: bounded reads of an index, never a look at all keys."""
+"""Reads of jobs, workers and the server: bounded reads of an index, never of all keys."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...core.errors import StoreError
 from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
-from . import header, schema
+from . import header, record, schema
 from .state_codes import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .connect import Server
+    from .store import RedisStore
 
-CHUNK = 500  # jobs looked at in one call: others wait meanwhile
+T = TypeVar("T", bound=tuple[Any, ...])
+
+CHUNK = 500  # jobs read in one call, which blocks the server
+BYTES = 8 << 20  # of texts in one reply, and one job more
 LABELS = {"s": ("scheduled", "retrying"), "r": ("running", ""), "v": ("review", ""), "d": ("dead", "")}
+_JOBS: record.Rows[Job] = record.Rows(Job)
 
 
-def get_many(server: Server, ids: Sequence[str]) -> list[Job]:
-    """Those of the jobs that exist, in the order asked."""
-    found = []
-    for start in range(0, len(ids), CHUNK):
-        found += [job(row) for row in server.run("get", ids[start : start + CHUNK])]
+def get(store: RedisStore, job_id: str) -> Job | None:
+    """Return one job, or None."""
+    return next(iter(get_many(store, [job_id])), None)
+
+
+def get_many(store: RedisStore, ids: Sequence[str]) -> list[Job]:
+    """Return those of the jobs that exist, in the order asked."""
+    found: list[Job] = []
+    while ids:
+        looked, jobs = read(store, _JOBS, ids[:CHUNK])
+        found += jobs
+        ids = ids[looked:]
     return found
 
 
-def job(row: list[Any]) -> Job:
-    """A job from its row (statements/get.lua)."""
-    (
-        job_id, letter, token, attempt, crashes, worker, run_at, started, finished, expires, cancel, reason, text, payload,
-        progress, error,
-    ) = row  # fmt: skip
-    asked = header.read(text)
-    head = asked.head
-    done, total, stage = json.loads(progress) if progress else (None, None, None)
-    return Job(
-        job_id, head.type, head.queue, STATES[letter], head.priority, payload, attempt, head.max_attempts, crashes, token,
-        worker, asked.created_at, run_at, started, finished, expires, cancel, head.timeout, head.keep, head.backoff, reason,
-        asked.key, asked.tenant, asked.ref, asked.tags, asked.parent, _real(done), _real(total), stage, error,
-    )  # fmt: skip
+def read(store: RedisStore, rows: record.Rows[T], ids: Sequence[str]) -> tuple[int, list[T]]:
+    """Read jobs, until their texts are many. Return how many of the ids were looked at, and the jobs that exist."""
+    looked, *found = store.server.run("get", [rows.request, BYTES, *ids])
+    return looked, list(map(rows.read, found))
 
 
-def _real(value: float | None) -> float | None:
-    return None if value is None else float(value)
-
-
-def find(server: Server, prefix: str, limit: int) -> list[str]:
-    """Ids that start so, newest first."""
-    found: list[str] = server.read("ZREVRANGEBYLEX", "ids", f"({prefix}~", f"[{prefix}", "LIMIT", 0, limit)
+def find(store: RedisStore, prefix: str, limit: int) -> list[str]:
+    """Return ids with this prefix, newest first."""
+    found: list[str] = store.server.read("ZREVRANGEBYLEX", "ids", f"({prefix}~", f"[{prefix}", "LIMIT", 0, limit)
     return found
 
 
-def text(server: Server, hash: str, job_id: str) -> str | None:
-    """The one text that a hash holds of a job."""
-    found: str | None = server.read("HGET", hash, job_id)
+def result(store: RedisStore, job_id: str) -> str | None:
+    """Return what a job returned, as JSON."""
+    found: str | None = store.server.read("HGET", "result", job_id)
     return found
 
 
-def attempts(server: Server, job: Job) -> list[Attempt]:
-    """Every attempt: those on record, then the one that runs or that completed."""
-    found = [Attempt._make(json.loads(line)) for line in server.read("LRANGE", f"attempt:{job.id}", 0, -1)]
-    return history(job, found)
+def checkpoint(store: RedisStore, job_id: str) -> str | None:
+    """Return what a job last saved, as JSON."""
+    found: str | None = store.server.read("HGET", "checkpoint", job_id)
+    return found
 
 
-def logs(server: Server, job_id: str, after: int, limit: int) -> list[LogLine]:
-    """Log lines in order."""
+def attempts(store: RedisStore, job_id: str) -> list[Attempt]:
+    """Return every attempt: those on record, then the one that runs or that completed."""
+    job = get(store, job_id)
+    if job is None:
+        return []
+    lines = store.server.read("LRANGE", f"attempt:{job_id}", 0, -1)
+    return history(job, [Attempt._make(json.loads(line)) for line in lines])
+
+
+def logs(store: RedisStore, job_id: str, after: int, limit: int) -> list[LogLine]:
+    """Return log lines in order."""
     if limit < 1:
         return []
-    return [_line(member) for member in server.read("ZRANGE", f"log:{job_id}", after, after + limit - 1)]
+    return [_line(member) for member in store.server.read("ZRANGE", f"log:{job_id}", after, after + limit - 1)]
 
 
 def _line(member: str) -> LogLine:
-    """A line from its member: token and number as eight hexadecimal digits each, then the rest."""
+    """Return a line from its member: token and number as eight hexadecimal digits each, then the rest."""
     at, level, stage, message, fields = json.loads(member[16:])
     return LogLine(at, int(member[:8], 16), level, stage, message, json.loads(fields) if fields else {})
 
 
-def actions(server: Server, job_id: str | None, limit: int) -> list[Action]:
-    """What operators did, newest first."""
-    found = [json.loads(line) for line in server.run("actions", [limit, job_id or ""])]
-    return [Action(int(at), actor, action, job, detail) for at, actor, action, job, detail in found]
+def actions(store: RedisStore, job_id: str | None, limit: int) -> list[Action]:
+    """Return what operators did, newest first."""
+    found = [json.loads(line) for line in store.server.run("actions", [limit, job_id or ""])]
+    return [Action(int(at), *rest) for at, *rest in found]
 
 
-def counts(server: Server, cap: int) -> list[Count]:
-    """Jobs by type and label, each state looked at up to `cap`. What is in one chunk of each is of one instant."""
+def counts(store: RedisStore, cap: int) -> list[Count]:
+    """Count jobs by type and label, up to `cap` of each state. The first chunk of each state is of one instant."""
     if cap < 1:
         return []
-    queued, *looks = server.run("counts", [min(CHUNK, cap), 0])
+    queued, *places = store.server.run("counts", [min(CHUNK, cap), 0])
     found = {"q": [(header.of_lane(lane)[1], "queued", n, oldest) for lane, n, oldest in queued]}
-    for place, looked, *sums in looks:
-        letter, more = place[0], _beyond(server, place, looked, cap) if looked == CHUNK else []
+    for place, looked, *sums in places:
+        letter, more = place[0], _beyond(store, place, looked, cap) if looked == CHUNK else []
         found.setdefault(letter, []).extend(
             (header.of_lane(lane)[1], LABELS[letter][again], n, oldest) for lane, again, n, oldest in [*sums, *more]
         )
     return [count for rows in found.values() for count in _capped(rows, cap)]
 
 
-def _beyond(server: Server, place: str, rank: int, cap: int) -> list[Any]:
-    """The counts of one place from a rank on, chunk by chunk."""
+def _beyond(store: RedisStore, place: str, rank: int, cap: int) -> list[Any]:
+    """Return the counts of one place from a rank on, chunk by chunk."""
     found: list[Any] = []
     while rank < cap:
-        _, (_, looked, *sums) = server.run("counts", [min(CHUNK, cap - rank), rank, place])
+        _, (_, looked, *sums) = store.server.run("counts", [min(CHUNK, cap - rank), rank, place])
         found += sums
         rank += looked
         if looked < CHUNK:
@@ -110,7 +117,7 @@ def _beyond(server: Server, place: str, rank: int, cap: int) -> list[Any]:
 
 
 def _capped(rows: list[tuple[str, str, int, int]], cap: int) -> list[Count]:
-    """Rows of the same type and label as one, and no more jobs in all than the cap."""
+    """Add up rows of the same type and label, up to `cap` jobs in all."""
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     left = cap
     for type, label, found, oldest in rows:
@@ -121,10 +128,10 @@ def _capped(rows: list[tuple[str, str, int, int]], cap: int) -> list[Count]:
     return [Count(*key, jobs, oldest, left <= 0) for key, (jobs, oldest) in sums.items() if jobs]
 
 
-def throughput(server: Server, since: int, cap: int) -> dict[str, int]:
-    """How many jobs ended in each state since then, counted by their index alone."""
-    letters = "cxd"
-    found = server.commands([("ZCOUNT", f"{server.prefix}ended:{letter}", since, "+inf") for letter in letters])
+def throughput(store: RedisStore, since: int, cap: int) -> dict[str, int]:
+    """Count the jobs that ended in each state since then, by their index alone."""
+    letters, key = "cxd", store.server.prefix + "ended:"
+    found = store.server.commands([("ZCOUNT", key + letter, since, "+inf") for letter in letters])
     ended: dict[str, int] = {}
     for letter, count in zip(letters, found, strict=True):
         jobs = min(count, cap - sum(ended.values()))
@@ -133,38 +140,30 @@ def throughput(server: Server, since: int, cap: int) -> dict[str, int]:
     return ended
 
 
-def workers(server: Server) -> list[WorkerInfo]:
-    """Registered workers, oldest first."""
-    found = [_worker(row) for row in server.run("workers", [])]
+def workers(store: RedisStore) -> list[WorkerInfo]:
+    """Return registered workers, oldest first."""
+    found = [_worker(row) for row in store.server.run("workers", [])]
     return sorted(found, key=lambda info: (info.started_at, info.id))
 
 
 def _worker(row: list[Any]) -> WorkerInfo:
-    worker, said, beats, expires, running = row
-    host, pid, slots, queues, types = json.loads(said)
-    started, beaten = (int(each) for each in beats.split())
+    worker, described, renewals, expires, running = row
+    host, pid, slots, queues, types = json.loads(described)
+    started, renewed = map(int, renewals.split())
     return WorkerInfo(
-        worker,
-        host,
-        pid,
-        slots,
-        tuple(queues),
-        tuple(types),
-        started,
-        beaten,
-        int(float(expires)),
-        running,
+        worker, host, pid, slots, tuple(queues), tuple(types), started, renewed, int(float(expires)), running,
         stopping=False,
-    )
+    )  # fmt: skip
 
 
 # The server -----------------------------------------------------------------------------------------------------------
-def diagnostics(server: Server) -> dict[str, str]:
-    """What `doctor` prints about this store."""
+def diagnostics(store: RedisStore) -> dict[str, str]:
+    """Return what `doctor` prints about this store."""
+    server = store.server
     *found, info = server.commands([*schema.reading(server.prefix), ("INFO",)])
     version, readable_from, _ = schema.versions(found)
     info = schema.parsed(info)
-    settings = _settings(server)
+    settings, maxmemory = _settings(store), info.get("maxmemory_human", "unknown")
     return {
         "engine": _engine(info),
         "server": server.shown,
@@ -174,9 +173,7 @@ def diagnostics(server: Server) -> dict[str, str]:
         "appendonly": settings.get("appendonly", "unknown"),
         "appendfsync": settings.get("appendfsync", "unknown"),
         "durability": _durability(settings, info),
-        "maxmemory": {"0B": "no limit"}.get(
-            info.get("maxmemory_human", "unknown"), info.get("maxmemory_human", "unknown")
-        ),
+        "maxmemory": "no limit" if maxmemory == "0B" else maxmemory,
         "maxmemory-policy": info.get("maxmemory_policy", "unknown"),
         "role": info.get("role", "unknown"),
         "size": info.get("used_memory", "0"),
@@ -189,19 +186,17 @@ def _engine(info: dict[str, str]) -> str:
     return f"Redis {info.get('redis_version', '')}"
 
 
-def _settings(server: Server) -> dict[str, str]:
-    """What the server says of its append-only file; nothing where it may not be asked."""
-    from ...core.errors import StoreError
-
+def _settings(store: RedisStore) -> dict[str, str]:
+    """Return the settings of the server's append-only file; nothing where it refuses to tell."""
     try:
-        names = [server.command("CONFIG", "GET", name) for name in ("appendonly", "appendfsync")]
+        names = [store.server.command("CONFIG", "GET", name) for name in ("appendonly", "appendfsync")]
     except StoreError:  # managed servers refuse CONFIG
         return {}
     return {pair[0]: pair[1] for pair in names if pair}
 
 
 def _durability(settings: dict[str, str], info: dict[str, str]) -> str:
-    """How much an accepted job survives, by the settings; by INFO alone where the settings may not be read."""
+    """Return what an accepted job survives, by the settings, or by INFO where the server refuses to tell them."""
     on = settings.get("appendonly") or {"1": "yes", "0": "no"}.get(info.get("aof_enabled", ""), "")
     if on == "no":
         return "none: without an append-only file a restart loses what came after the last snapshot; set appendonly yes"

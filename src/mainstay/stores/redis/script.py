@@ -1,9 +1,11 @@
-"""The scripts: one file a verb in `statements/`, with the shared parts it names put in front; read when first used."""
+"""The scripts: one file per verb in `statements/`, with the shared parts it names in front; read when first used."""
 
 from __future__ import annotations
 
 import os
 from hashlib import sha1
+
+from . import record
 
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
 USES = "-- uses:"
@@ -11,7 +13,7 @@ _cache: dict[str, Script] = {}
 
 
 class Script:
-    """A script's text, and the digest by which a server that has seen it knows it."""
+    """A script's text, and the digest by which a server that has run it knows it."""
 
     __slots__ = ("sha", "text")
 
@@ -21,7 +23,7 @@ class Script:
 
 
 def load(name: str) -> Script:
-    """The script `statements/<name>.lua`."""
+    """Return the script `statements/<name>.lua`."""
     script = _cache.get(name)
     if script is None:
         script = _cache[name] = Script(assemble(_text(name + ".lua")))
@@ -29,9 +31,11 @@ def load(name: str) -> Script:
 
 
 def assemble(text: str) -> str:
-    """A script with the parts in front that its line `-- uses:` names."""
+    """Return a script with the parts in front that its line `-- uses:` names; the fields come before the part `record`."""
     names = next(line for line in text.splitlines() if line.startswith(USES)).removeprefix(USES).split()
-    return "".join(_text(os.path.join("parts", name + ".lua")) for name in names) + text
+    parts = [_text(os.path.join("parts", name + ".lua")) for name in names]
+    fields = record.lua() if "record" in names else ""
+    return fields + "".join(parts) + text
 
 
 def _text(path: str) -> str:

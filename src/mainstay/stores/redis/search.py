@@ -1,8 +1,8 @@
-"""Search: the narrowest index names the candidates, newest first; what it does not answer is checked job by job.
+"""Search: the narrowest index names the candidates, newest first; the terms it does not cover are checked job by job.
 
-Only in a window of the newest candidates, so that no search reads the whole history: a page that ends at the window's edge
-says so, and its `after` goes on from there. Indexes by id are walked in pieces; those in another order (queued, running,
-scheduled jobs, by the end) are read whole while they are small, and not used where they are not.
+It looks at a window of the newest candidates, so that no search reads the whole history: a page that ends at the edge of the
+window says so, and its `after` continues from there. Indexes by id are read in pieces. Indexes in another order (queued,
+running, scheduled jobs, by the end) are read whole while they are small, and not used otherwise.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...core.search_terms import Page, possible_id, validate
 from . import header
 from .checks import Candidate, check, names
-from .claim import SEQ
 from .reads import find
+from .record import POSITIONS, SEQ
 from .state_codes import LETTERS
 
 if TYPE_CHECKING:
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from ...core.search_terms import Term
     from .checks import Check
     from .connect import Server
+    from .store import RedisStore
 
     Command = tuple[Any, ...]
 
 WINDOW = 20_000
-CHUNK = 500  # candidates looked at in one call
-VALUES = 11  # of each in its answer
+CHUNK = 500  # candidates read in one call
 BAG = 20_000  # entries of an index in another order that are read and sorted
-KINDS = {"key": "k", "ref": "r", "tenant": "t", "tag": "#"}
+KINDS = {{"tags": "tag"}.get(name, name): letter for name, letter in header.TERMS.items() if name != "parent"}
 BY_ID = {"review": "review", "dead": "dead"}
 IN_BAGS = ("queued", "scheduled", "retrying", "running", "cancelling")
-EXACT = ("queued", "scheduled", "running", "review", "dead")  # labels of which the index is the whole truth
+EXACT = ("queued", "scheduled", "running", "review", "dead")  # labels of which the index has exactly the jobs
 
 
 class Range(NamedTuple):
-    """A part of an index by id: the key, what stands before each id, and the start of the ids that are wanted."""
+    """A part of an index by id: the key, the text before each id, and the prefix of the ids that are wanted."""
 
     key: str
     before: str = ""
@@ -51,7 +51,7 @@ class Range(NamedTuple):
 
 
 class Bag(NamedTuple):
-    """A part of an index in another order: how to count it, to read it, and what stands before each id (or up to a mark)."""
+    """A part of an index in another order: how to count it, how to read it, and how much is before each id (-1: up to NUL)."""
 
     size: Command
     read: Command
@@ -59,17 +59,18 @@ class Bag(NamedTuple):
 
 
 class Path(NamedTuple):
-    """A way to the candidates, and the terms that need no further check."""
+    """A way to the candidates, and the terms that need no check."""
 
     ranges: tuple[Range, ...]
     bags: tuple[Bag, ...]
     covers: tuple[Term, ...]
 
 
-def search(server: Server, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
-    """Ids of the jobs for which every term holds, newest first."""
+def search(store: RedisStore, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
+    """Return the ids of the jobs for which every term holds, newest first."""
     validate(terms, limit)
-    terms = [_pasted(server, term) for term in terms]
+    server = store.server
+    terms = [_pasted(store, term) for term in terms]
     checks = {term: check(term, now) for term in terms}
     path = _choose(server, terms)
     open_terms = [term for term in terms if term not in path.covers]
@@ -79,28 +80,26 @@ def search(server: Server, terms: Sequence[Term], limit: int, after: str | None,
     return _filtered(server, path, [checks[term] for term in open_terms], _wanted(open_terms), limit, after)
 
 
-def _wanted(terms: Sequence[Term]) -> list[Any]:
-    """What the server is to answer of the candidates, and which it can leave out by state and type."""
+def _wanted(terms: Sequence[Term]) -> str:
+    """Return what is wanted of the candidates, and the states and types to which they are limited."""
     fields = {term.field for term in terms}
-    what = "p" * ("args" in fields) + "a" * bool(fields & {"worker", "error", "text"})
     asked = {term.field: [str(value) for value in term.values] for term in terms if not term.negated}
-    letters = "".join({LETTERS[_LABELS.get(label, label)] for label in asked.get("state", ())})
-    types = asked.get("type", [])
-    return [what, letters, len(types), *types]
+    return header.dumps({
+        "fields": [POSITIONS[name] for name in Candidate.FIELDS], "texts": ["payload"] * ("args" in fields),
+        "attempts": bool(fields & {"worker", "error", "text"}), "types": asked.get("type", []),
+        "states": "".join({LETTERS[_LABELS.get(label, label)] for label in asked.get("state", ())}),
+    })  # fmt: skip
 
 
 _LABELS = {"retrying": "scheduled", "cancelling": "running"}
 
 
-def _filtered(
-    server: Server, path: Path, checks: list[Check], wanted: list[Any], limit: int, after: str | None
-) -> Page:
-    """The page of those candidates for which every check holds."""
+def _filtered(server: Server, path: Path, checks: list[Check], wanted: str, limit: int, after: str | None) -> Page:
+    """Return the page of those candidates for which every check holds."""
     found: list[str] = []
     looked = 0
     for piece in _pieces(server, path, after, CHUNK):
-        values = server.run("candidates", [*wanted, *piece])
-        jobs = (Candidate(values[n : n + VALUES]) for n in range(0, len(values), VALUES))
+        jobs = map(Candidate, server.run("candidates", [wanted, *piece]))
         found += [job.id for job in jobs if all(holds(job) for holds in checks)]
         looked += len(piece)
         if len(found) > limit:
@@ -110,17 +109,17 @@ def _filtered(
     return Page(tuple(found), None, None)
 
 
-def _pasted(server: Server, term: Term) -> Term:
-    """A word that begins the id of a job means that job, however old it is."""
+def _pasted(store: RedisStore, term: Term) -> Term:
+    """Take a word that begins the id of a job for that job, however old it is."""
     word = possible_id(term)
-    return term._replace(field="id", op="=", values=(word,)) if word and find(server, word, 1) else term
+    return term._replace(field="id", op="=", values=(word,)) if word and find(store, word, 1) else term
 
 
 # Reading a path -------------------------------------------------------------------------------------------------------
 def _pieces(server: Server, path: Path, below: str | None, size: int) -> Iterator[list[str]]:
-    """The candidates below an id, newest first, in pieces."""
+    """Return the candidates below an id, newest first, in pieces."""
     if path.bags:
-        everything = sorted((job for job in _emptied(server, path.bags) if below is None or job < below), reverse=True)
+        everything = sorted((job for job in _ids_in(server, path.bags) if below is None or job < below), reverse=True)
         yield from (everything[start : start + size] for start in range(0, len(everything), size))
         return
     while piece := _piece(server, path.ranges, below, size):
@@ -129,7 +128,7 @@ def _pieces(server: Server, path: Path, below: str | None, size: int) -> Iterato
 
 
 def _piece(server: Server, ranges: tuple[Range, ...], below: str | None, size: int) -> list[str]:
-    """The newest of all ranges together: none of them can lie beyond the newest of its own range."""
+    """Return the newest of all ranges together: each of them is among the newest of its own range."""
     commands = [
         ("ZREVRANGEBYLEX", server.prefix + each.key, each.highest(below), each.lowest(), "LIMIT", 0, size)
         for each in ranges
@@ -141,8 +140,8 @@ def _piece(server: Server, ranges: tuple[Range, ...], below: str | None, size: i
     return sorted(jobs, reverse=True)[:size]
 
 
-def _emptied(server: Server, bags: Sequence[Bag]) -> set[str]:
-    """Every id in the bags."""
+def _ids_in(server: Server, bags: Sequence[Bag]) -> set[str]:
+    """Return every id in the bags."""
     found = server.commands([bag.read for bag in bags])
     return {
         member[bag.cut :] if bag.cut >= 0 else member.rpartition("\0")[2]
@@ -153,13 +152,13 @@ def _emptied(server: Server, bags: Sequence[Bag]) -> set[str]:
 
 # Choosing one ---------------------------------------------------------------------------------------------------------
 def _choose(server: Server, terms: Sequence[Term]) -> Path:
-    """The path with the fewest candidates. Counting costs no more than finding both ends of a range."""
+    """Return the path with the fewest candidates. Counting costs no more than finding both ends of a range."""
     paths = [Path((Range("ids"),), (), ()), *_paths(server, [term for term in terms if not term.negated])]
     if len(paths) == 1:
         return paths[0]
     commands = [command for path in paths for command in _counts(server, path)]
-    answers = iter(server.commands(commands))
-    sizes = [sum(next(answers) for _ in _counts(server, path)) for path in paths]
+    counts = iter(server.commands(commands))
+    sizes = [sum(next(counts) for _ in _counts(server, path)) for path in paths]
     usable = [n for n, path in enumerate(paths) if not path.bags or sizes[n] <= BAG]
     return paths[min(reversed(usable), key=sizes.__getitem__)]
 
@@ -170,7 +169,7 @@ def _counts(server: Server, path: Path) -> list[Command]:
 
 
 def _paths(server: Server, asked: Sequence[Term]) -> list[Path]:
-    """Every path that a term offers."""
+    """Return every path that a term offers."""
     paths = []
     types = [term for term in asked if term.field == "type"]
     for term in asked:
@@ -196,7 +195,7 @@ def _of_parent(server: Server, value: str) -> Bag:
 
 
 def _of_instants(server: Server, term: Term) -> Iterator[Bag]:
-    """The ended jobs within the instants of a term."""
+    """Return the jobs that ended within the instants of a term."""
     edges = {"<": ("-inf", "({}"), "<=": ("-inf", "{}"), ">": ("({}", "+inf"), ">=": ("{}", "+inf")}
     if term.op == "=":
         spans = [(str(start), f"({end}") for start, end in zip(term.values[::2], term.values[1::2], strict=True)]
@@ -210,7 +209,7 @@ def _of_instants(server: Server, term: Term) -> Iterator[Bag]:
 
 
 def _of_states(server: Server, term: Term, types: Sequence[Term]) -> list[Path]:
-    """Jobs in these states, where each has an index."""
+    """Return a path to the jobs in these states, where each has an index."""
     labels = dict.fromkeys(str(value) for value in term.values)
     covers = (term,) if all(label in EXACT for label in labels) else ()
     if all(label in BY_ID for label in labels):

@@ -1,4 +1,4 @@
-"""The letters by which records tell the states."""
+"""The letters by which records name the states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
--- What operators did, newest first. ARGV: limit, job or "". Served by the running number, and by `acted` for one job.
+-- The actions of operators, newest first. ARGV: limit, job or "". Uses the running number, or `acted` for one job.
 -- uses: base
 local limit, job, numbers = tonumber(ARGV[1]), ARGV[2], {}
 if job == "" then

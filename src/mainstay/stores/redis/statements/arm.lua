@@ -1,16 +1,12 @@
--- Before a worker blocks on its bell: arms it, or rings it at once when there were rings since it last looked.
--- ARGV: worker, the rings it knows of as "jobs cancel". Answers those there are now.
--- uses: base
-local counts = call("HMGET", P .. "rings", "jobs", "cancel")
-local jobs, cancel = counts[1] or "0", counts[2] or "0"
-local now = jobs .. " " .. cancel
-local bell = P .. "bell:" .. ARGV[1]
-call("DEL", bell)
-if now == ARGV[2] then
+-- Prepares a worker to block on its marker: arms it, or sets the marker at once where it missed a notification.
+-- ARGV: worker, the notifications it has seen as "jobs cancel". Returns their counts now.
+-- uses: base notify
+local seen = notifications()
+call("DEL", P .. "bell:" .. ARGV[1])
+if seen == ARGV[2] then
     call("SADD", P .. "armed", ARGV[1])
 else
-    local missed = cancel ~= string.match(ARGV[2], " (.*)$") and "cancel " or "jobs "
-    call("RPUSH", bell, missed .. now)
-    call("PEXPIRE", bell, 60000)
+    local missed_cancel = string.match(seen, " (.*)$") ~= string.match(ARGV[2], " (.*)$")
+    set_marker(ARGV[1], missed_cancel and "cancel" or "jobs", seen)
 end
-return now
+return seen

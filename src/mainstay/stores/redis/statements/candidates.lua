@@ -1,21 +1,19 @@
--- The candidates of a search, as far as its checks need them. ARGV: what is wanted besides (p payload, a attempts), the
--- letters of the states that may be ("" any), how many names of types, the names (with a star at the end: what starts
--- so; none: any), ids. Most candidates are told apart here, where it costs least.
--- Answers eleven values for each that may be: id, state, attempt, worker, started, finished, cancel, reason, meta, payload,
--- attempts.
--- uses: base batch record lane
-local what, letters, names = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local ids, rows, last = {}, {}, 0
-for n = 4 + names, #ARGV do
-    ids[#ids + 1] = ARGV[n]
+-- The candidates of a search that may match. ARGV: JSON of what a row holds (parts/row.lua), whether the attempts are wanted
+-- too, the letters of the possible states ("": any) and the names of the possible types (a name that ends with a star means
+-- what starts so; none: any); then ids. Most candidates are ruled out here, where it costs least. Returns a row for each of
+-- the others, and its attempts behind it.
+-- uses: base batch record lane row
+local want, ids, rows = cjson.decode(ARGV[1]), {}, {}
+for n = 2, #ARGV do
+    ids[n - 1] = ARGV[n]
 end
 
-local verdicts = {} -- lanes are few: each is judged once
-local function known(lane)
+local verdicts = {} -- lanes are few: each is checked once
+local function possible(lane)
     if verdicts[lane] == nil then
-        local type, fits = type_of(lane), names == 0
-        for n = 4, 3 + names do
-            local name = ARGV[n]
+        local _, type = split(lane)
+        local fits = #want.types == 0
+        for _, name in ipairs(want.types) do
             local start = string.sub(name, -1) == "*" and string.sub(name, 1, -2)
             fits = fits or type == name or (start and string.sub(type, 1, #start) == start)
         end
@@ -24,16 +22,13 @@ local function known(lane)
     return verdicts[lane]
 end
 
-local payload, attempts = string.find(what, "p"), string.find(what, "a")
 local found = read(ids)
 for _, id in ipairs(ids) do
     local r = found[id]
-    if r and (letters == "" or string.find(letters, r[STATE], 1, true)) and known(r[LANE]) then
-        rows[last + 1], rows[last + 2], rows[last + 3], rows[last + 4] = id, r[STATE], r[ATTEMPT], r[WORKER]
-        rows[last + 5], rows[last + 6], rows[last + 7], rows[last + 8] = r[STARTED], r[FINISHED], r[CANCEL], r[REASON]
-        rows[last + 9], rows[last + 10] = r[META], payload and call("HGET", P .. "payload", id) or false
-        rows[last + 11] = attempts and call("LRANGE", P .. "attempt:" .. id, 0, -1) or {}
-        last = last + 11
+    if r and (want.states == "" or string.find(want.states, r[STATE], 1, true)) and possible(r[LANE]) then
+        local values = row(id, r, want)
+        values[#values + 1] = want.attempts and call("LRANGE", P .. "attempt:" .. id, 0, -1) or {}
+        rows[#rows + 1] = values
     end
 end
 return rows

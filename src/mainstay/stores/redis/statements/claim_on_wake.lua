@@ -1,9 +1,8 @@
--- One job for a worker that waits on its bell, in the very moment of a ring: enqueue and claim share one write to the disk.
--- ARGV: now, worker, the rings it knows of as "jobs cancel", how many queues; per queue how many lanes, lanes.
--- Answers the instant and the job as claim.lua does; false when it did not ring, nothing is there or the lease is over.
--- uses: base batch record place take
-local counts = call("HMGET", P .. "rings", "jobs", "cancel")
-if (counts[1] or "0") .. " " .. (counts[2] or "0") == ARGV[3] then
+-- Takes one job for a waiting worker as soon as it is notified: enqueue and claim share one write to the disk.
+-- ARGV: now, worker, the notifications it has seen as "jobs cancel", what it wants (two values: parts/take.lua).
+-- Returns the instant and the job; false where it was not notified, there is no job or the lease is over.
+-- uses: base batch record admit lane notify take
+if notifications() == ARGV[3] then
     return false
 end
 local now, worker = instant(ARGV[1]), ARGV[2]
@@ -12,10 +11,5 @@ if not lease or tonumber(lease) <= now then
     return false
 end
 allow_oom()
-local answer = { now }
-for _, lanes in ipairs(queues_in(ARGV, 4)) do
-    if take(worker, lanes, 1, now, answer) > 0 then
-        return answer
-    end
-end
-return false
+local reply = { now }
+return take(worker, tonumber(ARGV[4]), ARGV[5], 1, now, reply) > 0 and reply

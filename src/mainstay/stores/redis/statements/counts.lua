@@ -1,13 +1,13 @@
--- How many jobs in each lane: of the queued without a look at the jobs themselves, of the others by a look at some in each
--- place, all at one instant. ARGV: how many in each place, from which rank; then a place, if only one is asked for.
--- A place is s, v, d, or r and a worker: the scheduled, for review, dead, and what the worker holds. Answers the queued as
--- rows of lane, count, oldest; then for each place its name, how many were looked at, and rows of lane, label (1: with
--- attempts behind it), count, and the least of the instants that the state goes by. Lanes that are empty are forgotten.
+-- How many jobs are in each lane: queued jobs by the size of the lane, others by reading some of each place, all at one
+-- instant. ARGV: how many of each place, from which rank; then a place, if only one is wanted. A place is s, v, d, or r and
+-- a worker: scheduled, in review, dead, running on that worker. Returns the queued jobs as rows of lane, count and oldest;
+-- then for each place its name, how many were read, and rows of lane, label (1: with attempts behind it), count, and the
+-- earliest of the instants that the state goes by. Removes empty lanes from `lanes`.
 -- uses: base batch record
-local ORDS = 4398046511104 -- see parts/place.lua
+local ORDS = 4398046511104 -- see parts/admit.lua
 local count, first, asked = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 
--- The oldest entry of a queue: the first of each priority that there is.
+-- Returns the time of the oldest entry of a queue: the least of the first entries of each priority.
 local function oldest(key)
     local least, from = nil, 0
     while true do
@@ -34,7 +34,7 @@ local function queued()
     return rows
 end
 
--- Every place: of workers, those that are registered and those that left jobs behind.
+-- Returns every place: of workers, those that are registered and those that left jobs behind.
 local function places()
     local all = { "s", "v", "d" }
     for _, worker in ipairs(call("ZRANGE", P .. "workers", 0, -1)) do
@@ -58,11 +58,11 @@ local function ids_in(place)
 end
 
 local function since(r)
-    return r[STATE] == "s" and r[RUN_AT] or r[STATE] == "r" and r[STARTED] or r[STATE] == "d" and r[FINISHED]
-        or tonumber(string.match(r[META], "^[^\n]*\n(%d+)"))
+    return r[STATE] == "s" and r[RUN_AT] or r[STATE] == "r" and r[STARTED_AT] or r[STATE] == "d" and r[FINISHED_AT]
+        or tonumber(string.match(r[HEADER], "^[^\n]*\n(%d+)"))
 end
 
-local function look(place)
+local function counted(place)
     local ids, sums = ids_in(place), {}
     for _, r in pairs(read(ids)) do
         local again, at = place == "s" and r[ATTEMPT] > 0 and 1 or 0, since(r)
@@ -78,8 +78,8 @@ local function look(place)
     return rows
 end
 
-local answer = { asked and {} or queued() }
+local reply = { asked and {} or queued() }
 for _, place in ipairs(asked and { asked } or places()) do
-    answer[#answer + 1] = look(place)
+    reply[#reply + 1] = counted(place)
 end
-return answer
+return reply

@@ -1,16 +1,17 @@
--- Removes jobs that do not run, with all that belongs to them. ARGV: now, actor, ids. Answers per id what became of it.
--- uses: base batch record place lane names audit remove
+-- Deletes jobs that do not run, with everything that belongs to them. ARGV: now, actor, ids. Returns per id what became of it.
+-- uses: base batch record admit lane names audit remove
 allow_oom()
-local now, actor, answers = tonumber(ARGV[1]), ARGV[2], {}
+local now, actor, results = tonumber(ARGV[1]), ARGV[2], {}
 for n = 3, #ARGV do
     local id = ARGV[n]
     local r = read_one(id)
-    local answer = not r and "missing" or r[STATE] == "r" and "running" or "deleted"
-    if answer == "deleted" then
-        local detail = { type = type_of(r[LANE]), from = NAMES[r[STATE]] }
+    local result = not r and "missing" or r[STATE] == "r" and "running" or "deleted"
+    if result == "deleted" then
+        local _, type = split(r[LANE])
+        local detail = { type = type, from = NAMES[r[STATE]] }
         remove({ [id] = r })
         audit(now, actor, "delete", id, detail)
     end
-    answers[n - 2] = answer
+    results[n - 2] = result
 end
-return answers
+return results

@@ -1,5 +1,5 @@
--- The numbers of some jobs. ARGV: the id behind which to look, how many, the number above which they are wanted.
--- Answers the last id that was looked at ("" at the end), then number and id of each. Served by `ids`.
+-- The numbers of some jobs. ARGV: the id after which to start, how many jobs to look at, the number above which they are
+-- wanted. Returns the last id that was looked at ("" at the end), then number and id of each. Uses `ids`.
 -- uses: base batch record
 local ids = call("ZRANGEBYLEX", P .. "ids", ARGV[1] == "" and "-" or "(" .. ARGV[1], "+", "LIMIT", 0, ARGV[2])
 local found = read(ids)

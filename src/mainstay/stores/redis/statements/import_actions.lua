@@ -1,5 +1,5 @@
--- Takes lines of the audit trail over, in their order. ARGV: where the move is, where it is then, and per line the job's id
--- ("" for none) and the line. Answers 1, or 0 when the move is elsewhere by now.
+-- Imports entries of the audit trail, in their order. ARGV: where the move is, where it is then, and per entry the job's id
+-- ("": none) and the entry. Returns 1, or 0 where the move is elsewhere by now.
 -- uses: base batch mark
 if not onward(ARGV[1], ARGV[2]) then
     return 0

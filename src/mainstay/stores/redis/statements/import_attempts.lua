@@ -1,5 +1,5 @@
--- Takes attempts over. ARGV: where the move is, where it is then, how many errors; per error the job's id and the line that
--- tells it; per attempt the job's id and its record. Answers 1, or 0 when the move is elsewhere by now.
+-- Imports attempts. ARGV: where the move is, where it is then, how many errors; per error the job's id and its text; per
+-- attempt the job's id and its record. Returns 1, or 0 where the move is elsewhere by now.
 -- uses: base batch mark
 if not onward(ARGV[1], ARGV[2]) then
     return 0

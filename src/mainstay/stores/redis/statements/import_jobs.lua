@@ -1,17 +1,16 @@
--- Takes jobs over as they were elsewhere, numbered in the order given. ARGV: where the move is, where it is then, and per
--- job its id and a packed array of its record without the number, its payload, result, checkpoint and progress.
--- Answers 1, or 0 when the move is elsewhere by now.
--- uses: base batch record place draft mark
-local HASHES = { "payload", "result", "checkpoint", "progress" }
+-- Imports jobs as they were elsewhere, numbered in the order given. ARGV: where the move is, where it is then, and per job
+-- its id and a packed array of its record without the number, its payload, result, checkpoint and progress (move.py).
+-- Returns 1, or 0 where the move is elsewhere by now.
+-- uses: base batch record admit draft mark
 if not onward(ARGV[1], ARGV[2]) then
     return 0
 end
 
--- A running job is its worker's; one that is not registered here has left it behind.
+-- Puts a running job into the index of its worker. A worker that is not registered here has left it behind.
 local function hold(r, id)
     local worker = r[WORKER]
-    later("ZADD", P .. "run:" .. worker, r[TIMEOUT] and r[STARTED] + r[TIMEOUT] or "+inf", id)
-    if r[CANCEL] then
+    later("ZADD", P .. "run:" .. worker, r[TIMEOUT] and r[STARTED_AT] + r[TIMEOUT] or "+inf", id)
+    if r[CANCEL_AT] then
         later("SADD", P .. "stop:" .. worker, id)
     end
     if not call("ZSCORE", P .. "workers", worker) then
@@ -23,21 +22,22 @@ local jobs = (#ARGV - 2) / 2
 local number = call("INCRBY", P .. "seq", jobs) - jobs
 for n = 1, jobs do
     local id, parts = ARGV[2 * n + 1], cmsgpack.unpack(ARGV[2 * n + 2])
-    local r = parts[1]
+    local r, texts = parts[1], parts[2]
     r[SEQ] = string.format("%012x", number + n)
-    if r[STATE] == "r" then
+    if r[STATE] == "q" or r[STATE] == "s" then
+        admit(r, id, r[STATE] == "s", r[ORD])
+    elseif r[STATE] == "r" then
         hold(r, id)
+    else
+        index(r, id)
     end
-    enter(r, id)
-    index(r, id)
+    add_terms(r, id)
     write(id, r)
     if r[HELD] then
         later("HSET", P .. "lock", r[LOCK], id)
     end
-    for at, hash in ipairs(HASHES) do
-        if parts[at + 1] then
-            later("HSET", P .. hash, id, parts[at + 1])
-        end
+    for hash, text in pairs(texts) do
+        later("HSET", P .. hash, id, text)
     end
     later("ZADD", P .. "ids", 0, id)
 end

@@ -1,5 +1,5 @@
--- Takes log lines over. ARGV: where the move is, where it is then, and per line the job's id and the line with its place.
--- Answers 1, or 0 when the move is elsewhere by now.
+-- Imports log lines. ARGV: where the move is, where it is then, and per line the job's id and the line with its place.
+-- Returns 1, or 0 where the move is elsewhere by now.
 -- uses: base batch mark
 if not onward(ARGV[1], ARGV[2]) then
     return 0

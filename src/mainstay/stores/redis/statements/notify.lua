@@ -1,4 +1,4 @@
--- Rings every worker's bell. ARGV: what (jobs or cancel).
+-- Notifies every worker. ARGV: what of (jobs or cancel).
 -- uses: base notify
 notify(ARGV[1])
 return 1

@@ -1,8 +1,8 @@
--- Buries the workers whose lease has run out, so that none can come back to it; then answers up to `limit` running jobs
--- without a worker (1), or far past their timeout (0). ARGV: now, grace, limit. Served by `workers`, `gone` and the `run:`
--- of each worker: the jobs of the living are only looked at from their timeout on.
+-- Removes workers whose lease is over, so that none can renew it again. Then finds up to `limit` running jobs whose worker is
+-- gone (1), or that are far past their timeout (0). ARGV: now, grace, limit, what a row holds (parts/row.lua). Returns 1 or
+-- 0 and a row for each. Uses `workers`, `gone` and the `run:` of each worker: of live workers, only jobs past their timeout.
 -- uses: base batch record row deregister
-local now, limit = instant(ARGV[1]), tonumber(ARGV[3])
+local now, limit, shape = instant(ARGV[1]), tonumber(ARGV[3]), cjson.decode(ARGV[4])
 for _, worker in ipairs(call("ZRANGEBYSCORE", P .. "workers", "-inf", now)) do
     deregister(worker)
 end
@@ -12,9 +12,7 @@ local function add(ids, gone)
     local found = read(ids)
     for _, id in ipairs(ids) do
         if found[id] then
-            local orphan = row(found[id], id, "")
-            orphan[#orphan + 1] = gone
-            rows[#rows + 1] = orphan
+            rows[#rows + 1] = { gone, row(id, found[id], shape) }
         end
     end
 end

@@ -1,4 +1,4 @@
--- Registers a worker. ARGV: now, id, what it says of itself (JSON), lease. Its instants are those of the clock that judges.
+-- Registers a worker. ARGV: now, id, its description (JSON), lease. Its instants are those of the engine's clock.
 -- uses: base
 local now, id = instant(ARGV[1]), ARGV[2]
 call("SREM", P .. "gone", id)

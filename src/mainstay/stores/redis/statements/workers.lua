@@ -1,4 +1,4 @@
--- Registered workers: what each said of itself, when it joined and last beat, until when its lease runs, what it holds.
+-- Registered workers: id, description, when each registered and last renewed, the end of its lease, how many jobs it runs.
 -- uses: base
 local rows, found = {}, call("ZRANGE", P .. "workers", 0, -1, "WITHSCORES")
 for n = 1, #found, 2 do

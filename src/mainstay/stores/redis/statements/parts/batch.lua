@@ -1,14 +1,14 @@
--- Writes that are gathered and sent together, one command a key: first what is taken out, then what is put in.
--- Taking out needs no memory, so a server at its limit lets it through, and then all that follows: a script is refused at
--- its first write or not at all. A member that is put in and then taken out again needs a `flush` in between.
+-- Writes that are collected and sent together, one command per key: removals first, then additions.
+-- A removal needs no memory, so a server at its memory limit accepts it, and then every write that follows: it refuses a
+-- script at its first write or not at all. A member that is added and then removed needs a `flush` in between.
 local ORDER = { "ZREM", "SREM", "HDEL", "HSET", "ZADD", "SADD" }
-local gathered = { ZREM = {}, SREM = {}, HDEL = {}, HSET = {}, ZADD = {}, SADD = {} }
+local collected = { ZREM = {}, SREM = {}, HDEL = {}, HSET = {}, ZADD = {}, SADD = {} }
 
 local function later(command, key, first, second)
-    local list = gathered[command][key]
+    local list = collected[command][key]
     if not list then
         list = { n = 0 }
-        gathered[command][key] = list
+        collected[command][key] = list
     end
     local n = list.n + 1
     list[n] = first
@@ -21,9 +21,9 @@ end
 
 local function flush()
     for _, command in ipairs(ORDER) do
-        local lists = gathered[command]
+        local lists = collected[command]
         if next(lists) then
-            gathered[command] = {}
+            collected[command] = {}
             for key, list in pairs(lists) do
                 many(command, key, list)
             end
@@ -31,7 +31,7 @@ local function flush()
     end
 end
 
--- Lets a statement go through on a server whose memory is full: for what moves or frees and must not stop there.
+-- Lets a statement run on a server whose memory is full: for statements that move or free jobs and must not stop there.
 local function allow_oom()
     call("HDEL", P .. "job", "")
 end

@@ -1,4 +1,4 @@
--- Unregisters a worker for good. What it holds is remembered as left behind.
+-- Removes a worker for good. `gone` keeps its name while it has running jobs.
 local function deregister(worker)
     call("ZREM", P .. "workers", worker)
     call("HDEL", P .. "worker", worker)

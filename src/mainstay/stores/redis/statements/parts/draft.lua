@@ -1,63 +1,69 @@
--- Accepting drafts: a flat list, `STRIDE` values each (enqueue.py writes it):
--- id, lane, priority, timeout, keep, payload, meta, extra: JSON of run_at, lock, until, on, terms where there are any.
+-- Accepting drafts: a flat list with `STRIDE` values each (enqueue.py writes it): id, lane, priority, timeout, keep, payload,
+-- header, and as JSON the values that most drafts lack: run_at, lock, until, on, terms.
 local STRIDE = 8
 
--- The record that a draft asks for, in one go: a table that grows costs as much as all the rest.
-local function asked(list, i, extra, now, seq)
-    local run_at = extra.run_at or false
-    local waits = run_at and run_at > now
-    return {
-        waits and "s" or "q", 0, 0, 0, seq, tonumber(list[i + 2]), waits and run_at or now, list[i + 1],
-        tonumber(list[i + 3]) or false, tonumber(list[i + 4]) or false, false, run_at, false, false, false, false,
-        extra.lock or false, extra["until"] or false, extra.lock ~= nil, false, extra.terms or false, list[i + 6],
-    }
+-- Returns the record that a draft asks for. A copy of the blank record has its full size from the start: growing the table
+-- value by value would cost as much as everything else.
+local function asked(list, i, extra, seq)
+    local r = { unpack(BLANK) }
+    r[SEQ], r[LANE], r[PRIORITY], r[HEADER] = seq, list[i + 1], tonumber(list[i + 2]), list[i + 6]
+    r[TIMEOUT], r[KEEP] = tonumber(list[i + 3]) or false, tonumber(list[i + 4]) or false
+    if extra then
+        r[RUN_AT], r[TERMS] = extra.run_at or false, extra.terms or false
+        r[LOCK], r[LOCK_UNTIL], r[HELD] = extra.lock or false, extra["until"] or false, extra.lock ~= nil
+    end
+    return r
 end
 
--- What a job is found by: key, tenant, ref, parent, tags, each as a term with the id behind it in the index `terms`.
-local function index(r, id)
+-- Whether a job's time has yet to come.
+local function waits(r, now)
+    return r[RUN_AT] and r[RUN_AT] > now
+end
+
+-- The index `terms`: a search finds a job by its key, tenant, ref, parent and tags, each a term with the id behind it.
+local function add_terms(r, id)
     for _, term in ipairs(r[TERMS] or {}) do
         later("ZADD", P .. "terms", 0, term .. id)
     end
 end
 
--- The lines of a job's meta that never change: when it was made, and its parent.
-local function origin(meta)
-    return string.match(meta, "^[^\n]*\n([^\n]*)\n")
+-- Returns the parent's term of a job where `parent` is true, else all others.
+local function terms_of(r, parent)
+    local terms = {}
+    for _, term in ipairs(r[TERMS] or {}) do
+        if (string.sub(term, 1, 1) == "p") == parent then
+            terms[#terms + 1] = term
+        end
+    end
+    return terms
 end
 
--- A waiting job becomes what a newer draft asks for, with fresh attempts; its number, token, origin and parent stay.
+-- Makes a waiting job what a newer draft asks for, with all attempts; number, token, origin and parent stay.
 local function replace(id, list, i, extra, now)
     flush()
     local old = read_one(id)
     if not old or (old[STATE] ~= "q" and old[STATE] ~= "s") then
         return
     end
-    leave(old, id)
     unindex(old, id)
+    remove_terms(old, id)
     flush()
-    local r = asked(list, i, extra, now, old[SEQ])
-    local terms = {}
-    for _, term in ipairs(old[TERMS] or {}) do
-        if string.sub(term, 1, 1) == "p" then
-            terms[#terms + 1] = term
-        end
-    end
-    for _, term in ipairs(r[TERMS] or {}) do
-        if string.sub(term, 1, 1) ~= "p" then
-            terms[#terms + 1] = term
-        end
+    local r = asked(list, i, extra, old[SEQ])
+    local terms = terms_of(old, true)
+    for _, term in ipairs(terms_of(r, false)) do
+        terms[#terms + 1] = term
     end
     r[TERMS] = #terms > 0 and terms
-    r[TOKEN], r[STARTED], r[LOCK], r[HELD] = old[TOKEN], old[STARTED], old[LOCK], old[HELD]
-    local head, rare = string.match(r[META], "^([^\n]*)\n[^\n]*\n(.*)$")
-    r[META] = head .. "\n" .. origin(old[META]) .. "\n" .. rare
-    enter(r, id)
-    index(r, id)
+    r[TOKEN], r[STARTED_AT], r[LOCK], r[HELD] = old[TOKEN], old[STARTED_AT], old[LOCK], old[HELD]
+    local policy, rest = string.match(r[HEADER], "^([^\n]*)\n[^\n]*\n(.*)$")
+    r[HEADER] = policy .. "\n" .. string.match(old[HEADER], "^[^\n]*\n([^\n]*)\n") .. "\n" .. rest
+    admit(r, id, waits(r, now), now)
+    add_terms(r, id)
     write(id, r)
     later("HSET", P .. "payload", id, list[i + 5])
 end
 
--- The first draft that may not be accepted: its number, who has its key, and that job's state. Looks, and writes nothing.
+-- Returns the first draft that must not be accepted: its number, the job that has its key, and that job's state.
 local function refused(ids, extras, known)
     local locks, made = {}, {}
     for n, id in ipairs(ids) do
@@ -90,37 +96,38 @@ local function decoded(list, first)
     return ids, extras, strict
 end
 
--- Accepts drafts from `first` on, all or none: per draft 1 or the id of the job that has its key; nil and who stands in
--- the way when one must not be. `alone`: nobody is there to be told, so what has a key that is taken is left out.
-local function accept(list, first, now, alone)
+-- Accepts the drafts from `first` on, all or none. Returns 1 per draft, or the id of the job that has its key; nil and the
+-- refused draft where one must not be accepted. With `skip` no caller can be told: a draft whose key is taken is left out.
+local function accept(list, first, now, skip)
     local ids, extras, strict = decoded(list, first)
     local known = read(ids)
-    local taken = strict and not alone and refused(ids, extras, known)
+    local taken = strict and not skip and refused(ids, extras, known)
     if taken then
         return nil, taken
     end
-    local answers, number, none = {}, nil, {}
+    local results, number = {}, nil
     local locks, job, payload, all = {}, P .. "job", P .. "payload", P .. "ids"
     for n, id in ipairs(ids) do
-        local i, extra = first + (n - 1) * STRIDE, extras[n] or none
-        local holder = not known[id] and extra.lock and (locks[extra.lock] or call("HGET", P .. "lock", extra.lock))
-        answers[n] = 1
+        local i, extra = first + (n - 1) * STRIDE, extras[n]
+        local lock = extra and extra.lock
+        local holder = not known[id] and lock and (locks[lock] or call("HGET", P .. "lock", lock))
+        results[n] = 1
         if holder then
-            answers[n] = holder
+            results[n] = holder
             if extra.on == "replace" then
                 replace(holder, list, i, extra, now)
             end
         elseif not known[id] then
             number = (number or call("INCRBY", P .. "seq", #ids) - #ids) + 1
-            local r = asked(list, i, extra, now, string.format("%012x", number))
+            local r = asked(list, i, extra, string.format("%012x", number))
             known[id] = r
-            if extra.lock then
-                locks[extra.lock] = id
-                later("HSET", P .. "lock", extra.lock, id)
+            if lock then
+                locks[lock] = id
+                later("HSET", P .. "lock", lock, id)
             end
-            enter(r, id)
-            if extra.terms then
-                index(r, id)
+            admit(r, id, waits(r, now), now)
+            if extra then
+                add_terms(r, id)
             end
             later("HSET", job, id, cmsgpack.pack(r))
             later("HSET", payload, id, list[i + 5])
@@ -128,5 +135,5 @@ local function accept(list, first, now, alone)
         end
     end
     flush()
-    return answers, nil
+    return results, nil
 end

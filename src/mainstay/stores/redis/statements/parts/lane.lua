@@ -1,5 +1,7 @@
--- The type in the name of a lane: the length of the queue's name, the queue, the type, with colons in between.
-local function type_of(lane)
-    local length = string.match(lane, "^%d+")
-    return string.sub(lane, #length + tonumber(length) + 3)
+-- Returns the queue and the type of a lane. Its name is the byte length of the queue's name, the queue and the type, with
+-- colons in between.
+local function split(lane)
+    local colon = string.find(lane, ":", 1, true)
+    local last = colon + tonumber(string.sub(lane, 1, colon - 1))
+    return string.sub(lane, colon + 1, last), string.sub(lane, last + 2)
 end

@@ -1,4 +1,4 @@
--- How far a move into this store is: it goes on only from where the mover thinks it is, so two of them cannot mix.
+-- How far a move into this store is. It continues only from where the mover expects it to be, so two of them cannot mix.
 local function onward(was, mark)
     if call("HGET", P .. "setting", "move.mark") ~= was then
         return false

@@ -1,7 +1,7 @@
--- The one door out of running: a list of seq, token, instant, expiry, extra; five values each (claim.py writes it).
--- No extra: it simply completed. Else JSON: state, attempt, crashes, and where there are any run_at, finished, reason,
--- record, error, result, children (a flat list of drafts).
--- Verdicts, one letter each: s stored, a already, c cancelling, l lost.
+-- The one door out of `running`: a list of seq, token, instant, expiry and extra, five values each (claim.py writes it).
+-- An empty extra means that the job completed, and no more. Otherwise it is JSON: state, attempt, crashes, and where there
+-- are any run_at, finished, reason, record, error, result, children (a flat list of drafts).
+-- A verdict is one letter: s stored, a already, c cancelling, l lost.
 local FINAL = { x = true, d = true }
 
 local function verdict(r, seq, token, state)
@@ -9,23 +9,25 @@ local function verdict(r, seq, token, state)
         return "l"
     end
     if r[STATE] == "r" then
-        return r[CANCEL] and not FINAL[state] and "c" or "s"
+        return r[CANCEL_AT] and not FINAL[state] and "c" or "s"
     end
     return (r[STATE] == state or (r[STATE] == "q" and state == "s")) and "a" or "l"
 end
 
-local function move(r, id, at, expires, extra)
-    leave(r, id)
+local function move(r, id, expires, extra)
     r[ATTEMPT], r[CRASHES] = extra.attempt, extra.crashes
     if extra.finished then
-        finish(r, extra.state, extra.finished, expires, extra.reason or false)
+        finish(r, id, extra.state, extra.finished, expires, extra.reason or false)
     else
-        r[STATE], r[WORKER], r[RUN_AT], r[REASON] = extra.state, false, extra.run_at or false, extra.reason or false
-        if extra.state ~= "q" then -- what goes back to the queue keeps its place there
-            r[ORD] = extra.run_at or r[ORD]
+        unindex(r, id)
+        r[WORKER], r[RUN_AT], r[REASON] = false, extra.run_at or false, extra.reason or false
+        if extra.state == "v" then
+            r[STATE] = "v"
+            index(r, id)
+        else
+            admit(r, id, extra.state == "s", r[ORD]) -- a released job keeps its place in the order
         end
     end
-    enter(r, id)
     if extra.record then
         call("RPUSH", P .. "attempt:" .. id, extra.record)
     end
@@ -37,7 +39,7 @@ local function move(r, id, at, expires, extra)
     end
 end
 
--- Applies `count` transitions from `first` on; answers the verdicts, and whether there is anything new to claim.
+-- Applies `count` transitions from `first` on. Returns the verdicts, and whether there are new jobs to claim.
 local function apply(list, first, count, now)
     local ids, extras, letters, born = {}, {}, {}, {}
     for n = 1, count do
@@ -51,17 +53,15 @@ local function apply(list, first, count, now)
         local letter = verdict(r, string.sub(list[i], 1, SEQ_LENGTH), tonumber(list[i + 1]), extra and extra.state or "c")
         letters[n] = letter
         if letter == "s" then
-            local at, expires = tonumber(list[i + 2]), tonumber(list[i + 3]) or false
+            local expires = tonumber(list[i + 3]) or false
             if extra then
-                move(r, id, at, expires, extra)
+                move(r, id, expires, extra)
                 news = news or extra.state == "q"
                 for _, value in ipairs(extra.children or {}) do
                     born[#born + 1] = value
                 end
             else
-                leave(r, id)
-                finish(r, "c", at, expires, false)
-                enter(r, id)
+                finish(r, id, "c", tonumber(list[i + 2]), expires, false)
             end
             write(id, r)
         end

@@ -1,12 +1,12 @@
--- Deletes jobs and all that belongs to them: no key and no entry of an index stays behind.
+-- Deletes jobs and everything that belongs to them: no key and no entry of an index is left.
 local HASHES = { "job", "payload", "result", "checkpoint", "progress", "error" }
 
 local function remove(found)
     local lists = {}
     for id, r in pairs(found) do
-        leave(r, id)
-        release(r)
         unindex(r, id)
+        release(r)
+        remove_terms(r, id)
         for _, hash in ipairs(HASHES) do
             later("HDEL", P .. hash, id)
         end

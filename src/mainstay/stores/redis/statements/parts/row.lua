@@ -1,7 +1,12 @@
--- A running job as its claim answered it: seq and id, meta, payload, attempt, crashes, token, ord, then when it started,
--- whether it was asked to stop, and by whom it is held.
-local function row(r, id, payload)
-    return {
-        r[SEQ] .. id, r[META], payload, r[ATTEMPT], r[CRASHES], r[TOKEN], r[ORD], r[STARTED], r[CANCEL] and 1 or 0, r[WORKER],
-    }
+-- A job as record.py reads it: its id, then the fields and texts that `shape` names. A text is in a hash of its own, by id.
+local function row(id, r, shape)
+    local values = { id }
+    for n, field in ipairs(shape.fields) do
+        values[n + 1] = r[field] or false
+    end
+    local last = #values
+    for n, hash in ipairs(shape.texts) do
+        values[last + n] = call("HGET", P .. hash, id)
+    end
+    return values
 end

@@ -1,7 +1,7 @@
--- The index of each state: a job is in exactly those that its record tells.
---   queue:<lane>  by priority, then time, then number      due      by the instant it is due
+-- Admission, and the index of each state. A job is in exactly those indexes that its record tells.
+--   queue:<lane>  by priority, then time, then number      due            by the time at which it is due
 --   run:<worker>  by the end of its timeout                review, dead   by id
---   ended:<c|x|d> by the instant of its end                expiry   by the end of its retention
+--   ended:<c|x|d> by the time of its end                   expiry         by the end of its retention
 local ORDS = 4398046511104 -- 2^42: milliseconds until the year 2109; with 2001 priorities above it within a double's 53 bits
 local ENDED = { c = true, x = true, d = true }
 
@@ -10,7 +10,8 @@ local function score(r)
     return (1000 - priority) * ORDS + math.max(0, math.min(ORDS - 1, r[ORD]))
 end
 
--- The key of a lane's queue; one that is met for the first time in a script is entered among the lanes.
+-- Returns the key of a lane's queue. The set `lanes` names every lane with jobs: a script adds each lane once. A claim that
+-- finds a lane empty removes it (take.lua), so the set may name an empty lane, but it never lacks one with jobs.
 local queues = {}
 local function queue_of(lane)
     if not queues[lane] then
@@ -20,7 +21,7 @@ local function queue_of(lane)
     return queues[lane]
 end
 
-local function enter(r, id)
+local function index(r, id)
     local state = r[STATE]
     if state == "q" then
         later("ZADD", queue_of(r[LANE]), score(r), r[SEQ] .. id)
@@ -29,17 +30,17 @@ local function enter(r, id)
     elseif state == "v" then
         later("ZADD", P .. "review", 0, id)
     elseif ENDED[state] then
-        later("ZADD", P .. "ended:" .. state, r[FINISHED], id)
+        later("ZADD", P .. "ended:" .. state, r[FINISHED_AT], id)
         if state == "d" then
             later("ZADD", P .. "dead", 0, id)
         end
-        if r[EXPIRES] then
-            later("ZADD", P .. "expiry", r[EXPIRES], id)
+        if r[EXPIRES_AT] then
+            later("ZADD", P .. "expiry", r[EXPIRES_AT], id)
         end
     end
 end
 
-local function leave(r, id)
+local function unindex(r, id)
     local state = r[STATE]
     if state == "q" then
         later("ZREM", P .. "queue:" .. r[LANE], r[SEQ] .. id)
@@ -47,7 +48,7 @@ local function leave(r, id)
         later("ZREM", P .. "due", r[SEQ] .. id)
     elseif state == "r" then
         later("ZREM", P .. "run:" .. r[WORKER], id)
-        if r[CANCEL] then
+        if r[CANCEL_AT] then
             later("SREM", P .. "stop:" .. r[WORKER], id)
         end
     elseif state == "v" then
@@ -57,20 +58,32 @@ local function leave(r, id)
         if state == "d" then
             later("ZREM", P .. "dead", id)
         end
-        if r[EXPIRES] then
+        if r[EXPIRES_AT] then
             later("ZREM", P .. "expiry", id)
         end
     end
 end
 
--- Takes a job out of the index by key, tenant, ref, parent and tags.
-local function unindex(r, id)
+-- The one door into `queued`. Every path that makes a job runnable ends here: enqueue, replace, children, promotion, retry,
+-- released and retried outcomes, import. It decides the state and the place in the order: a job that waits for its time is
+-- scheduled and takes its place by that time; any other is queued at `ord`.
+local function admit(r, id, waits, ord)
+    if waits then
+        r[STATE], r[ORD] = "s", r[RUN_AT]
+    else
+        r[STATE], r[ORD] = "q", ord
+    end
+    index(r, id)
+end
+
+-- Removes a job from the index by key, tenant, ref, parent and tags.
+local function remove_terms(r, id)
     for _, term in ipairs(r[TERMS] or {}) do
         later("ZREM", P .. "terms", term .. id)
     end
 end
 
--- Lets the key go that a job holds.
+-- Releases the key that a job holds.
 local function release(r)
     if r[HELD] then
         later("HDEL", P .. "lock", r[LOCK])
@@ -78,31 +91,31 @@ local function release(r)
     end
 end
 
--- Ends a job: it is kept until `expires` (false: for ever), but never shorter than its key holds.
-local function finish(r, state, at, expires, reason)
-    r[STATE], r[WORKER], r[RUN_AT], r[FINISHED], r[REASON] = state, false, false, at, reason
-    r[EXPIRES] = expires and math.max(expires, r[UNTIL] or 0)
-    if not r[UNTIL] or r[UNTIL] == 0 then
+-- Ends a job. It is kept until `expires` (false: for ever), but at least as long as it holds its key.
+local function finish(r, id, state, at, expires, reason)
+    unindex(r, id)
+    r[STATE], r[WORKER], r[RUN_AT], r[FINISHED_AT], r[REASON] = state, false, false, at, reason
+    r[EXPIRES_AT] = expires and math.max(expires, r[LOCK_UNTIL] or 0)
+    if not r[LOCK_UNTIL] or r[LOCK_UNTIL] == 0 then
         release(r)
     end
+    index(r, id)
 end
 
--- Queues up to `limit` scheduled jobs whose time has come, the longest due first; answers how many.
+-- Queues up to `limit` scheduled jobs that are due, the longest due first.
 local function promote(now, limit)
     local due = call("ZRANGEBYSCORE", P .. "due", "-inf", now, "LIMIT", 0, limit)
     if #due == 0 then
-        return 0
+        return
     end
     local ids = {}
     for n = 1, #due do
         ids[n] = string.sub(due[n], SEQ_LENGTH + 1)
     end
     for id, r in pairs(read(ids)) do
-        leave(r, id)
-        r[STATE], r[ORD] = "q", r[RUN_AT]
-        enter(r, id)
+        unindex(r, id)
+        admit(r, id, false, r[RUN_AT])
         write(id, r)
     end
     flush()
-    return #due
 end

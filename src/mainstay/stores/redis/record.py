@@ -1,0 +1,74 @@
+"""The fields of a job in Redis: the one list from which the scripts' positions and the rows they return are derived.
+
+A record is a packed array in the hash `job`. The header, one of its fields, is text (header.py). Long texts are in hashes of
+their own. The names are those of `core.export.JobRecord`, except `seq`, `lane`, `held`, `terms` and `header`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ...core.export import real
+from . import header
+from .state_codes import STATES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+T = TypeVar("T", bound=tuple[Any, ...])
+
+FIELDS: dict[str, int | bool] = {  # in the order stored, each with its value in a new record; False: absent
+    "state": False, "token": 0, "attempt": 0, "crashes": 0, "seq": False, "priority": 0, "ord": False, "lane": False,
+    "timeout": False, "keep": False, "worker": False, "run_at": False, "started_at": False, "finished_at": False,
+    "expires_at": False, "cancel_at": False, "lock": False, "lock_until": False, "held": False, "reason": False,
+    "terms": False, "header": False,
+}  # fmt: skip
+POSITIONS = {name: n for n, name in enumerate(FIELDS, 1)}
+CLAIMED = ("header", "attempt", "crashes", "token", "ord")  # what a claim returns of a record
+TEXTS = ("payload", "result", "checkpoint", "error")
+PROGRESS = ("done", "total", "stage")  # one text, "progress"
+SEQ = 12  # characters of the number in front of an id
+
+
+def lua() -> str:
+    """Return the positions of the fields, the blank record and the positions that a claim returns, for the scripts."""
+    names = ", ".join(map(str.upper, FIELDS))
+    blank = ", ".join(json.dumps(value) for value in FIELDS.values())
+    claimed = ", ".join(str(POSITIONS[name]) for name in CLAIMED)
+    return (
+        f"local {names} = {', '.join(map(str, POSITIONS.values()))}\n"
+        f"local BLANK = {{ {blank} }}\nlocal CLAIMED = {{ {claimed} }}\n"
+    )
+
+
+class Rows(Generic[T]):
+    """The rows that a script returns (statements/parts/row.lua), each read as one of `kind`, a named tuple."""
+
+    def __init__(self, kind: Any, *without: str) -> None:
+        self.kind = kind
+        wanted = set(kind._fields).difference(without)
+        self._fields = [name for name in FIELDS if name in wanted or name in _ALWAYS]
+        self._texts = [name for name in TEXTS if name in wanted] + ["progress"] * ("stage" in wanted)
+        self._absent = dict.fromkeys(without, "")
+        self.request = header.dumps({"fields": [POSITIONS[name] for name in self._fields], "texts": self._texts})
+
+    def read(self, row: Sequence[Any]) -> T:
+        """Return the job in a row."""
+        found = columns(dict(zip(("id", *self._fields, *self._texts), row, strict=True))) | self._absent
+        job: T = self.kind._make(map(found.__getitem__, self.kind._fields))
+        return job
+
+
+_ALWAYS = ("state", "seq", "held", "cancel_at", "header")  # what columns are derived from
+
+
+def columns(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of a job by name, from the fields and texts that were read."""
+    found |= header.read(found["header"])
+    done, total, stage = json.loads(found.get("progress") or "[null,null,null]")
+    return found | {
+        "state": STATES[found["state"]], "seq": found["seq"] + found["id"], "lock": found.get("lock") if found["held"] else None,
+        "rank": -found["priority"], "cancelling": found["cancel_at"] is not None,
+        "done": real(done), "total": real(total), "stage": stage,
+    }  # fmt: skip
