@@ -15,7 +15,7 @@ from . import enqueue, header, record
 from .state_codes import LETTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ...core.decide import Transition
     from ...core.updates import Update
@@ -35,8 +35,9 @@ def claim(
     updates: Sequence[Update] = (),
 ) -> Claims:  # fmt: skip
     """Write updates, apply transitions, promote due jobs and claim, in one call."""
-    values = [store.engine_now(now), worker, max(0, limit), *packed(wants), len(updates), *_updates(updates)]
-    reply = store.server.run("claim", values + _transitions(store.server, finishing))
+    kind, wanted = packed(wants)
+    values = [store.engine_now(now), worker, max(0, limit), *wanted, len(updates), *_updates(updates)]
+    reply = store.server.run("claim" + kind, values + _transitions(store.server, finishing))
     if reply == "lost":
         raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
     verdicts, started, wait = reply[:3]
@@ -45,28 +46,45 @@ def claim(
 
 
 # what is wanted ---------------------------------------------------------------------------------------------------
-def packed(wants: Wants) -> list[Any]:
-    """Return what a worker wants as the scripts take it, two values (statements/parts/take.lua).
+def packed(wants: Wants) -> tuple[str, list[Any]]:
+    """Return what a worker wants as the scripts take it (parts/few.lua, many.lua), and the end of the script's name.
 
     A worker passes the same mapping with each claim, so a large one is packed once.
     """
+    known = _packed.get(id(wants))
+    if known is not None and known[0] == wants:
+        return "_many", known[1]
     wanted = sum(map(len, wants.values()))
     if wanted <= FEW:
-        return [0, header.dumps([[header.lane(queue, name) for name in types] for queue, types in wants.items()])]
-    known = _packed.get(id(wants))
-    if known is None or known[0] != wants:
-        if len(_packed) >= CACHED:
-            _packed.clear()
-        known = _packed[id(wants)] = (dict(wants), [wanted, header.dumps(_groups(wants))])
-    return known[1]
+        return "", _lanes(wants)
+    if len(_packed) >= CACHED:
+        _packed.clear()
+    texts = _texts(wants)
+    _packed[id(wants)] = dict(wants), [wanted, len(texts), *texts]
+    return "_many", _packed[id(wants)][1]
 
 
-def _groups(wants: Wants) -> list[dict[str, dict[str, int]]]:
-    """Return the queues, each with its position, in groups that want the same types."""
-    groups: dict[tuple[str, ...], dict[str, int]] = {}
-    for position, (queue, types) in enumerate(wants.items()):
-        groups.setdefault(tuple(types), {})[queue] = position
-    return [{"queues": queues, "types": dict.fromkeys(types, 1)} for types, queues in groups.items()]
+def _lanes(wants: Wants) -> list[Any]:
+    """Return the lanes of each queue."""
+    values: list[Any] = [len(wants)]
+    for queue, types in wants.items():
+        values.append(len(types))
+        values += [header.lane(queue, name) for name in types]
+    return values
+
+
+def _texts(wants: Wants) -> list[bytes]:
+    """Return all queues in their order; then each group of queues that want the same types (empty: all), and the types."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for queue, types in wants.items():
+        groups.setdefault(tuple(types), []).append(queue)
+    pairs = [(_names(queues) if len(groups) > 1 else b"", _names(types)) for types, queues in groups.items()]
+    return [_names(wants), *(text for pair in pairs for text in pair)]
+
+
+def _names(names: Iterable[str]) -> bytes:
+    """Return names as one text, with a byte around each that UTF-8 never has."""
+    return b"\xff" + b"".join(name.encode() + b"\xff" for name in names)
 
 
 # what is claimed --------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ class RedisNotifier:
             found = self._ask(timeout, offer)
         except theirs.NoScriptError:  # it was not armed, so nothing would wake it: load the scripts and ask again
             self._disconnect()
-            for name in ("arm", "claim_on_wake"):
+            for name in ("arm", "claim_on_wake", "claim_on_wake_many"):
                 self._server.command("SCRIPT", "LOAD", script.load(name).text)
             found = self._ask(timeout, offer)
         if found is None:
@@ -130,8 +130,9 @@ class RedisNotifier:
         block = ("BLPOP", f"{prefix}bell:{worker}", f"{timeout / 1000:.3f}")
         if offer is None:
             return [arm, block]
-        values = (self._store.engine_now(offer.now), worker, seen, *packed(offer.wants))
-        return [arm, block, ("EVALSHA", script.load("claim_on_wake").sha, 1, prefix, *values)]
+        kind, wanted = packed(offer.wants)
+        values = (self._store.engine_now(offer.now), worker, seen, *wanted)
+        return [arm, block, ("EVALSHA", script.load("claim_on_wake" + kind).sha, 1, prefix, *values)]
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

@@ -31,15 +31,16 @@ PROGRESS = ("done", "total", "stage")  # one text, "progress"
 SEQ = 12  # characters of the number in front of an id
 
 
-def lua() -> str:
-    """Return the positions of the fields, the blank record and the positions that a claim returns, for the scripts."""
-    names = ", ".join(map(str.upper, FIELDS))
-    blank = ", ".join(json.dumps(value) for value in FIELDS.values())
-    claimed = ", ".join(str(POSITIONS[name]) for name in CLAIMED)
-    return (
-        f"local {names} = {', '.join(map(str, POSITIONS.values()))}\n"
-        f"local BLANK = {{ {blank} }}\nlocal CLAIMED = {{ {claimed} }}\n"
-    )
+def lua(parts: Sequence[str]) -> str:
+    """Return for the parts of a script the positions of the fields, the blank record, the positions that a claim returns."""
+    text = ""
+    if "record" in parts:
+        text += f"local {', '.join(map(str.upper, FIELDS))} = {', '.join(map(str, POSITIONS.values()))}\n"
+    if "draft" in parts:
+        text += f"local BLANK = {{ {', '.join(json.dumps(value) for value in FIELDS.values())} }}\n"
+    if "take" in parts:
+        text += f"local CLAIMED = {{ {', '.join(str(POSITIONS[name]) for name in CLAIMED)} }}\n"
+    return text
 
 
 class Rows(Generic[T]):

@@ -31,11 +31,10 @@ def load(name: str) -> Script:
 
 
 def assemble(text: str) -> str:
-    """Return a script with the parts in front that its line `-- uses:` names; the fields come before the part `record`."""
+    """Return a script with the fields of a record and the parts that its line `-- uses:` names in front."""
     names = next(line for line in text.splitlines() if line.startswith(USES)).removeprefix(USES).split()
     parts = [_text(os.path.join("parts", name + ".lua")) for name in names]
-    fields = record.lua() if "record" in names else ""
-    return fields + "".join(parts) + text
+    return record.lua(names) + "".join(parts) + text
 
 
 def _text(path: str) -> str:

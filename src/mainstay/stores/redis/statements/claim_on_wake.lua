@@ -1,15 +1,3 @@
--- Takes one job for a waiting worker as soon as it is notified: enqueue and claim share one write to the disk.
--- ARGV: now, worker, the notifications it has seen as "jobs cancel", what it wants (two values: parts/take.lua).
--- Returns the instant and the job; false where it was not notified, there is no job or the lease is over.
--- uses: base batch record admit lane notify take
-if notifications() == ARGV[3] then
-    return false
-end
-local now, worker = instant(ARGV[1]), ARGV[2]
-local lease = call("ZSCORE", P .. "workers", worker)
-if not lease or tonumber(lease) <= now then
-    return false
-end
-allow_oom()
-local reply = { now }
-return take(worker, tonumber(ARGV[4]), ARGV[5], 1, now, reply) > 0 and reply
+-- A claim on wake of a worker with few lanes (parts/claim_on_wake.lua, few.lua).
+-- uses: base batch record admit notify take few claim_on_wake
+return claim_on_wake()

@@ -1,5 +1,5 @@
 -- Deletes jobs that do not run, with everything that belongs to them. ARGV: now, actor, ids. Returns per id what became of it.
--- uses: base batch record admit lane names audit remove
+-- uses: base batch record lane admit names audit remove
 allow_oom()
 local now, actor, results = tonumber(ARGV[1]), ARGV[2], {}
 for n = 3, #ARGV do

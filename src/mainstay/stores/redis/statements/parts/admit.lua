@@ -10,8 +10,8 @@ local function score(r)
     return (1000 - priority) * ORDS + math.max(0, math.min(ORDS - 1, r[ORD]))
 end
 
--- Returns the key of a lane's queue. The set `lanes` names every lane with jobs: a script adds each lane once. A claim that
--- finds a lane empty removes it (take.lua), so the set may name an empty lane, but it never lacks one with jobs.
+-- Returns the key of a lane's queue. The set `lanes` names every lane with jobs; a script adds each lane once. A claim
+-- removes the lanes that it empties or finds empty (take.lua), so the set may name an empty lane but lacks none with jobs.
 local queues = {}
 local function queue_of(lane)
     if not queues[lane] then

@@ -1,89 +1,65 @@
 -- Taking jobs from lanes: queue by queue as given, in each queue by priority, time and number, whatever lane they are in.
--- A claim visits only lanes with jobs that it may take. A worker with few lanes names them, and they are probed directly.
--- One with many sends its queues and types, and the set `lanes` tells which of their lanes have jobs.
 local CHUNK = 16 -- entries read of each lane at a time, where there are several
 
--- Calls `add` with the position of its queue and the name of each wanted lane: of those in the set, or of all.
-local function wanted_lanes(groups, all, add)
-    if all then
-        for _, group in ipairs(groups) do
-            for queue, position in pairs(group.queues) do
-                for type in pairs(group.types) do
-                    add(position, #queue .. ":" .. queue .. ":" .. type)
-                end
-            end
-        end
-        return
-    end
-    for _, lane in ipairs(call("SMEMBERS", P .. "lanes")) do
-        local queue, type = split(lane)
-        for _, group in ipairs(groups) do
-            if group.queues[queue] and group.types[type] then
-                add(group.queues[queue], lane)
-            end
-        end
-    end
-end
-
--- Returns the lanes of each queue, in the order of the queues. `text` is JSON: of few lanes a list per queue, of many
--- groups of queues (each with its position) with the same types; `wanted` is then the number of their lanes, else 0.
-local function lanes_by_queue(wanted, text)
-    if wanted == 0 then
-        return cjson.decode(text)
-    end
-    local filled = call("SCARD", P .. "lanes")
-    if filled == 0 then
-        return {}
-    end
-    local lanes, positions, queues = {}, {}, {}
-    wanted_lanes(cjson.decode(text), filled > wanted, function(position, lane)
-        if not lanes[position] then
-            lanes[position] = {}
-            positions[#positions + 1] = position
-        end
-        table.insert(lanes[position], lane)
-    end)
-    table.sort(positions)
-    for n, position in ipairs(positions) do
-        queues[n] = lanes[position]
-    end
-    return queues
-end
-
--- Takes the first entries of one lane.
-local function pop(lane, limit)
+-- Takes the first entries of one lane. The set `lanes` names lanes with jobs: a claim that empties one removes it, and one
+-- that finds a named lane empty does so too.
+local function pop(lane, named, limit)
     local popped, members = call("ZPOPMIN", P .. "queue:" .. lane, limit), {}
     for n = 1, #popped, 2 do
         members[#members + 1] = popped[n]
     end
-    if #members < limit then
+    if #members < limit and (named or #members > 0) then
         call("SREM", P .. "lanes", lane)
     end
     return members
 end
 
--- A cursor is at the first entry of a lane that is not taken. Returns that entry, or nil at the end of the lane.
-local function read_on(cursor)
-    local found = call("ZRANGE", cursor.key, cursor.read, cursor.read + cursor.size - 1, "WITHSCORES")
-    cursor.entries, cursor.at, cursor.more = found, 1, #found == 2 * cursor.size
-    cursor.read, cursor.size = cursor.read + #found / 2, math.min(CHUNK, 2 * cursor.size)
-    cursor.member, cursor.score = found[1], tonumber(found[2])
-    return cursor.member
+-- Takes the first entry of several lanes.
+local function pop_first(lanes, named)
+    local first, score, member, empty = nil, nil, nil, {}
+    for _, lane in ipairs(lanes) do
+        local head = call("ZRANGE", P .. "queue:" .. lane, 0, 0, "WITHSCORES")
+        local place = tonumber(head[2])
+        if not place then
+            empty[#empty + 1] = lane
+        elseif not first or place < score or (place == score and head[1] < member) then
+            first, score, member = lane, place, head[1]
+        end
+    end
+    many("SREM", P .. "lanes", named and empty or {})
+    return first and pop(first, false, 1) or {}
 end
 
+-- Returns a cursor at the first entry of a lane; it has no member where there is none. All its fields are set at once: a
+-- table that grows field by field takes three times as long.
+local function cursor_at(lane, size)
+    local key = P .. "queue:" .. lane
+    local found = call("ZRANGE", key, 0, size - 1, "WITHSCORES")
+    local read = #found / 2
+    return {
+        lane = lane, key = key, entries = found, at = 1, read = read, more = read == size, taken = 0,
+        member = found[1], score = tonumber(found[2]),
+    }
+end
+
+-- Moves a cursor to the next entry of its lane.
 local function advance(cursor)
     cursor.taken, cursor.at = cursor.taken + 1, cursor.at + 2
+    if cursor.more and cursor.at > #cursor.entries then
+        local found = call("ZRANGE", cursor.key, cursor.read, cursor.read + CHUNK - 1, "WITHSCORES")
+        cursor.entries, cursor.at, cursor.more = found, 1, #found == 2 * CHUNK
+        cursor.read = cursor.read + #found / 2
+    end
     cursor.member, cursor.score = cursor.entries[cursor.at], tonumber(cursor.entries[cursor.at + 1])
-    return cursor.member or (cursor.more and read_on(cursor))
 end
 
 local function before(one, other)
     return one.score < other.score or (one.score == other.score and one.member < other.member)
 end
 
--- Moves the cursor at place `at` of a binary heap down to where it belongs.
-local function sift_down(heap, at)
-    local cursor, size = heap[at], #heap
+-- Puts a cursor into a binary heap where it belongs, from place `at` on down. The first entry of all is at place 1.
+local function sift_down(heap, cursor, at)
+    local size = #heap
     while 2 * at <= size do
         local child = 2 * at
         if child < size and before(heap[child + 1], heap[child]) then
@@ -98,79 +74,67 @@ local function sift_down(heap, at)
     heap[at] = cursor
 end
 
--- Returns a cursor for each lane that has entries, as a heap, and as a list.
-local function cursors_of(lanes, limit)
-    local heap, cursors, empty, size = {}, {}, {}, math.min(CHUNK, math.ceil(limit / #lanes))
-    for _, lane in ipairs(lanes) do
-        local cursor = { lane = lane, key = P .. "queue:" .. lane, size = size, read = 0, taken = 0 }
-        if read_on(cursor) then
-            heap[#heap + 1], cursors[#cursors + 1] = cursor, cursor
-        else
-            empty[#empty + 1] = lane
-        end
+-- Takes the first entries of several lanes, merged by their place in the order. At first it reads so many entries of each
+-- that all together are about enough.
+local function merge(lanes, named, limit)
+    local heap, cursors, members, empty = {}, {}, {}, {}
+    for n, lane in ipairs(lanes) do
+        cursors[n] = cursor_at(lane, math.min(CHUNK, math.ceil(limit / #lanes)))
+        heap[#heap + 1] = cursors[n].member and cursors[n]
     end
     for at = math.floor(#heap / 2), 1, -1 do
-        sift_down(heap, at)
+        sift_down(heap, heap[at], at)
     end
-    many("SREM", P .. "lanes", empty)
-    return heap, cursors
-end
-
--- Takes the first entries of several lanes, merged by their place in the order.
-local function merge(lanes, limit)
-    local heap, cursors = cursors_of(lanes, limit)
-    local members, empty = {}, {}
     while #members < limit and #heap > 0 do
         local first = heap[1]
         members[#members + 1] = first.member
-        if not advance(first) then
-            empty[#empty + 1] = first.lane
-            local last = table.remove(heap)
-            heap[1] = #heap > 0 and last or nil
-        end
-        if #heap > 1 then
-            sift_down(heap, 1)
+        advance(first)
+        local last = not first.member and table.remove(heap)
+        if #heap > 0 then
+            sift_down(heap, last or first, 1)
         end
     end
     for _, cursor in ipairs(cursors) do
         if cursor.taken > 0 then
             call("ZREMRANGEBYRANK", cursor.key, 0, cursor.taken - 1)
         end
+        if not cursor.member and (named or cursor.taken > 0) then
+            empty[#empty + 1] = cursor.lane
+        end
     end
     many("SREM", P .. "lanes", empty)
     return members
 end
 
--- Takes the first entries of the lanes of one queue. Mostly there are none: one command tells of all lanes.
-local function first_of(lanes, limit)
+-- Takes the first entries of the lanes of one queue, which the set `lanes` has named or which are probed. Of those there are
+-- mostly none with jobs: one command tells.
+local function first_of(lanes, named, limit)
     if #lanes == 1 then
-        return pop(lanes[1], limit)
+        return pop(lanes[1], named, limit)
     end
-    local keys = {}
-    for n, lane in ipairs(lanes) do
-        keys[n] = P .. "queue:" .. lane
+    if not named then
+        local keys = {}
+        for n, lane in ipairs(lanes) do
+            keys[n] = P .. "queue:" .. lane
+        end
+        if #keys == 0 or (#keys <= PIECE and call("EXISTS", unpack(keys)) == 0) then
+            return {}
+        end
     end
-    if #keys <= PIECE and (#keys == 0 or call("EXISTS", unpack(keys)) == 0) then
-        many("SREM", P .. "lanes", lanes)
-        return {}
-    end
-    return merge(lanes, limit)
+    return limit == 1 and pop_first(lanes, named) or merge(lanes, named, limit)
 end
 
--- Takes up to `limit` entries of the lanes that a worker wants.
-local function pop_wanted(wanted, text, limit)
+-- Takes up to `limit` entries of lanes, queue by queue.
+local function pop_wanted(next_lanes, limit)
     local members = {}
-    for _, lanes in ipairs(limit > 0 and lanes_by_queue(wanted, text) or {}) do
-        local found = first_of(lanes, limit - #members)
-        if #members == 0 then
-            members = found
-        else
-            for n = 1, #found do
-                members[#members + 1] = found[n]
-            end
-        end
-        if #members >= limit then
+    while #members < limit do
+        local lanes, named = next_lanes()
+        if not lanes then
             break
+        end
+        local found = first_of(lanes, named, limit - #members)
+        for n = 1, #found do
+            members[#members + 1] = found[n]
         end
     end
     return members
@@ -188,8 +152,8 @@ local function payloads(ids)
 end
 
 -- Takes up to `limit` jobs for a worker and appends them to the reply (claim.py reads it). Returns how many.
-local function take(worker, wanted, text, limit, now, reply)
-    local members = pop_wanted(wanted, text, limit)
+local function take(worker, next_lanes, limit, now, reply)
+    local members = pop_wanted(next_lanes, limit)
     if #members == 0 then
         return 0
     end
@@ -211,8 +175,8 @@ local function take(worker, wanted, text, limit, now, reply)
             held[2 * taken - 1], held[2 * taken] = r[TIMEOUT] and now + r[TIMEOUT] or "+inf", id
             reply[last + 1], reply[last + 2] = members[n], texts[n]
             last = last + 2
-            for at = 1, fields do
-                reply[last + at] = r[CLAIMED[at]]
+            for field = 1, fields do
+                reply[last + field] = r[CLAIMED[field]]
             end
             last = last + fields
         end
