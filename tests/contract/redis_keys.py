@@ -1,4 +1,4 @@
-"""What must hold of the keys of a Redis store: each belongs to a job that is there, and every index agrees with the jobs."""
+"""What must hold of the keys of a Redis store: each belongs to a job that exists, and every index agrees with the jobs."""
 
 import os
 from collections import defaultdict
@@ -6,60 +6,20 @@ from collections import defaultdict
 import redis
 from msgspec import msgpack
 
+from mainstay.stores.redis.record import FIELDS
 from tests.servers.redis import place
 
-FIELDS = [
-    "state",
-    "token",
-    "attempt",
-    "crashes",
-    "seq",
-    "priority",
-    "ord",
-    "lane",
-    "timeout",
-    "keep",
-    "worker",
-    "run_at",
-    "started",
-    "finished",
-    "expires",
-    "cancel",
-    "lock",
-    "until",
-    "held",
-    "reason",
-    "terms",
-    "meta",
-]
-LETTERS = {
-    "q": "queued", "s": "scheduled", "b": "blocked", "r": "running", "v": "review", "c": "completed", "x": "cancelled",
-    "d": "dead",
-}  # fmt: skip
 ENDED = "cxd"
 PLAIN = {
-    "schema",
-    "migration",
-    "seq",
-    "actions",
-    "action",
-    "acted",
-    "rings",
-    "armed",
-    "lanes",
-    "gone",
-    "workers",
-    "worker",
-    "beat",
-    "type",
+    "schema", "migration", "seq", "actions", "action", "acted", "rings", "armed", "gone", "workers", "worker", "beat", "type",
     "setting",
-}
-PASSING = ("bell:",)  # of no consequence, and gone by themselves
+}  # fmt: skip
+PASSING = ("bell:",)  # markers of notifications, which expire
 _open = {}
 
 
 class Keys:
-    """One installation as it lies in Redis."""
+    """The keys of one installation."""
 
     def __init__(self, url):
         url, self.prefix = place(url)
@@ -84,13 +44,13 @@ class Keys:
 
 
 def binary(client):
-    """The same server, answering bytes."""
+    """Connections to the same server that return bytes."""
     given = client.connection_pool.connection_kwargs | {"decode_responses": False}
     return redis.ConnectionPool(**given)
 
 
 def expected(jobs):
-    """The indexes as the jobs tell them."""
+    """Return the indexes that the jobs call for."""
     found = defaultdict(set)
     for id, job in jobs.items():
         state, member = job["state"], job["seq"] + id
@@ -107,9 +67,9 @@ def expected(jobs):
             found["ended:" + state].add(id)
         if state == "d":
             found["dead"].add(id)
-        if state in ENDED and job["expires"]:
+        if state in ENDED and job["expires_at"]:
             found["expiry"].add(id)
-        if state == "r" and job["cancel"]:
+        if state == "r" and job["cancel_at"]:
             found["stop:" + job["worker"]].add(id)
         found["terms"] |= {term + id for term in job["terms"] or ()}
     return {key: members for key, members in found.items() if members}
@@ -129,21 +89,25 @@ def check(store):
     for name in [name for name in content if name.startswith(("attempt:", "log:", *PASSING))]:
         assert name.startswith(PASSING) or name.partition(":")[2] in jobs, f"no {name} without its job"
         del content[name]
+    lanes = content.pop("lanes", set())
     assert content == expected(jobs)
+    filled = {name.removeprefix("queue:") for name in content if name.startswith("queue:")}
+    assert filled <= lanes, "the set `lanes` names every lane with jobs"
     check_locks(jobs)
 
 
 def check_locks(jobs):
     for id, job in jobs.items():
         if job["held"] and job["state"] in ENDED:
-            assert job["until"], f"the lock of an ended job holds for a period only: {id} {job}"
+            assert job["lock_until"], f"the lock of an ended job holds for a period only: {id} {job}"
         if job["held"] and job["state"] == "r":
-            assert job["until"] is False or job["until"] != 0, (
-                f"a lock until the start is gone once the job runs: {id} {job}"
+            assert job["lock_until"] is False or job["lock_until"] != 0, (
+                f"a lock that holds until the start is released once the job runs: {id} {job}"
             )
 
 
 def block(store, job_id):
+    """Make a queued job a blocked one."""
     keys = Keys(store.url)
     job = keys.jobs()[job_id]
     keys.client.zrem(keys.prefix + "queue:" + job["lane"], job["seq"] + job_id)

@@ -12,8 +12,9 @@ import redis
 from msgspec import msgpack
 
 from mainstay.stores import open_store
+from mainstay.stores.redis.record import FIELDS
+from mainstay.stores.redis.state_codes import STATES
 from tests.contract import redis_keys
-from tests.contract.redis_keys import FIELDS, LETTERS
 from tests.servers.redis import place
 from tests.simulation.history import Record
 
@@ -98,8 +99,8 @@ class Account:
         for id, packed in zip(map(bytes.decode, values[::2]), values[1::2], strict=True):
             old, new = self._jobs.get(id), dict(zip(FIELDS, msgpack.decode(packed), strict=True))
             self._jobs[id] = new
-            if new["state"] == "r" and (old or new)["started"] != new["started"]:
-                self._at = max(self._at, new["started"])
+            if new["state"] == "r" and (old or new)["started_at"] != new["started_at"]:
+                self._at = max(self._at, new["started_at"])
             if old is None or (old["state"], old["token"]) != (new["state"], new["token"]):
                 yield moved(id, new, old, new)
 
@@ -141,9 +142,9 @@ READERS = {
 
 def moved(id: str, job: dict[str, Any], old: dict[str, Any] | None, new: dict[str, Any] | None) -> Record:
     """A change of state."""
-    args = {"before": LETTERS[old["state"]] if old else "", "after": LETTERS[new["state"]] if new else "",
+    args = {"before": STATES[old["state"]] if old else "", "after": STATES[new["state"]] if new else "",
             "attempt": job["attempt"], "crashes": job["crashes"], "worker": job["worker"] or None,
-            "run_at": job["run_at"] or None, "cancelling": bool(job["cancel"])}  # fmt: skip
+            "run_at": job["run_at"] or None, "cancelling": bool(job["cancel_at"])}  # fmt: skip
     return Record(0, 0, "engine", "move", "ok", id, job["token"], args)
 
 

@@ -1,4 +1,4 @@
-"""The scripts: every file is used, names the parts it needs, and compiles on every server; none does more than it must."""
+"""The scripts: every file is used, names the parts it needs, and compiles on every server; each runs few commands."""
 
 import functools
 import os
@@ -29,7 +29,7 @@ def clock():
 
 @pytest.fixture(scope="module")
 def server_of():
-    """Servers to which nobody else speaks: what they run is counted. A user's own has to be as quiet."""
+    """Servers that only this test uses: their commands are counted. A server of the user's own has to be as idle."""
     with ExitStack() as stack:
         started = functools.cache(lambda engine: stack.enter_context(redis.Redis(engine)).url())
         yield lambda engine: os.environ.get(redis.VARIABLE) or started(engine)
@@ -58,7 +58,7 @@ def cost(store, verb):
 # the files --------------------------------------------------------------------------------------------------------
 def test_every_statement_is_used():
     code = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py"))
-    unused = [name for name in STATEMENTS if f'"{name}"' not in code and not name.startswith("import_")]
+    unused = [name for name in STATEMENTS if f'"{name.removesuffix("_many")}"' not in code]
     assert unused == []
 
 
@@ -66,6 +66,18 @@ def test_every_part_is_used_and_every_use_is_there():
     uses = [line.split()[2:] for name in STATEMENTS for line in text(name).splitlines() if line.startswith(script.USES)]
     assert len(uses) == len(STATEMENTS)
     assert sorted({part for names in uses for part in names}) == PARTS
+
+
+def test_jobs_become_queued_or_scheduled_in_one_place():
+    """No script but the one door sets these states or computes a place in the order; those that end a job name its state."""
+    everything = "".join(path.read_text(encoding="utf-8") for path in sorted((FOLDER / "statements").rglob("*.lua")))
+    set_here = re.findall(r"^ *(r\[.*[^=~<>]=[^=].*)$", everything, re.MULTILINE)
+    assert [line for line in set_here if re.search(r"r\[ORD\].* = ", line)] == [
+        'r[STATE], r[ORD] = "s", r[RUN_AT]', 'r[STATE], r[ORD] = "q", ord',
+    ]  # fmt: skip
+    assert {line.partition(" = ")[2] for line in set_here if re.search(r"r\[STATE\].* = ", line)} == {
+        '"s", r[RUN_AT]', '"q", ord', '"v"', '"r", r[TOKEN] + 1, r[ATTEMPT] + 1', "state, false, false, at, reason",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
@@ -99,6 +111,34 @@ def test_unknown_types_in_front_do_not_make_a_claim_dearer(joined, clock):
     alone = cost(joined, claim(joined, clock))
     joined.enqueue([draft("strange", priority=9) for _ in range(3_000)], clock.now())
     assert cost(joined, claim(joined, clock)) == alone
+
+
+MANY = {f"queue{n}": [f"type{k}" for k in range(300)] for n in range(300)}
+
+
+@pytest.mark.parametrize("limit", [1, 50])
+def test_many_lanes_cost_commands_only_where_jobs_wait(joined, clock, limit):
+    """Of 90,000 lanes one has jobs: three commands more than one lane (how many lanes there are, which, and its end)."""
+    joined.enqueue([draft("type7", queue="queue7") for _ in range(300)], clock.now())
+    one = cost(joined, lambda: joined.claim("w", {"queue7": ["type7"]}, limit, clock.now()))
+    assert cost(joined, lambda: joined.claim("w", MANY, limit, clock.now())) <= one + 3
+
+
+def test_a_worker_with_many_lanes_at_rest_costs_no_more_than_one_with_one_lane(joined, clock):
+    joined.enqueue([draft("type7", queue="queue7")], clock.now())
+    joined.claim("w", MANY, 5, clock.now())
+    one = cost(joined, lambda: joined.claim("w", {"queue7": ["type7"]}, 5, clock.now()))
+    assert cost(joined, lambda: joined.claim("w", MANY, 5, clock.now())) <= one
+
+
+def test_a_lane_that_was_found_empty_is_not_visited_again(joined, clock):
+    wants = {"queue7": MANY["queue7"]}
+    idle = cost(joined, lambda: joined.claim("w", wants, 5, clock.now()))
+    ids = [job for job, _ in joined.enqueue([draft(f"type{n}", queue="queue7") for n in range(50)], clock.now())]
+    joined.cancel(ids, clock.now(), "me")
+    assert (
+        cost(joined, lambda: joined.claim("w", wants, 5, clock.now())) <= idle
+    )  # the first of two claims removes them
 
 
 def test_a_backlog_does_not_make_a_claim_dearer(joined, clock):
