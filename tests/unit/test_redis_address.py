@@ -1,4 +1,4 @@
-"""URLs of Redis stores: where they lead, what of them is ours, and what is refused with a way out."""
+"""URLs of Redis stores: where they lead, which options there are, and how a wrong one is refused."""
 
 import pytest
 

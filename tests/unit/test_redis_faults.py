@@ -1,4 +1,4 @@
-"""What a Redis server may say, as one of our errors, each with what to do next."""
+"""Errors of a Redis server as errors of ours, each with what to do next."""
 
 import pytest
 from redis import exceptions as theirs

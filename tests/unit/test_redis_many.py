@@ -1,4 +1,4 @@
-"""Several servers that act as one: a cluster, and a primary that sentinels know. Also a server whose clock is its own."""
+"""Several servers that act as one: a cluster, and a primary that sentinels know. Also the clock of a server."""
 
 from contextlib import closing
 
@@ -61,19 +61,19 @@ def sentinel(kind, watched):
 
 
 def live(store):
-    """The life of some jobs from end to end, with everything that a job can have."""
+    """Run some jobs from end to end, with everything that a job can have."""
     store.enqueue([draft(tags=("a",), tenant="t"), keyed("k"), draft(run_at=NOW + 9**13)], NOW)
     store.register(worker("w", NOW, HOUR))
-    bell = store.notifier("w")
+    notifier = store.notifier("w")
     store.notify()
-    assert bell.wait(10_000) == "jobs"
+    assert notifier.wait(10_000) == "jobs"
     jobs = store.claim("w", {"default": ["work"], "other": ["x", "y"]}, 9, NOW).jobs
     assert len(jobs) == 2
     assert store.finish([completed(job, NOW) for job in jobs]) == ["stored", "stored"]
     assert store.throughput(0, 9) == {"completed": 2}
     assert len(store.search([], 9, None, NOW).ids) == 3
     assert set(store.delete([job.id for job in jobs], NOW, "me").values()) == {"deleted"}
-    bell.close()
+    notifier.close()
 
 
 def test_a_cluster(cluster):
@@ -109,7 +109,7 @@ def store(watched):
 
 
 @pytest.mark.parametrize("wrong", [0, 10 * 365 * DAY])
-def test_a_lease_is_judged_by_the_server_whatever_the_workers_clock_says(store, wrong):
+def test_a_lease_goes_by_the_servers_clock_whatever_the_workers_clock_says(store, wrong):
     store.register(worker("w", wrong, HOUR))
     store.enqueue([draft()], wrong)
     assert store.renew("w", wrong + DAY, HOUR).alive
@@ -130,6 +130,6 @@ def test_a_job_is_due_when_the_server_says_so(store):
     server_now = int(float(store.server.command("TIME")[0])) * SECOND
     store.register(worker("w", 0, HOUR))
     store.enqueue([draft(run_at=server_now - HOUR), draft(run_at=server_now + HOUR)], 0)
-    answer = store.claim("w", {"default": ["work"]}, 9, 10**15)
-    assert len(answer.jobs) == 1
-    assert HOUR - 60 * SECOND < answer.wait <= HOUR
+    claims = store.claim("w", {"default": ["work"]}, 9, 10**15)
+    assert len(claims.jobs) == 1
+    assert HOUR - 60 * SECOND < claims.wait <= HOUR

@@ -1,4 +1,4 @@
-"""Servers that are mistreated: what they refuse is refused whole, what they forget is told them again."""
+"""Servers under bad conditions: what they refuse is refused whole, and scripts that they lose are loaded again."""
 
 from contextlib import closing
 
@@ -26,7 +26,7 @@ def mistreated(request):
 
 @pytest.fixture
 def server(mistreated):
-    """A server of these tests alone, as good as new."""
+    """A server of these tests alone, without keys."""
     with closing(mistreated.client()) as client:
         client.flushall()
     return mistreated
@@ -50,15 +50,15 @@ def everything(client):
 
 
 def test_a_server_that_forgot_the_scripts_is_told_them_again(store, client):
-    bell = store.notifier("w")
+    notifier = store.notifier("w")
     store.enqueue([draft()], NOW)
     client.script_flush()
-    assert bell.wait(10_000) == "jobs"
+    assert notifier.wait(10_000) == "jobs"
     client.script_flush()
     assert len(store.find("", 9)) == 1
     store.enqueue([draft()], NOW)
     assert len(store.find("", 9)) == 2
-    bell.close()
+    notifier.close()
 
 
 def test_a_full_server_refuses_new_jobs_whole_and_goes_on_with_the_others(store, client):
@@ -71,10 +71,10 @@ def test_a_full_server_refuses_new_jobs_whole_and_goes_on_with_the_others(store,
         with pytest.raises(StoreFull, match="maxmemory"):
             store.enqueue([draft(tags=("t",)), keyed("k"), draft(run_at=NOW + SECOND)], NOW)
         assert everything(client) == before
-        answer = store.claim("w", {"default": ["work"]}, 1, NOW, [completed(first, NOW)])
-        assert (answer.verdicts, len(answer.jobs)) == (["stored"], 1)
+        claims = store.claim("w", {"default": ["work"]}, 1, NOW, [completed(first, NOW)])
+        assert (claims.verdicts, len(claims.jobs)) == (["stored"], 1)
         assert store.renew("w", NOW, 10_000).alive
-        assert store.finish([completed(job, NOW) for job in answer.jobs]) == ["stored"]
+        assert store.finish([completed(job, NOW) for job in claims.jobs]) == ["stored"]
     finally:
         client.config_set("maxmemory", 0)
 
@@ -145,15 +145,15 @@ def test_what_was_accepted_is_there_after_a_kill(server, store):
 
 
 def test_a_bell_rings_again_once_the_server_is_back(server, store):
-    bell = store.notifier("w")
-    assert bell.wait(20) == ""
+    notifier = store.notifier("w")
+    assert notifier.wait(20) == ""
     server.kill()
     with pytest.raises(StoreUnavailable):
-        bell.wait(10_000)
+        notifier.wait(10_000)
     server.start()
     store.enqueue([draft()], NOW)
-    eventually(lambda: bell.wait(100) == "jobs", "the bell rings")
-    bell.close()
+    eventually(lambda: notifier.wait(100) == "jobs", "the bell rings")
+    notifier.close()
 
 
 def test_the_durability_is_what_the_server_says(store, client):

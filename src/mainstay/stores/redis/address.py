@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ...core.errors import ConfigError
+from ...core.settings import masked
 
 PREFIX = "mainstay"
 PORTS = {"": 6379, "cluster": 6379, "sentinel": 26379}
@@ -35,18 +36,18 @@ def parse_url(url: str) -> Address:
         parts = urlsplit(url)
         options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError as error:
-        raise ConfigError(f"{_hidden(url)!r}: {error}. {_HOW}") from error
+        raise ConfigError(f"{masked(url)!r}: {error}. {_HOW}") from error
     scheme, _, kind = parts.scheme.replace("valkey", "redis").partition("+")
     unknown = [name for name in options if name not in (*OURS, *TLS)]
     if unknown or scheme not in ("redis", "rediss") or kind not in PORTS or not parts.netloc:
-        raise ConfigError(f"{_hidden(url)!r}: {'unknown option ' + unknown[0] if unknown else _HOW}")
+        raise ConfigError(f"{masked(url)!r}: {'unknown option ' + unknown[0] if unknown else _HOW}")
     user, _, hosts = parts.netloc.rpartition("@")
     path = [unquote(part) for part in parts.path.split("/")[1:] if part]
     service = path.pop(0) if kind == "sentinel" and path else ""
     return Address(
         kind, _hosts(hosts, PORTS[kind], url), service or "mymaster",
         _numbers(options, url) | _login(user) | _database(path, kind, url) | _tls(scheme, options),
-        _prefix(options.get("prefix", PREFIX), url), _hidden(url),
+        _prefix(options.get("prefix", PREFIX), url), masked(url),
     )  # fmt: skip
 
 
@@ -56,13 +57,6 @@ _HOW = (
 )
 
 
-def _hidden(url: str) -> str:
-    """Return the URL without its password."""
-    scheme, mark, rest = url.partition("://")
-    login, at, host = rest.rpartition("@")
-    return f"{scheme}{mark}{login.partition(':')[0]}{':…' if ':' in login else ''}{at}{host}"
-
-
 def _hosts(text: str, port: int, url: str) -> tuple[tuple[str, int], ...]:
     found = []
     for part in text.split(","):
@@ -70,7 +64,7 @@ def _hosts(text: str, port: int, url: str) -> tuple[tuple[str, int], ...]:
         if not colon:
             name, number = part, str(port)
         if not number.isdigit() or int(number) > 65_535:
-            raise ConfigError(f"{_hidden(url)!r}: {number!r} is not a port")
+            raise ConfigError(f"{masked(url)!r}: {number!r} is not a port")
         found.append((name.strip("[]") or "127.0.0.1", int(number)))
     return tuple(found)
 
@@ -85,9 +79,9 @@ def _database(path: list[str], kind: str, url: str) -> dict[str, Any]:
     if not path:
         return {}
     if len(path) > 1 or not path[0].isdigit():
-        raise ConfigError(f"{_hidden(url)!r}: the path is the number of the database, e.g. /0")
+        raise ConfigError(f"{masked(url)!r}: the path is the number of the database, e.g. /0")
     if kind == "cluster" and path[0] != "0":
-        raise ConfigError(f"{_hidden(url)!r}: a cluster has database 0 only; give each installation a prefix= instead")
+        raise ConfigError(f"{masked(url)!r}: a cluster has database 0 only; give each installation a prefix= instead")
     return {} if kind == "cluster" else {"db": int(path[0])}
 
 
@@ -95,7 +89,7 @@ def _numbers(options: dict[str, str], url: str) -> dict[str, Any]:
     try:
         return {name: float(options[name]) for name in OURS[1:] if name in options}
     except ValueError:
-        raise ConfigError(f"{_hidden(url)!r}: {', '.join(OURS[1:])} are seconds") from None
+        raise ConfigError(f"{masked(url)!r}: {', '.join(OURS[1:])} are seconds") from None
 
 
 def _tls(scheme: str, options: dict[str, str]) -> dict[str, Any]:
@@ -107,5 +101,5 @@ def _tls(scheme: str, options: dict[str, str]) -> dict[str, Any]:
 
 def _prefix(name: str, url: str) -> str:
     if not name or not name.isprintable() or any(mark in name for mark in "{}*?[]"):
-        raise ConfigError(f"{_hidden(url)!r}: a prefix has printable characters, without {{ }} * ? [ ]")
+        raise ConfigError(f"{masked(url)!r}: a prefix has printable characters, without {{ }} * ? [ ]")
     return f"{{{name}}}:"
