@@ -24,9 +24,9 @@ def register(server: Server, worker: WorkerInfo, judged: int | str) -> None:
     server.run("register", [judged, worker.id, said, worker.expires_at - worker.started_at])
 
 
-def renew(server: Server, worker: str, judged: int | str, lease: int) -> Renewal:
-    """Renew a lease; answer the jobs that were asked to stop."""
-    alive, *found = server.run("renew", [judged, worker, lease])
+def renew(server: Server, worker: str, judged: int | str, lease: int, stopping: bool = False) -> Renewal:
+    """Renew a lease; return whether it holds and which jobs were asked to stop."""
+    alive, *found = server.run("renew", [judged, worker, lease, int(stopping)])
     return Renewal(alive == 1, list(zip(found[::2], found[1::2], strict=True)))
 
 

@@ -142,7 +142,7 @@ def workers(server: Server) -> list[WorkerInfo]:
 def _worker(row: list[Any]) -> WorkerInfo:
     worker, said, beats, expires, running = row
     host, pid, slots, queues, types = json.loads(said)
-    started, beaten = (int(each) for each in beats.split())
+    started, beaten, *stopping = beats.split()
     return WorkerInfo(
         worker,
         host,
@@ -150,11 +150,11 @@ def _worker(row: list[Any]) -> WorkerInfo:
         slots,
         tuple(queues),
         tuple(types),
-        started,
-        beaten,
+        int(started),
+        int(beaten),
         int(float(expires)),
         running,
-        stopping=False,
+        stopping=bool(stopping),
     )
 
 

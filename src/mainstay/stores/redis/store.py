@@ -100,10 +100,10 @@ class RedisStore:
             self.local_workers.release(worker.id)
             raise
 
-    def renew(self, worker: str, now: int, lease: int) -> Renewal:
+    def renew(self, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
         from .maintenance import renew
 
-        return renew(self.server, worker, self._judged(now), lease)
+        return renew(self.server, worker, self._judged(now), lease, stopping)
 
     def deregister(self, worker: str) -> None:
         from .maintenance import deregister

@@ -1,4 +1,5 @@
--- Registered workers: what each said of itself, when it joined and last beat, until when its lease runs, what it holds.
+-- Registered workers: the description each registered with; when it registered, when it last renewed and whether it stops;
+-- when its lease runs out; how many jobs it holds.
 -- uses: base
 local rows, found = {}, call("ZRANGE", P .. "workers", 0, -1, "WITHSCORES")
 for n = 1, #found, 2 do
