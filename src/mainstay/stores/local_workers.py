@@ -42,7 +42,7 @@ class LocalWorkers:
         """The worker has left in peace."""
         worker_locks.release(self._path, worker)
 
-    def marks(self, worker: str) -> StartedJobs:
+    def started_jobs(self, worker: str) -> StartedJobs:
         """Where that worker notes what it runs."""
         from .started_jobs import StartedJobsFile
 
@@ -55,15 +55,15 @@ class LocalWorkers:
 
     def orphans(self, leave: Callable[[str], None], find: Callable[[], list[Orphan]], limit: int) -> list[Orphan]:
         """Unregister who died here, find what is orphaned, and tell what of it had begun."""
-        from .started_jobs import judged
+        from .started_jobs import with_started
 
         dead = self._dead()
         for worker in dead:
             leave(worker)
-        found = judged(self._path, find(), unknown=None)
+        found = with_started(self._path, find(), unknown=None)
         if len(found) < limit:  # else there are more to find; and what was found is not yet stored: then the marks stay
             for worker in set(dead).difference(orphan.worker for orphan in found):
-                worker_locks.bury(self._path, worker)
+                worker_locks.remove_files(self._path, worker)
         return found
 
     def _dead(self) -> list[str]:
@@ -74,7 +74,7 @@ class LocalWorkers:
         settled = [file.name.removesuffix(".lock") for file in files if _age(file) > YOUNG]
         return worker_locks.dead(self._path, settled)
 
-    def tidy(self, registered: Container[str]) -> None:
+    def tidy(self, registered: Container[str], now: int | None = None) -> None:
         """Remove what workers left behind that nobody names any more."""
         if worker_locks.LOCKS:
             worker_locks.tidy(self._path, registered, round(time.time() * 1000))

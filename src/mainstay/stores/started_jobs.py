@@ -61,7 +61,7 @@ def number(seq: int | str) -> int:
     return seq if isinstance(seq, int) else int(seq[:12], 16)
 
 
-def judged(path: str, orphans: list[Orphan], unknown: bool | None = True) -> list[Orphan]:
+def with_started(path: str, orphans: list[Orphan], unknown: bool | None = True) -> list[Orphan]:
     """The orphans, each with whether its handler had begun, or `unknown` where their worker left nothing here."""
     begun = {worker: _read(worker_locks.lock_file(path, worker)) for worker in {orphan.worker for orphan in orphans}}
     return [orphan._replace(begun=_holds(begun[orphan.worker], orphan.job, unknown)) for orphan in orphans]

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Self
 
 PACKAGE = "mainstay.stores."
+# The verbs that SQLite and PostgreSQL share.
+SQL = {
+    "sql.reads": "get get_many find claimed_by result checkpoint attempts logs actions counts throughput workers setting",
+    "sql.actions": "cancel retry resolve_review delete",
+    "sql.maintenance": "register renew deregister orphans prune register_types types set_setting",
+    "sql.move": "export_rows import_rows",
+}
 
 
 class Verbs:

@@ -61,7 +61,7 @@ def release(path: str, worker: str) -> None:
     """Let our lock go and remove its file. A dead worker's file, for which a supervisor signs off, a sweep will read."""
     descriptor = _held.pop(lock_file(path, worker), None)
     if descriptor is not None:
-        bury(path, worker)
+        remove_files(path, worker)
         os.close(descriptor)
 
 
@@ -72,7 +72,7 @@ def dead(path: str, workers: Iterable[str]) -> list[str]:
     return [worker for worker in workers if _free(lock_file(path, worker))]
 
 
-def bury(path: str, worker: str) -> None:
+def remove_files(path: str, worker: str) -> None:
     """Remove what a worker left behind."""
     for file in (lock_file(path, worker), os.path.join(folder(path), worker + ".sock")):
         try:
@@ -92,7 +92,7 @@ def tidy(path: str, registered: Container[str], now: int) -> None:
         if worker not in registered and _age(os.path.join(folder(path), name), now) > SETTLED:
             lock = lock_file(path, worker)
             if _free(lock) or not os.path.exists(lock):
-                bury(path, worker)
+                remove_files(path, worker)
 
 
 def _age(file: str, now: int) -> float:

@@ -6,9 +6,11 @@ it comes from; the engine's `Outbox` says how its verbs sit in a transaction tha
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.errors import LeaseLost, TransactionUnsupported
+from ..operations import adrive, drive
 from .caller_connection import Aside
 from .detect import afind, find
 
@@ -68,7 +70,7 @@ def run(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]) -> T:
     outbox = store.outbox()
     caller = find(tx, outbox.engine, outbox.place)
     try:
-        return drive(caller, joined(outbox, caller, verb))
+        return drive(joined(outbox, caller, verb), partial(_execute, caller))
     except BaseException as error:
         if caller.undo is not None:
             caller.undo()
@@ -83,7 +85,7 @@ async def arun(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]
     outbox = store.outbox()
     caller = await afind(tx, outbox.engine, outbox.place)
     try:
-        return await adrive(caller, joined(outbox, caller, verb))
+        return await adrive(joined(outbox, caller, verb), partial(_aexecute, caller))
     except BaseException as error:
         if caller.undo is not None:
             await caller.undo()
@@ -103,39 +105,17 @@ def joined(outbox: Outbox, caller: CallerConnection, verb: Callable[[Outbox], Op
     return outbox.around(caller, verb(outbox))
 
 
-def drive(caller: CallerConnection, operations: Joined[T]) -> T:
-    """Run statements to the end; what goes wrong is thrown to the steps, which may put things in order first."""
-    answer: Any = None
-    go: Any = operations.send
-    try:
-        while True:
-            statement = go(answer)
-            try:
-                answer = statement.call() if isinstance(statement, Aside) else caller.execute(statement)
-                go = operations.send
-            except BaseException as error:  # noqa: BLE001  (the steps raise it again)
-                answer, go = error, operations.throw
-    except StopIteration as end:
-        result: T = end.value
-        return result
+def _execute(caller: CallerConnection, statement: Any) -> Any:
+    if type(statement) is list:
+        return [caller.execute(each) for each in statement]
+    return statement.call() if isinstance(statement, Aside) else caller.execute(statement)
 
 
-async def adrive(caller: CallerConnection, operations: Joined[T]) -> T:
-    """As `drive`; also a cancelled task's steps put things in order first."""
-    import asyncio
+async def _aexecute(caller: CallerConnection, statement: Any) -> Any:
+    if type(statement) is list:
+        return [await caller.execute(each) for each in statement]
+    if isinstance(statement, Aside):
+        import asyncio
 
-    answer: Any = None
-    go: Any = operations.send
-    try:
-        while True:
-            statement = go(answer)
-            try:
-                answer = await (
-                    asyncio.to_thread(statement.call) if isinstance(statement, Aside) else caller.execute(statement)
-                )
-                go = operations.send
-            except BaseException as error:  # noqa: BLE001  (the steps raise it again)
-                answer, go = error, operations.throw
-    except StopIteration as end:
-        result: T = end.value
-        return result
+        return await asyncio.to_thread(statement.call)
+    return await caller.execute(statement)

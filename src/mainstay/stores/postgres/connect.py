@@ -23,7 +23,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from ...core.errors import ConfigError, StoreBusy
-from ..operations import Statement
+from ..operations import Statement, drive
 from . import arrays, errors, schema
 from .sql import SCHEMA, Statements
 from .wire import Wire
@@ -114,8 +114,12 @@ class Database:
         return self._on_wire(lambda wire: wire.send([*first, *operations], patience))[len(first) :]
 
     def alone(self, operations: Operations[T], patience: float | None = None) -> T:
-        """Drive steps of which each may be a transaction of its own: at most one of them writes."""
-        return drive(operations, lambda statement: self.batch([statement], patience)[0])
+        """Drive operations of which each statement or list is a transaction of its own: at most one of them writes."""
+
+        def step(statement: Any) -> Any:
+            return self.batch(statement, patience) if type(statement) is list else self.batch([statement], patience)[0]
+
+        return drive(operations, step)
 
     def run(self, operations: Callable[[], Operations[T]], patience: float | None = None) -> T:
         """Drive steps in one transaction; again from the start when it met another and was rolled back for it."""
@@ -270,34 +274,25 @@ class Checkout:
             errors.translate(error, self._db.place)
 
 
-def drive(operations: Operations[T], execute: Callable[[Statement], Result]) -> T:
-    """Run steps to their end."""
-    try:
-        statement = next(operations)
-        while True:
-            statement = operations.send(execute(statement))
-    except StopIteration as end:
-        answer: T = end.value
-        return answer
-
-
 def _transacted(wire: Wire, operations: Operations[T], first: Sequence[Statement], patience: float | None) -> T:
-    """Drive steps in a transaction, which is begun with the first of them."""
+    """Drive operations in a transaction, which begins with the first statement."""
     begin = list(first)
 
-    def execute(statement: Statement) -> Result:
-        waiting, begin[:] = [*begin, statement], []
-        return wire.send(waiting, patience)[-1]
+    def step(statement: Any) -> Any:
+        statements = statement if type(statement) is list else [statement]
+        sent, begin[:] = [*begin, *statements], []
+        results = wire.send(sent, patience)[-len(statements) :]
+        return results if type(statement) is list else results[0]
 
     try:
-        answer = drive(operations, execute)
+        result = drive(operations, step)
     except BaseException:
         if wire.undoable:
             wire.send([Statement("ROLLBACK")], patience)
         raise
     if not begin:
         wire.send([Statement("COMMIT")], patience)
-    return answer
+    return result
 
 
 # URLs -----------------------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class Debouncer:
         self._last = float("-inf")
         self._thread: threading.Thread | None = None
 
-    def ring(self, what: str) -> None:
+    def notify(self, what: str) -> None:
         """Ring now, or soon."""
         if self._pid != os.getpid():
             self._forget()
@@ -66,11 +66,11 @@ class Debouncer:
     def _later(self, what: str) -> None:
         self._waiting.add(what)
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._cursors, name="mainstay ringer", daemon=True)
+            self._thread = threading.Thread(target=self._send_waiting, name="mainstay ringer", daemon=True)
             self._thread.start()
         self._change.notify()
 
-    def _cursors(self) -> None:
+    def _send_waiting(self) -> None:
         """Send what waits when the gap is over; ends when nothing came for a while."""
         while True:
             with self._change:

@@ -14,8 +14,8 @@ from ...core.errors import StoreReadOnly, TransactionUnsupported, UsageError
 from ...core.verdict import STORED
 from ..operations import Statement
 from ..outbox.caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, Aside
+from ..sql.actions import cancel_operations
 from . import errors
-from .actions import cancel_operations
 from .claim import finish_operations
 from .enqueue import enqueue_operations
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..operations import Operations
     from ..outbox.caller_connection import CallerConnection, Joined
     from .connect import Database
+    from .dialect import PostgresDialect
 
 T = TypeVar("T")
 FOREIGN = ("asyncpg", "psycopg2")
@@ -38,8 +39,8 @@ class PostgresOutbox:
 
     engine = "postgres"
 
-    def __init__(self, db: Database) -> None:
-        self._db, self.place = db, db.place
+    def __init__(self, db: Database, dialect: PostgresDialect) -> None:
+        self._db, self._dialect, self.place = db, dialect, db.place
         self._home: tuple[Any, ...] = ()  # which database we are in
         self._known: WeakSet[Any] = WeakSet()  # connections that were seen to be in the same
 
@@ -57,7 +58,7 @@ class PostgresOutbox:
         return answers
 
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
-        answers = yield from cancel_operations(self._db.load, ids, now, actor)
+        answers = yield from cancel_operations(self._dialect, ids, now, actor)
         if "cancelling" in answers.values():
             yield from self._ring("cancel")
         return answers

@@ -225,7 +225,7 @@ class RedisStore:
 
     # wake-up and life ---------------------------------------------------------------------------------------------
     def started_jobs(self, worker: str) -> StartedJobs:
-        return self.local_workers.marks(worker)
+        return self.local_workers.started_jobs(worker)
 
     def notifier(self, worker: str) -> Notifier:
         from .notifier import RedisNotifier

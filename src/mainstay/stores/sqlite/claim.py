@@ -96,12 +96,6 @@ def _claimed(columns: list[list[Any]], queue: str, worker: str, now: int) -> lis
     return sorted(map(partial(tuple.__new__, Claimed), rows), key=_PLACE)
 
 
-def claimed_by(db: Database, worker: str) -> list[Claimed]:
-    """What a worker holds."""
-    with db.reading() as connection:
-        return [Claimed._make(row) for row in connection.execute(load("claimed_by"), {"worker": worker})]
-
-
 def finish(db: Database, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:
     """Apply transitions; per transition a verdict."""
     with db.writing() as connection:

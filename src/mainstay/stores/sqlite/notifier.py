@@ -86,7 +86,7 @@ class MemoryNotifier:
             rings, self._rings = self._rings, []
         return "cancel" if "cancel" in rings else "jobs" if rings else ""
 
-    def ring(self, what: str) -> None:
+    def notify(self, what: str) -> None:
         """Wake whoever waits."""
         with self._condition:
             self._rings.append(what)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 from ...core.errors import TransactionUnsupported
 from ..operations import Statement
 from ..outbox.caller_connection import AUTOCOMMIT, OPEN, Aside
+from ..sql.actions import cancel_operations
 from . import errors, schema
-from .actions import cancel_operations
 from .claim import finish_operations
+from .dialect import DIALECT
 from .enqueue import enqueue_operations
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class SqliteOutbox:
         return enqueue_operations(drafts, now)
 
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
-        return cancel_operations(ids, now, actor)
+        return cancel_operations(DIALECT, ids, now, actor)
 
     def finish(self, transition: Transition) -> Operations[bool]:
         return finish_operations(transition)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from ..operations import Result
+from ..operations import Result, drive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from ..operations import Operations
 
@@ -50,14 +50,13 @@ def batches(count: int) -> list[tuple[int, int]]:
 
 
 def run(connection: sqlite3.Connection, operations: Operations[T]) -> T:
-    """Drive a verb on one of our own connections, inside the transaction that is open."""
-    execute, send = connection.execute, operations.send
-    try:
-        statement = next(operations)
-        while True:
-            cursor = execute(statement.text, statement.values)
-            rows = cursor.fetchall() if cursor.description else []
-            statement = send(Result(rows, cursor.rowcount))
-    except StopIteration as end:
-        result: T = end.value
-        return result
+    """Drive operations on one of our own connections, inside the transaction that is open."""
+    execute = connection.execute
+
+    def step(statement: Any) -> Any:
+        if type(statement) is list:
+            return [step(each) for each in statement]
+        cursor = execute(statement.text, statement.values)
+        return Result(cursor.fetchall() if cursor.description else [], cursor.rowcount)
+
+    return drive(operations, step)
