@@ -39,19 +39,16 @@ __all__ = ["VARIANTS"]
 def no_fence() -> AbstractContextManager[object]:
     """An outcome is written by id alone."""
     return statements(
-        finish=("AND token = ?9", "AND ?9 IS NOT NULL"), finish_completed=("AND token = done.column2", "")
+        finish=("AND token = :token", "AND :token IS NOT NULL"), finish_completed=("AND token = done.column2", "")
     )
 
 
 @variant("I5")
 def fence_on_attempt() -> AbstractContextManager[object]:
     """The fence is the attempt number, which a snooze or a hand-back gives back."""
-    bound = claim._bound
     stack = ExitStack()
-    stack.enter_context(statements(finish=("AND token = ?9", "AND attempt = ?9")))
-    stack.enter_context(
-        patched((claim, "_bound", lambda t: (*bound(t)[:-1], t.number)), (claim, "_finish_all", lambda *_: False))
-    )
+    stack.enter_context(statements(finish=("AND token = :token", "AND attempt = :number")))
+    stack.enter_context(patched((claim, "_finish_all", lambda *_: False)))
     return stack
 
 
@@ -65,8 +62,8 @@ def unfenced_notes() -> AbstractContextManager[object]:
 @variant("I4")
 def token_lowered() -> AbstractContextManager[object]:
     """A hand-back gives the token back too."""
-    lower = "SET state = ?2, token = CASE WHEN ?2 = 'queued' THEN token - 1 ELSE token END,"
-    return statements(finish=("SET state = ?2,", lower))
+    lower = "SET token = CASE WHEN :state = 'queued' THEN token - 1 ELSE token END, state ="
+    return statements(finish=("SET state =", lower))
 
 
 @variant("I3")
@@ -132,8 +129,8 @@ def sweep_from_stale_read() -> AbstractContextManager[object]:
     def unguarded(connection: Any, transition: Any) -> str:
         if transition.outcome != "crashed":
             return finish_one(connection, transition)
-        statement = sql.load("finish").partition("WHERE")[0] + "WHERE seq = ?1 AND ?9 IS NOT NULL"
-        connection.execute(statement, claim._bound(transition))
+        statement = sql.load("finish").partition("\nWHERE")[0] + " WHERE seq = :seq"
+        connection.execute(statement, transition._asdict())
         return STORED
 
     return patched((claim, "_finish_one", unguarded))
@@ -268,7 +265,10 @@ def crash_is_free() -> AbstractContextManager[object]:
 def key_kept() -> AbstractContextManager[object]:
     """An ended job keeps its key."""
     return statements(
-        finish=("lock = CASE WHEN ?6 IS NOT NULL AND lock_until IS NULL THEN NULL ELSE lock END", "lock = lock"),
+        finish=(
+            "lock = CASE WHEN :finished_at IS NOT NULL AND lock_until IS NULL THEN NULL ELSE lock END",
+            "lock = lock",
+        ),
         finish_completed=("lock = CASE WHEN lock_until IS NULL THEN NULL ELSE lock END", "lock = lock"),
     )
 
@@ -298,7 +298,7 @@ def sent_twice_stored_twice() -> AbstractContextManager[object]:
 def cancel_ignored() -> AbstractContextManager[object]:
     """A job that was asked to stop may complete all the same."""
     return statements(
-        finish=("AND (cancel_at IS NULL OR ?2 IN ('cancelled', 'dead'))", ""),
+        finish=("AND (cancel_at IS NULL OR :state IN ('cancelled', 'dead'))", ""),
         finish_completed=("AND cancel_at IS NULL", ""),
     )
 
@@ -306,13 +306,16 @@ def cancel_ignored() -> AbstractContextManager[object]:
 @variant("I16")
 def promoted_early() -> AbstractContextManager[object]:
     """What is due within a second is run now."""
-    return statements(promote=("run_at <= :now", "run_at <= :now + 1000"))
+    soon = ("state = 'scheduled' AND run_at <= :now", "state = 'scheduled' AND run_at <= :now + 1000")
+    admitted = ("CASE WHEN run_at > :now THEN 'scheduled'", "CASE WHEN run_at > :now + 1000 THEN 'scheduled'")
+    return statements(promote=(*soon, *admitted))
 
 
 @variant("I16")
 def priority_ignored() -> AbstractContextManager[object]:
     """First come, first served, whatever the priority."""
-    return statements(claim_next=("ORDER BY priority DESC, ord, seq", "ORDER BY ord, seq"))
+    merged = claim._merged
+    return patched((claim, "_merged", lambda arms: merged(arms).replace("ORDER BY 1 DESC, 2, 3", "ORDER BY 2, 3")))
 
 
 @variant("I15")
