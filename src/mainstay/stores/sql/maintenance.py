@@ -94,8 +94,7 @@ def _prune(store: SqlStore, now: int | None, limit: int) -> Operations[int]:
 # types and settings ---------------------------------------------------------------------------------------------------
 def register_types(store: SqlStore, types: Sequence[TypeInfo]) -> None:
     """Make types known; of one that is named twice the last counts."""
-    if types:
-        store.single(together(*(_registration(store, info) for info in sorted(types, key=lambda info: info.name))))
+    store.single(together(*(_registration(store, info) for info in sorted(types, key=lambda info: info.name))))
 
 
 def _registration(store: SqlStore, info: TypeInfo) -> Statement:

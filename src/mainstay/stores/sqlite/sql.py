@@ -1,4 +1,4 @@
-"""The statements: one file each in `statements/`, read when first used."""
+"""SQLite's own statements: one file each in `statements/`, read when first used."""
 
 from __future__ import annotations
 
