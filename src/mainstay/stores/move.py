@@ -119,7 +119,7 @@ def _refuse_used(source: Store, target: Store) -> None:
     if not any(target.export_rows(part, None, 1).rows for part in ("jobs", "actions", "types")):
         return
     if source.setting(MOVED) == shown(target):
-        raise Conflict(f"{shown(source)} has exported to {shown(target)} already: start workers there")
+        raise Conflict(f"{shown(source)} has moved to {shown(target)} already: start workers there")
     raise Conflict(f"{shown(target)} is not empty: move into a store of its own")
 
 
