@@ -1,7 +1,7 @@
-"""Durable background jobs for Python: SQLite in one file to start with, the same promises when you grow.
+"""Durable background jobs for Python on SQLite, PostgreSQL and Redis, with the same promises on each.
 
-Importing this package imports nothing else: every name is loaded when it is first used, so that a hook can start
-Python, enqueue a job and be gone in the time it takes to open a file.
+Importing this package imports nothing else. Every name is loaded when it is first used, so that a hook that starts Python,
+enqueues one job and exits takes little time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an enqueue answers: the job's id, whether it is new, and ways to follow it."""
+"""What an enqueue returns: the job's id, whether it is new, and ways to follow it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ else:
 
 
 class Handle(_Typed[R]):
-    """One job, by its id. `created` is False when its key had been taken: the handle is then the existing job's."""
+    """One job, by its id. If `created` is False, its key was taken and this is the existing job."""
 
     __slots__ = ("_app", "created", "id")
 
@@ -33,34 +33,34 @@ class Handle(_Typed[R]):
         self._app, self.id, self.created = app, job_id, created
 
     def job(self) -> Job:
-        """The job as it stands now."""
+        """Read the job from the store and return it."""
         job = self._app.store.get(self.id)
         if job is None:
             raise NotFound(
-                f"job {self.id} is not there: its transaction has not committed, or retention or someone has removed it"
+                f"job {self.id} does not exist: its transaction has not committed, or it was deleted or removed by retention"
             )
         return job
 
     @property
     def state(self) -> str:
-        """The state the job is in now."""
+        """The current state of the job."""
         return self.job().state
 
     def result(self, timeout: Duration | None = None) -> R:
-        """Wait for the job to end and answer what it returned; raises `JobFailed` or `ResultTimeout`."""
+        """Wait for the job to end and return its result; raises `JobFailed` or `ResultTimeout`."""
         from .waiting import wait_for
 
         return self._outcome(wait_for(self._app.store, self.id, timeout))
 
     async def aresult(self, timeout: Duration | None = None) -> R:  # noqa: ASYNC109  (the thread's, not the task's)
-        """As `result`, awaited: waits on a thread, not on the loop."""
+        """The async form of `result`: it waits on a thread and does not block the event loop."""
         import asyncio
 
         return await asyncio.to_thread(self.result, timeout)
 
     def _outcome(self, job: Job | None) -> R:
         if job is None:
-            raise ResultTimeout(f"job {self.id} has not ended yet; it goes on")
+            raise ResultTimeout(f"job {self.id} has not ended yet; it is not cancelled")
         if job.state == "review":
             why = f"job {self.id} ({job.type}) waits for a decision: {job.reason}. Approve or reject it"
             raise JobFailed(why, job.state, job.id)
@@ -73,11 +73,11 @@ class Handle(_Typed[R]):
         return value
 
     def cancel(self, actor: str = "python", *, tx: object = None) -> str:
-        """Cancel the job; answers `cancelled` or, for one that runs, `cancelling`. With `tx=` it holds with that commit."""
+        """Cancel the job. Return `cancelled`, or `cancelling` for a running job. With `tx=` it takes effect with that commit."""
         return self._app.cancel(self.id, tx=tx, actor=actor)
 
     async def acancel(self, actor: str = "python", *, tx: object = None) -> str:
-        """As `cancel`, awaited; `tx=` is then an async connection or session."""
+        """The async form of `cancel`; `tx=` is an async connection or session."""
         return await self._app.acancel(self.id, tx=tx, actor=actor)
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
-"""The search language of the CLI, the API and the dashboard: text in, terms for `Store.search` out, never SQL.
+"""Parses the text of a search into the terms that `Store.search` takes. The CLI, the API and the dashboard use it.
 
 `type:send_email state:dead,retrying error:"connection refused" age:>1h -tag:eu`: a space is *and*, a comma is *or*, a
-leading `-` is *not*, quotes hold spaces and commas together. A word without a qualifier is looked for in ids, types and
-errors. Instants and durations become milliseconds here, so the stores never read words like `today`.
+leading `-` is *not*, and quotes enclose spaces and commas. A word without a qualifier is searched in ids, types and
+errors. Instants and durations become milliseconds here, so the stores never parse words like `today`.
 
 For `created` and `finished`, `=` holds pairs: from (inclusive), until (exclusive), from, until, …
 """
@@ -15,24 +15,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from .core import ids, states
 from .core.clock import milliseconds
 from .core.errors import UsageError
-from .core.search_terms import Term
+from .core.search_terms import COMPARED, FIELDS, Term
 from .core.suggest import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-QUALIFIERS = (
-    "id", "type", "queue", "state", "priority", "attempt", "worker", "key", "ref", "tenant", "tag", "parent", "error",
-    "args", "age", "took", "created", "finished", "text",
-)  # fmt: skip
+QUALIFIERS = (*FIELDS, "age")
 LABELS = (*states.STATES, "retrying", "cancelling")
 GROUPS = {
     "waiting": tuple(state for state in states.STATES if state in states.WAITING),
     "ended": tuple(state for state in states.STATES if state in states.ENDED),
     "alive": tuple(state for state in states.STATES if state not in states.ENDED),
 }
-# What other job systems call these states: worth a hint, not worth a second name.
+# Names of these states in other job systems, for hints. They are not accepted.
 FOREIGN = {
     "pending": "waiting", "delayed": "scheduled", "active": "running", "processing": "running", "in_progress": "running",
     "claimed": "running", "done": "completed", "success": "completed", "succeeded": "completed", "failed": "dead",
@@ -46,14 +43,14 @@ _OPS = (">=", "<=", ">", "<")
 
 
 class Value(NamedTuple):
-    """One value as it was typed; a quoted one is taken literally."""
+    """One value as typed; a quoted one has no operator."""
 
     text: str
     quoted: bool
 
 
 def parse(text: str, now: int) -> list[Term]:
-    """The terms that must all hold; `UsageError` says what is wrong with the text and what would be right."""
+    """Return the terms of a search; `UsageError` says what is wrong with the text and how to correct it."""
     if len(text) > MAX_TEXT:
         raise UsageError(f"a search has at most {MAX_TEXT:,} characters, this one has {len(text):,}")
     try:
@@ -67,12 +64,12 @@ def parse(text: str, now: int) -> list[Term]:
 
 
 def _pieces(text: str) -> list[str]:
-    """The text cut at spaces."""
+    """Split the text at spaces."""
     return [piece for piece in _cut(text, str.isspace) if piece]
 
 
 def _cut(text: str, between: Callable[[str], bool]) -> list[str]:
-    """The text cut at characters that stand outside quotes."""
+    """Split the text at the characters for which `between` is true, outside quotes."""
     items, item, quoted, escaped = [], "", False, False
     for character in text:
         if not quoted and between(character):
@@ -92,7 +89,7 @@ def _term(piece: str, now: int) -> Term:
     negated = piece.startswith("-")
     rest = piece[1:] if negated else piece
     if not rest:
-        raise UsageError("'-' leaves something out: write it right before the term, e.g. -tag:eu")
+        raise UsageError("'-' excludes a term: write it directly before the term, e.g. -tag:eu")
     named = _NAME.match(rest)
     if named is None:
         return Term("text", "~", _texts("text", _values(rest)), negated)
@@ -126,14 +123,12 @@ def _unknown(name: str, piece: str) -> UsageError:
 
 
 def _values(text: str) -> list[Value]:
-    """The comma-separated values; empty when nothing stands there."""
+    """Return the comma-separated values of a term."""
     if not text:
         return []
     values = [_unquoted(item) for item in _cut(text, ",".__eq__)]
     if any(not value.text for value in values):
-        raise UsageError(
-            f"{text!r}: a value is missing; a comma stands between two values, quotes hold at least a letter"
-        )
+        raise UsageError(f"{text!r}: a value is missing; write a comma only between two values, and no empty quotes")
     if len(values) > MAX_VALUES:
         raise UsageError(f"a term has at most {MAX_VALUES} values, this one has {len(values):,}")
     return values
@@ -156,13 +151,15 @@ def _unquoted(item: str) -> Value:
 
 
 def _comparison(name: str, field: str, values: list[Value]) -> tuple[str, list[Value]]:
-    """The operator in front of the value, if any, and the values without it."""
+    """Return the operator before the first value, or "=", and the values without it."""
     first = values[0]
     op = "" if first.quoted else next((op for op in _OPS if first.text.startswith(op)), "")
     if not op:
         return "=", values
-    if field not in COMPARED:
-        raise UsageError(f'{name}: cannot be compared with {op}; quote the value if it is meant: {name}:"{first.text}"')
+    if field not in COMPARED and field != "age":
+        raise UsageError(
+            f'{name}: cannot be compared with {op}; quote the value to search for it literally: {name}:"{first.text}"'
+        )
     if len(values) > 1:
         raise UsageError(f"{name}:{op} takes one value; write two terms for a range, e.g. {EXAMPLES[field]}")
     if first.text == op:
@@ -189,14 +186,15 @@ def _contains(field: str, op: str, values: list[Value], now: int) -> Term:
 
 
 def _ids(field: str, op: str, values: list[Value], now: int) -> Term:
-    """Ids may be shortened: every id that starts so."""
-    found = tuple(ids.normal(value.text) for value in values)
-    for normal, value in zip(found, values, strict=True):
-        if not normal or len(normal) > ids.LENGTH or not set(normal) <= set(ids.ALPHABET):
-            raise UsageError(
-                f"{field}:{value.text} is not an id: an id is {ids.LENGTH} letters and digits, or its beginning"
-            )
-    return Term(field, op, found)
+    """Ids, or beginnings of ids."""
+    return Term(field, op, tuple(_id(field, value.text) for value in values))
+
+
+def _id(field: str, text: str) -> str:
+    found = ids.prefix(text)
+    if found is None:
+        raise UsageError(f"{field}:{text} is not an id: an id is {ids.LENGTH} letters and digits, or its beginning")
+    return found
 
 
 def _labels(field: str, op: str, values: list[Value], now: int) -> Term:
@@ -228,7 +226,7 @@ def _whole(field: str, text: str) -> int:
 
 
 def _age(field: str, op: str, values: list[Value], now: int) -> Term:
-    """`age:>1h`, created more than an hour ago, is `created` before that instant."""
+    """Turn an age into a bound on `created`: `age:>1h` is `created` earlier than one hour ago."""
     turned = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
     if op == "=":
         raise UsageError(
@@ -253,7 +251,7 @@ def _duration(field: str, text: str) -> int:
 def _args(name: str, path: str, values: list[Value]) -> Term:
     parts = tuple(path.split("."))
     if not all(parts):
-        raise UsageError(f"{name}: says where in the arguments to look, e.g. {EXAMPLES['args']}")
+        raise UsageError(f"{name}: needs a path into the arguments, e.g. {EXAMPLES['args']}")
     op, values = _comparison(name, "args", values)
     return Term("args", op, _texts(name, values), path=parts)
 
@@ -266,18 +264,18 @@ def _instants(field: str, op: str, values: list[Value], now: int) -> Term:
         pairs = [_span(field, value.text, now) for value in values]
         return Term(field, op, tuple(edge for pair in pairs for edge in pair))
     start, end = _moment(field, op, values[0].text, now)
-    if op in {">", "<="}:  # after the whole of it, or up to its end
+    if op in {">", "<="}:  # after the end of the day or instant, or before it
         return Term(field, ">=" if op == ">" else "<", (end,))
     return Term(field, op, (start,))
 
 
 def _span(field: str, text: str, now: int) -> tuple[int, int]:
-    """From and until: a day, or the time since a duration ago."""
+    """Return from and until of a day, or of the time since a duration ago."""
     day = _day(text, now)
     if day is not None:
         return day
     if _instant(text) is not None:
-        raise UsageError(f"{field}:{text} would be one millisecond; compare it: {field}:>={text}")
+        raise UsageError(f"{field}:{text} would match one millisecond only; compare instead: {field}:>={text}")
     try:
         return now - milliseconds(text), FOREVER
     except (ValueError, OverflowError):
@@ -285,7 +283,7 @@ def _span(field: str, text: str, now: int) -> tuple[int, int]:
 
 
 def _moment(field: str, op: str, text: str, now: int) -> tuple[int, int]:
-    """Where a day or an instant begins, and where it is over."""
+    """Return the start and the end of a day or an instant."""
     day = _day(text, now)
     if day is not None:
         return day
@@ -294,7 +292,7 @@ def _moment(field: str, op: str, text: str, now: int) -> tuple[int, int]:
         return instant, instant + 1
     if text[:1].isdigit() and text[-1:] in "smhdw":
         raise UsageError(
-            f"{field}:{op}{text} can be read two ways; write {field}:{text} for since then, age:>{text} for before"
+            f"{field}:{op}{text} is ambiguous; write {field}:{text} for the time since then, age:>{text} for before"
         )
     raise _no_instant(field, text)
 
@@ -307,7 +305,7 @@ def _no_instant(field: str, text: str) -> UsageError:
 
 
 def _day(text: str, now: int) -> tuple[int, int] | None:
-    """The day meant, midnight to midnight where this program runs: moments without a zone, so a day may have 23 hours."""
+    """Return a day from midnight to midnight in local time. It may have 23 or 25 hours: the moments have no zone."""
     from datetime import datetime, timedelta
 
     try:
@@ -332,7 +330,7 @@ def _instant(text: str) -> int | None:
 
 
 def _ms(moment: datetime) -> int:
-    """Milliseconds since the epoch; a moment without a zone is one where this program runs."""
+    """Return milliseconds since the epoch; a moment without a zone is in local time."""
     return round(moment.timestamp() * 1000)
 
 
@@ -342,7 +340,6 @@ READERS: dict[str, Callable[[str, str, list[Value], int], Term]] = {
     "error": _contains, "text": _contains, "args": _words, "age": _age, "took": _took,
     "created": _instants, "finished": _instants,
 }  # fmt: skip
-COMPARED = frozenset({"priority", "attempt", "args", "age", "took", "created", "finished"})
 EXAMPLES = {
     "id": "id:01JQ93", "type": "type:mail.*", "queue": "queue:llm", "state": "state:dead,retrying",
     "priority": "priority:>5", "attempt": "attempt:>2", "worker": "worker:wk7q2", "key": "key:invoice-42",

@@ -1,4 +1,4 @@
-"""Waiting for a job to end: look often at first, then less, never spin."""
+"""Waits for a job to end by polling: often at first, then less often."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SHORTEST, LONGEST = 0.002, 0.1
 
 
 def wait_for(store: Store, job_id: str, timeout: Duration | None) -> Job | None:
-    """The job once it has ended (or waits for a person); None when the time is over first."""
+    """Wait until the job has ended or is in review and return it; None after the timeout."""
     limit = None if timeout is None else time.monotonic() + milliseconds(timeout) / 1000
     pause, never = SHORTEST, threading.Event()
     while True:
         job = store.get(job_id)
         if job is None:
             raise NotFound(
-                f"job {job_id} is not there: its transaction has not committed, or retention or someone has removed it"
+                f"job {job_id} does not exist: its transaction has not committed, or it was deleted or removed by retention"
             )
         if job.state in ENDED or job.state == REVIEW:
             return job

@@ -67,7 +67,7 @@ def test_an_unknown_id_is_not_found(run, shop):
     assert run("retry", "0" * 26).code == exits.MISSING
     result = run("retry", "zz9")
     assert (result.code, result.out) == (exits.MISSING, "")
-    assert "to find jobs by a word: text:zz9" in result.err
+    assert "to search for the word: text:zz9" in result.err
     assert run("cancel", job, "zz9").code == exits.MISSING
     assert states(shop, [job]) == ["queued"]  # nothing is done when one of them is not there
 
@@ -93,7 +93,7 @@ def test_a_search_is_looked_at_first(run, shop):
     assert dry == (0, "", "3 jobs match (mail 3). Nothing changed. Add --yes to retry.\n")
     unasked = run("retry", "state:dead")
     assert unasked.code == exits.USAGE
-    assert "not done without a yes" in unasked.err
+    assert "confirm with --yes" in unasked.err
     assert states(shop, jobs) == ["dead"] * 3
     assert run("retry", "state:dead", "--yes") == (0, "", "3 jobs queued\n")
     assert states(shop, jobs) == ["queued"] * 3

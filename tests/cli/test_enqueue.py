@@ -172,7 +172,7 @@ def test_wait_fails_with_the_job(run, working):
 def test_wait_has_an_end(run, app):
     result = run("enqueue", "nobody_serves_this", "--wait", "--timeout", "10ms")
     assert result.code == exits.TIMEOUT
-    assert "it goes on" in result.err
+    assert "it is not cancelled" in result.err
 
 
 def test_through_the_application_its_own_types_are_checked(run, tmp_path, url, monkeypatch):

@@ -59,7 +59,7 @@ class TestAStoreThatIsNot:
         Shop(app).add()
         app.close()
         with sqlite3.connect(tmp_path / "jobs.db") as connection:
-            connection.execute("UPDATE mainstay_schema SET version = 99")
+            connection.execute("UPDATE mainstay_schema SET version = 99, readable_from = 99")
         connection.close()
         result = run(*words)
         assert result.code == exits.STORE
@@ -88,7 +88,7 @@ def test_an_enqueue_into_a_schema_from_the_future(run, app, tmp_path):
     Shop(app).add()
     app.close()
     with sqlite3.connect(tmp_path / "jobs.db") as connection:
-        connection.execute("UPDATE mainstay_schema SET version = 99")
+        connection.execute("UPDATE mainstay_schema SET version = 99, readable_from = 99")
     connection.close()
     assert run("enqueue", "mail").code == exits.STORE
 

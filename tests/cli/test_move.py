@@ -51,7 +51,7 @@ def test_everything_moves_and_the_operator_is_told_where_to_go_on(run, shop, url
     assert lines[0].split() == ["part", "rows", "checksum"]
     assert [line.split()[0] for line in lines[1:7]] == PARTS
     assert re.fullmatch(r"jobs +4 +[0-9a-f]{16}", lines[3].strip())
-    assert lines[7] == f"4 jobs moved to {other}; both stores hold the same."
+    assert lines[7] == f"4 jobs moved to {other}; both stores hold the same rows."
     assert lines[8] == f"Start workers with --url {other}; {url} is closed to them."
     assert result.err == ""
     with open_store(other) as moved:
@@ -154,7 +154,7 @@ def test_one_that_was_interrupted_says_how_to_go_on(run, shop, url, other, monke
         patch.setattr("mainstay.stores.move._copy", interrupted)
         result = run("move", url, other)
     assert (result.code, result.out) == (exits.INTERRUPTED, "")
-    assert "the same command goes on from here" in result.err
+    assert "run the same command again to continue" in result.err
     assert run("move", url, other).code == exits.OK
 
 

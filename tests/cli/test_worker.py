@@ -111,8 +111,8 @@ def test_a_mistake_in_the_code_is_told_once(shell, app, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "needs to know it"),
-        (["--processes", "2"], "needs to know it"),
+        ([], "name the application"),
+        (["--processes", "2"], "name the application"),
         (["--app", "nowhere:app"], "there is no module 'nowhere' here"),
         (["--app", "greetings:application"], "has no 'application'"),
         (["--app", "greetings:app", "--types", "gret"], "no job is called 'gret'; did you mean 'greet'?"),

@@ -39,6 +39,7 @@ LETTERS = {
 ENDED = "cxd"
 PLAIN = {
     "schema",
+    "migration",
     "seq",
     "actions",
     "action",

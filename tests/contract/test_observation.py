@@ -148,7 +148,7 @@ def test_types_are_known_as_last_declared(desk):
 
 def test_the_store_tells_its_engine_and_how_durable_it_is(store):
     facts = store.diagnostics()
-    assert {"engine", "schema", "durability"} <= facts.keys()
+    assert {"engine", "schema", "readable from", "durability"} <= facts.keys()
     assert all(isinstance(value, str) for value in facts.values())
 
 

@@ -5,6 +5,7 @@ import pytest
 from mainstay.core.clock import HOUR, SECOND
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
+from mainstay.core.errors import UsageError
 from mainstay.core.job import WorkerInfo
 from mainstay.core.outcome import COMPLETED, Outcome
 from mainstay.core.search_terms import Term
@@ -194,3 +195,57 @@ def test_a_running_job_takes_until_now(shop):
     assert shop.find("took:>4s") == [running]
     shop.clock.advance(10 * SECOND // 1000)
     assert shop.find("took:<10s") == []
+
+
+@pytest.mark.parametrize(
+    ("term", "words"),
+    [
+        (Term("colour", "=", ("red",)), "cannot search by 'colour'"),
+        (Term("key", "=", ()), "cannot search by 'key'"),
+        (Term("key", "<", ("k",)), "cannot compare key with '<'; it can with ="),
+        (Term("priority", "~", (1,)), "cannot compare priority with '~'"),
+        (Term("args", "=", ("x",), path=('a"b',)), "cannot reach names with a quote"),
+        (Term("args", "=", ("x",)), "cannot reach names"),
+    ],
+)
+def test_a_term_that_no_store_can_search_is_refused(store, clock, term, words):
+    for each in (term, term._replace(negated=True)):
+        with pytest.raises(UsageError, match=words):
+            store.search([each], 5, None, clock.now())
+
+
+def test_a_page_without_room_is_refused(store, clock):
+    with pytest.raises(UsageError, match="at least one job"):
+        store.search([], 0, None, clock.now())
+
+
+@pytest.mark.engines("postgres")
+@pytest.mark.parametrize(
+    "text",
+    ["error:boom", "-error:boom", "worker:w", "boom", "tag:eu -tag:us", "state:dead boom", "args.a:1", "took:>1s"],
+)
+def test_a_search_on_postgresql_scans_no_table(shop, text):
+    """Not even once, to hash it: `attempt` grows with the history."""
+    from mainstay.stores.postgres.search import dialect
+    from mainstay.stores.sql.search import search
+
+    for _ in range(3):
+        shop.run(outcome=FAILED, tags=("eu", "us"))
+    db, now = shop.store.db, shop.clock.now()
+    plans = db.run(lambda: explained(search(dialect(db.load), parse(text, now), 5, None, now)))
+    assert plans
+    assert "Seq Scan" not in "\n".join(plans)
+
+
+def explained(operations):
+    """Drive a search and return the plan of each of its statements."""
+    plans, statement = [], next(operations)
+    while True:
+        if "set_config" not in statement.text:
+            plan = yield statement._replace(text="EXPLAIN (COSTS OFF) " + statement.text)
+            plans += [row[0] for row in plan.rows]
+        result = yield statement
+        try:
+            statement = operations.send(result)
+        except StopIteration:
+            return plans

@@ -158,11 +158,11 @@ def test_a_log_that_was_left_behind_is_read(app, work, program, path):
 
 
 # another version --------------------------------------------------------------------------------------------------
-def test_b68_a_newer_schema_is_refused_before_anything_is_touched(app, work, path):
+def test_b68_a_schema_that_is_too_new_is_refused_before_anything_is_written(app, work, path):
     app.enqueue("work", {})
     app.close()
     with closing(sqlite3.connect(path)) as newer, newer:
-        newer.execute("UPDATE mainstay_schema SET version = 99")
+        newer.execute("UPDATE mainstay_schema SET version = 99, readable_from = 99")
     before = path.read_bytes()
     for verb, error in every_verb(app).items():
         assert isinstance(error, SchemaMismatch), verb
@@ -178,7 +178,7 @@ def test_a_worker_that_cannot_join_leaves_no_life_sign(app, path):
     app.enqueue("work", {})
     app.close()
     with closing(sqlite3.connect(path)) as newer, newer:
-        newer.execute("UPDATE mainstay_schema SET version = 99")
+        newer.execute("UPDATE mainstay_schema SET version = 99, readable_from = 99")
     with pytest.raises(SchemaMismatch):
         app.store.register(worker("w", app.clock.now()))
     assert list(path.with_name("jobs.db-mainstay").iterdir()) == []

@@ -109,8 +109,8 @@ def transcript(block):
 
 
 def tidy(text):
-    """Text without the white space that nobody sees on a screen."""
-    lines = "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
+    """Return text without trailing white space, and with columns two spaces apart: their width depends on the values."""
+    lines = "\n".join(re.sub(r"(?<=\S) {2,}", "  ", line).rstrip() for line in text.splitlines()).strip("\n")
     return lines + "\n" if lines else ""
 
 

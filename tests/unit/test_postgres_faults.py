@@ -142,7 +142,7 @@ def test_who_only_looks_creates_nothing(url):
 
 
 def test_a_schema_of_a_newer_mainstay(url, desk):
-    run(url, "UPDATE mainstay.schema_version SET version = 99")
+    run(url, "UPDATE mainstay.schema_version SET version = 99, readable_from = 99")
     refused(url, SchemaMismatch, "Upgrade mainstay")
 
 

@@ -1,11 +1,13 @@
-"""Each driving path of a search uses its index: SQLite's own plan says so. And no search looks past its window."""
+"""Each path of a search uses its index, by SQLite's own plan, and no search reads past its window."""
 
 import pytest
 
 from mainstay.core.draft import Draft
 from mainstay.core.search_terms import Term
 from mainstay.query import parse
-from mainstay.stores.sqlite import search
+from mainstay.stores.sql import search
+from mainstay.stores.sqlite.search import DIALECT
+from mainstay.stores.sqlite.sql import run
 from mainstay.stores.sqlite.store import SqliteStore
 
 NOW = 1_750_000_000_000
@@ -19,12 +21,13 @@ def store():
 
 
 def plan(store, text):
-    """SQLite's plan for the statement that a search runs."""
+    """Return SQLite's plan for the statement that a search runs."""
     terms = parse(text, NOW)
     with store.db.reading() as connection:
-        path = search._choose(connection, search._paths(terms))
+        path = run(connection, search._choose(DIALECT, search._paths(terms)))
         checks = [search._check(term, NOW) for term in terms if term not in path.covers]
-        sql, values = search._statement(path, checks, 5, 1 if checks else None, 51)
+        bounds = search._bounds(5, 1 if checks else None)
+        sql, values = DIALECT.statement(search._selected(DIALECT, path, [*checks, *bounds], 51))
         return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
 
 
@@ -37,7 +40,7 @@ def plan(store, text):
         ("tenant:acme", "mainstay_body_tenant (tenant=?"),
         ("parent:01JQ93", "mainstay_body_parent (parent>? AND parent<?"),
         ("tag:eu", "PRIMARY KEY (tag=?"),
-        ("state:queued", "mainstay_job_lane"),
+        ("state:queued", search.LANE_INDEX.replace(".", "_")),
         ("state:scheduled", "mainstay_job_due"),
         ("state:retrying", "mainstay_job_due"),
         ("state:running", "mainstay_job_running"),
@@ -60,26 +63,26 @@ def test_the_path_uses_its_index(store, text, index):
 @pytest.mark.parametrize(
     "text", ["", "type:mail", "error:boom", "args.user.id:42 -took:>1s", "tenant:acme", "tag:eu -state:dead"]
 )
-def test_paths_that_are_in_order_need_no_sort(store, text):
+def test_a_path_in_order_of_seq_needs_no_sort(store, text):
     assert "USE TEMP B-TREE FOR ORDER BY" not in plan(store, text)
 
 
 @pytest.mark.parametrize("text", ["finished:1h", "id:01JQ", "key:a", "tenant:a,b", "parent:01JQ"])
-def test_a_path_that_answers_everything_reads_no_rows_but_the_page(store, text):
-    """Its index covers it: rows are fetched for the ids of the page alone."""
+def test_a_path_that_covers_all_terms_reads_only_the_rows_of_the_page(store, text):
+    """The index holds all that the path needs; rows are read only for the ids of the page."""
     lines = [line for line in plan(store, text) if "INDEX" in line]
     assert lines
     assert all("COVERING INDEX" in line for line in lines), lines
 
 
-def test_the_narrower_of_two_paths_drives(store):
+def test_the_path_with_the_fewest_candidates_is_chosen(store):
     store.enqueue([Draft("mail", "{}", tenant="acme", tags=("rare",) if n == 7 else ()) for n in range(50)], NOW)
     terms = parse("tenant:acme tag:rare state:queued", NOW)
     with store.db.reading() as connection:
-        assert search._choose(connection, search._paths(terms)).covers == (terms[1],)
+        assert run(connection, search._choose(DIALECT, search._paths(terms))).covers == (terms[1],)
 
 
-def test_a_check_looks_at_the_window_only_and_the_next_page_goes_on(store, monkeypatch):
+def test_checks_stay_inside_the_window_and_the_next_page_continues(store, monkeypatch):
     monkeypatch.setattr(search, "WINDOW", 10)
     ids = [store.enqueue([Draft("rare" if n in {3, 4} else "mail", "{}")], NOW)[0][0] for n in range(25)]
     rare, seen, after = [Term("type", "=", ("rare",))], [], None
@@ -103,7 +106,7 @@ def test_an_id_is_found_beyond_the_window(store, monkeypatch):
     assert store.search(parse(first.lower(), NOW), 5, None, NOW).ids == (first,)
 
 
-def test_paging_goes_on_where_a_deleted_job_was(store):
+def test_the_next_page_continues_where_a_deleted_job_was(store):
     ids = [store.enqueue([Draft("mail", "{}")], NOW + n)[0][0] for n in range(6)][::-1]
     page = store.search([], 3, None, NOW)
     store.delete([page.after], NOW, "test")
@@ -111,7 +114,7 @@ def test_paging_goes_on_where_a_deleted_job_was(store):
     assert store.search([], 2, "0" * 26, NOW).ids == ()
 
 
-def test_what_the_payload_holds_is_never_sql(store):
+def test_a_value_is_never_run_as_sql(store):
     nasty = "x'; DROP TABLE mainstay_job; --"
     for field in ("key", "tag", "type", "error", "text", "worker"):
         assert store.search([Term(field, "=", (nasty,))], 5, None, NOW).ids == ()

@@ -1,1 +1,1 @@
-"""The command line. `quick` answers a plain enqueue before click is imported; `main` knows every command."""
+"""The command line. `fast_enqueue` handles a plain enqueue without importing click; `main` has all commands."""

@@ -1,4 +1,4 @@
-"""`retry`, `cancel`, `approve`, `reject`, `delete`: by id, or for everything that a search finds, after a look at it."""
+"""`retry`, `cancel`, `approve`, `reject` and `delete`: for jobs given by id, or for all that a search finds, after a preview."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .output import Output
     from .target import Target
 
-PAGE, CHUNK = 5_000, 200  # ids a search, jobs a transaction: others get a turn in between
+PAGE, CHUNK = 5_000, 200  # ids per search; jobs per transaction, so that other writers get a turn in between
 
 
 class Verb(NamedTuple):
-    """One action: its name, what it answers when it was done, and how it is done to some jobs."""
+    """One action: its name, the results that mean it was done, and the function that does it."""
 
     name: str
     done: tuple[str, ...]
@@ -34,8 +34,8 @@ class Verb(NamedTuple):
 RETRY = Verb("retry", ("queued",), lambda app, ids, by, _: app.store.retry(ids, app.clock.now(), by))
 CANCEL = Verb("cancel", ("cancelled", "cancelling"), lambda app, ids, by, _: app.store.cancel(ids, app.clock.now(), by))
 DELETE = Verb("delete", ("deleted",), lambda app, ids, by, _: app.store.delete(ids, app.clock.now(), by))
-APPROVE = Verb("approve", ("approved",), lambda app, ids, by, note: _judge(app, ids, True, by, note))
-REJECT = Verb("reject", ("rejected",), lambda app, ids, by, note: _judge(app, ids, False, by, note))
+APPROVE = Verb("approve", ("approved",), lambda app, ids, by, note: _resolve(app, ids, True, by, note))
+REJECT = Verb("reject", ("rejected",), lambda app, ids, by, note: _resolve(app, ids, False, by, note))
 REFUSED = {
     "missing": "there is no such job",
     "ended": "it has ended",
@@ -46,18 +46,18 @@ REFUSED = {
 }
 
 
-def _judge(app: Mainstay, ids: Sequence[str], approve: bool, actor: str, note: str) -> dict[str, str]:
+def _resolve(app: Mainstay, ids: Sequence[str], approve: bool, actor: str, note: str) -> dict[str, str]:
     return {job_id: app.store.resolve_review(job_id, approve, app.clock.now(), actor, note) for job_id in ids}
 
 
 def acting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The arguments and options of every action."""
+    """Add the arguments and options of every action."""
     for option in (
         targeted,
         shaped,
-        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
-        click.option("--dry-run", is_flag=True, help="Only say what would be done."),
-        click.option("--all", "everything", is_flag=True, help="Every job there is."),
+        click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
+        click.option("--dry-run", is_flag=True, help="Only print what would be done."),
+        click.option("--all", "everything", is_flag=True, help="All jobs."),
         click.argument("jobs", nargs=-1, metavar="[ID… | SEARCH…]"),
     ):
         function = option(function)
@@ -78,8 +78,8 @@ noted = click.option("--note", default="", help="Kept in the job's history.")
 def retry(**given: Any) -> int:
     """Run dead, cancelled or waiting jobs again, now.
 
-    They are queued at once with fresh attempts. Jobs are named by their ids, or found by a search (see mainstay ls
-    --help); a search is shown first and asks for --yes.
+    They are queued at once, with all their attempts again. Give ids, or a search (see mainstay ls --help). A search
+    prints what it found and needs --yes.
     """
     return act(RETRY, **given)
 
@@ -93,7 +93,7 @@ def retry(**given: Any) -> int:
 )
 @acting
 def cancel(**given: Any) -> int:
-    """Cancel waiting jobs, ask running ones to stop.
+    """Cancel waiting jobs and ask running ones to stop.
 
     A running job stops at its next safe point and ends as cancelled.
     """
@@ -111,7 +111,7 @@ def cancel(**given: Any) -> int:
 def delete(**given: Any) -> int:
     """Remove jobs and their history.
 
-    A running job is not removed: cancel it first. The audit keeps one line for each.
+    A running job is not removed: cancel it first. The audit log keeps one line for each job.
     """
     return act(DELETE, **given)
 
@@ -155,7 +155,7 @@ def act(
     verb: Verb, target: Target, output: Output, jobs: tuple[str, ...], everything: bool, dry_run: bool, yes: bool,
     note: str = "",
 ) -> int:  # fmt: skip
-    """Name the jobs, ask where a search named them, then do it; answers the exit code."""
+    """Do an action to the jobs given by id or found by a search, which is confirmed first. Return the exit code."""
     if bool(jobs) == everything:
         problem = "--all takes no search" if jobs else "which jobs?"
         raise exits.Hint(
@@ -168,19 +168,19 @@ def act(
             go_on = _preview(app, output, verb, ids, dry_run)
             if not go_on:
                 return exits.OK
-        answers = _done(app, output, verb, ids, note)
-    return _report(output, verb, answers, by_id)
+        results = _done(app, output, verb, ids, note)
+    return _report(output, verb, results, by_id)
 
 
 def _resolved(app: Mainstay, word: str) -> str:
     try:
         return app.resolve(word)
     except NotFound as error:
-        raise NotFound(f"{error}; to find jobs by a word: text:{word}") from None
+        raise NotFound(f"{error}; to search for the word: text:{word}") from None
 
 
 def _found(app: Mainstay, query: str) -> list[str]:
-    """Every id that the search finds: all pages, before anything is changed."""
+    """Return every id that the search finds, from all pages: nothing is changed before."""
     found: list[str] = []
     after = None
     while True:
@@ -192,7 +192,7 @@ def _found(app: Mainstay, query: str) -> list[str]:
 
 
 def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run: bool) -> bool:
-    """Say what would be done; ask on a terminal. Answers whether to go on."""
+    """Print what would be done and, on a terminal, ask. Return whether to continue."""
     types = Counter(
         job.type for start in range(0, len(ids), PAGE) for job in app.store.get_many(ids[start : start + PAGE])
     )
@@ -208,34 +208,34 @@ def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run:
         return False
     if not sys.stdin.isatty():
         raise exits.Hint(
-            f"{matched}: not done without a yes", "the same command with --yes, or --dry-run to look first"
+            f"{matched}; confirm with --yes", "the same command with --yes, or with --dry-run to see what it would do"
         )
     return click.confirm(f"{matched}. {verb.name.capitalize()} them?", err=True)
 
 
 def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str) -> dict[str, str]:
-    answers: dict[str, str] = {}
+    results: dict[str, str] = {}
     for start in range(0, len(ids), CHUNK):
-        answers |= verb.do(app, ids[start : start + CHUNK], actor(), note)
+        results |= verb.do(app, ids[start : start + CHUNK], actor(), note)
         if len(ids) > 10 * CHUNK and sys.stderr.isatty():
-            sys.stderr.write(f"\r{len(answers):,} of {len(ids):,}{chr(10) if len(answers) == len(ids) else ''}")
-    return answers
+            sys.stderr.write(f"\r{len(results):,} of {len(ids):,}{chr(10) if len(results) == len(ids) else ''}")
+    return results
 
 
-def _report(output: Output, verb: Verb, answers: dict[str, str], by_id: bool) -> int:
-    """Print what became of each job named by id, the sum for a search; answers the exit code."""
-    changed = [job_id for job_id, answer in answers.items() if answer in verb.done]
-    refused = {job_id: answer for job_id, answer in answers.items() if answer not in verb.done}
+def _report(output: Output, verb: Verb, results: dict[str, str], by_id: bool) -> int:
+    """Print the result for each job given by id, or totals for a search. Return the exit code."""
+    changed = [job_id for job_id, result in results.items() if result in verb.done]
+    refused = {job_id: result for job_id, result in results.items() if result not in verb.done}
     if output.shape.machine:
-        output.record({"matched": len(answers), "changed": len(changed), "jobs": answers})
+        output.record({"matched": len(results), "changed": len(changed), "jobs": results})
     elif output.shape.quiet:
         output.lines(changed)
     elif by_id:
-        output.lines(f"{job_id} {answers[job_id]}" for job_id in changed)
+        output.lines(f"{job_id} {results[job_id]}" for job_id in changed)
     else:
-        counted = Counter(answers[job_id] for job_id in changed)
+        counted = Counter(results[job_id] for job_id in changed)
         output.talk(
-            ", ".join(f"{plural(count, 'job')} {answer}" for answer, count in counted.items()) or "nothing changed"
+            ", ".join(f"{plural(count, 'job')} {result}" for result, count in counted.items()) or "nothing changed"
         )
     return _refusals(verb, changed, refused)
 
@@ -244,13 +244,13 @@ def _refusals(verb: Verb, changed: list[str], refused: dict[str, str]) -> int:
     if not refused:
         return exits.OK
     if len(refused) == 1:
-        ((job_id, answer),) = refused.items()
+        ((job_id, result),) = refused.items()
         exits.complain(
-            f"job {job_id} was not changed: {_why(answer)}",
-            f"mainstay show {job_id}" if answer != "missing" else "mainstay ls",
+            f"job {job_id} was not changed: {_why(result)}",
+            f"mainstay show {job_id}" if result != "missing" else "mainstay ls",
         )
     else:
-        reasons = Counter(_why(answer) for answer in refused.values())
+        reasons = Counter(_why(result) for result in refused.values())
         exits.complain(
             f"{len(refused):,} jobs were not changed: " + ", ".join(f"{n:,} × {why}" for why, n in reasons.items())
         )
@@ -259,12 +259,12 @@ def _refusals(verb: Verb, changed: list[str], refused: dict[str, str]) -> int:
     return exits.code(NotFound() if set(refused.values()) == {"missing"} else Conflict())
 
 
-def _why(answer: str) -> str:
-    return REFUSED.get(answer, f"it is {answer}")
+def _why(result: str) -> str:
+    return REFUSED.get(result, f"it is {result}")
 
 
 def actor() -> str:
-    """Who is acting, for the audit: the user of this terminal."""
+    """Return who acts, for the audit log: the user of this terminal."""
     import getpass
 
     try:

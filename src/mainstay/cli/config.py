@@ -27,7 +27,7 @@ def version(output: Output) -> None:
 
 
 def sqlite_version() -> str:
-    """The SQLite that this Python brings, as a store sees it."""
+    """Return the version of the SQLite in this Python, as a store reports it."""
     from ..stores import open_store
 
     with open_store("sqlite:///:memory:") as store:
@@ -40,7 +40,7 @@ def sqlite_version() -> str:
 def config(target: Target, output: Output) -> None:
     """Show the configuration in force and where each value comes from.
 
-    What the command line says counts first, then the environment, then the settings file, then the default.
+    The command line comes first, then the environment, the settings file and the default.
     """
     rows = target.settings().explain()
     if output.shape.machine:

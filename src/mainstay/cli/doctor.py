@@ -1,4 +1,4 @@
-"""`doctor`: is this a good place to run jobs? Each line ok, warn or fail, and the fix beside what is not ok."""
+"""`doctor`: checks whether jobs can run well here. Each line is ok, warn or fail, with the fix for what is not ok."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STYLES = {OK: "good", WARN: "warn", FAIL: "bad"}
 CAP = 10_000
 LOW, EMPTY = 1_000_000_000, 100_000_000  # bytes of free disk
 SKEW = 5 * SECOND
-DURABILITY = {  # the setting that decides, and what to do about it
+DURABILITY = {  # the setting that decides it, and the fix
     "synchronous": "remove ?synchronous=normal from the URL",
     "fsync": "set fsync = on and synchronous_commit = on in postgresql.conf",
     "synchronous_commit": "set synchronous_commit = on in postgresql.conf",
@@ -53,7 +53,7 @@ class Check(NamedTuple):
 def doctor(target: Target, output: Output) -> int:
     """Check this machine, the store and the application; print the fix for each finding.
 
-    Exit code 0: all is well · 3: something deserves attention · 1: something does not work.
+    Exit code 0: everything is ok · 3: there are warnings · 1: something does not work.
     """
     checks = [*_machine(target), *_application(target), *_store(target)]
     if output.shape.machine:
@@ -92,7 +92,7 @@ def _machine(target: Target) -> Iterator[Check]:
 
 
 def _in_a_file(target: Target) -> bool:
-    """Whether this Python's SQLite matters: it holds the store, or nobody has said what does."""
+    """Whether this Python's SQLite matters: the store is SQLite, or no store is named."""
     try:
         return target.url().startswith("sqlite:")
     except MainstayError:
@@ -106,7 +106,7 @@ def _application(target: Target) -> Iterator[Check]:
     try:
         spec = target.given_app or target.settings().app
         if not spec:
-            yield Check(OK, "application", "none named: --app module:app checks it too")
+            yield Check(OK, "application", "none given; --app module:app checks it too")
             return
         app = target.application()
         names = app.registry.names()
@@ -127,7 +127,7 @@ def _application(target: Target) -> Iterator[Check]:
 
 
 def _store(target: Target) -> Iterator[Check]:
-    """What the store says; one that cannot be opened has one line."""
+    """Check the store; a store that cannot be opened gets one line."""
     try:
         with target.open() as app:
             yield from _opened(app, masked(target.url()))
@@ -141,7 +141,7 @@ def _store(target: Target) -> Iterator[Check]:
 
 def _opened(app: Mainstay, url: str) -> Iterator[Check]:
     facts, now = app.store.diagnostics(), app.clock.now()
-    about = f"{facts['engine']}, {size(int(facts.get('size', 0)))}, schema {facts.get('schema')}"
+    about = f"{facts['engine']}, {size(int(facts.get('size', 0)))}, schema {facts['schema']}, readable from {facts['readable from']}"
     yield Check(OK, "store", f"{url} ({about})")
     yield _durability(facts)
     yield from _moved(app)
@@ -158,7 +158,7 @@ def _opened(app: Mainstay, url: str) -> Iterator[Check]:
 
 
 def _durability(facts: dict[str, str]) -> Check:
-    """The level in force, with the settings that make it."""
+    """Return the durability in force, with the settings that decide it."""
     level = facts.get("durability", "unknown")
     settings = [f"{name}={facts[name]}" for name in DURABILITY if name in facts]
     how = f"{level} ({', '.join(settings)})" if settings else level
@@ -187,7 +187,7 @@ def _disk(path: str) -> Check:
 
 
 def _clock(workers: list[WorkerInfo], now: int) -> Check:
-    """Nobody can have been seen in the future."""
+    """A heartbeat in the future means that a clock is wrong."""
     ahead = max((worker.beat_at - now for worker in workers), default=0)
     if ahead > SKEW:
         return Check(WARN, "clock", f"{iso(now)}: a worker's clock is {human(ahead)} ahead", "run a time service (NTP)")
@@ -195,7 +195,7 @@ def _clock(workers: list[WorkerInfo], now: int) -> Check:
 
 
 def _serving(app: Mainstay, workers: list[WorkerInfo], counts: list[Count], now: int) -> Iterator[Check]:
-    """Who serves which types, and what nobody serves."""
+    """Check that live workers serve the types and the waiting jobs."""
     there = live(workers, now)
     if there:
         yield Check(OK, "workers", f"{plural(len(there), 'worker')}, {sum(worker.slots for worker in there)} slots")
@@ -203,7 +203,7 @@ def _serving(app: Mainstay, workers: list[WorkerInfo], counts: list[Count], now:
         yield Check(WARN, "workers", "none is running", "mainstay worker --app module:app")
     idle = sorted({info.name for info in app.store.types()} - served(workers, now))
     if there and idle:
-        text = f"declared once, but served by no live worker: {', '.join(idle)}"
-        yield Check(WARN, "types", text, "start a worker with that code; types that are gone for good can stay")
+        text = f"registered, but served by no live worker: {', '.join(idle)}"
+        yield Check(WARN, "types", text, "start a worker with that code; ignore types that no longer exist")
     for finding in trouble(counts, workers, now):
         yield Check(WARN, "jobs", finding.text, finding.fix)

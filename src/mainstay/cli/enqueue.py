@@ -1,4 +1,4 @@
-"""`enqueue`: the full command. The plain form of it is answered by `quick`, in the same language."""
+"""`enqueue`: the full command. `fast_enqueue` handles its plain form, with the same syntax."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ if TYPE_CHECKING:
 @click.argument("type")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
 @click.option("--key", help="At most one job of this type and key at a time.")
-@click.option("--in", "delay", metavar="DURATION", help="Not before so long from now: 90s, 5m, 2h, 3d.")
-@click.option("--at", metavar="INSTANT", help="Not before: 2026-01-31T09:30 (local) or …Z.")
+@click.option("--in", "delay", metavar="DURATION", help="Run it after this delay at the earliest: 90s, 5m, 2h, 3d.")
+@click.option("--at", metavar="INSTANT", help="Run it at this time at the earliest: 2026-01-31T09:30 (local) or …Z.")
 @click.option("--priority", metavar="N", help="-1000 to 1000; higher runs first.")
-@click.option("--queue", help="Another queue than the type's own.")
-@click.option("--tag", multiple=True, help="A label to find it by; may be given again.")
-@click.option("--tenant", help="Whose job it is.")
-@click.option("--ref", help="What it is about, e.g. invoice/42.")
-@click.option("--attempts", metavar="N", help="How often to try, at most.")
-@click.option("--on-conflict", type=click.Choice(["existing", "replace", "raise"]), help="When the key is taken.")
-@click.option("--force", is_flag=True, help="Also a type that no worker has ever served.")
+@click.option("--queue", help="Use this queue instead of the type's own.")
+@click.option("--tag", multiple=True, help="A label to search by; may be repeated.")
+@click.option("--tenant", help="The tenant that the job belongs to.")
+@click.option("--ref", help="The entity that the job is about, e.g. invoice/42.")
+@click.option("--attempts", metavar="N", help="The maximum number of attempts.")
+@click.option(
+    "--on-conflict", type=click.Choice(["existing", "replace", "raise"]), help="What to do when the key is taken."
+)
+@click.option("--force", is_flag=True, help="Accept a type that no worker has registered.")
 @click.option("--wait", is_flag=True, help="Wait for the job to end and print its result.")
-@click.option("--timeout", metavar="DURATION", help="With --wait: how long, at most.")
+@click.option("--timeout", metavar="DURATION", help="With --wait: the maximum time to wait.")
 @shaped
 @targeted
 def enqueue(
@@ -48,16 +50,16 @@ def enqueue(
 ) -> None:  # fmt: skip
     """Accept a job durably and print its id.
 
-    NAME=VALUE gives an argument: a value that reads as JSON (300, true, null, [1,2]) is that, anything else is text;
-    an argument that the type declares as str stays text. - reads a JSON object from stdin, @FILE from a file.
-    When the job's key is taken, the id of the job that has it is printed.
+    NAME=VALUE is one argument. A value that is valid JSON (300, true, null, [1,2]) is parsed; anything else is text. An
+    argument that the type declares as str is always text. - reads a JSON object from stdin, @FILE from a file.
+    If the key is taken, the command prints the id of the job that has it.
     """
     if timeout and not wait:
-        raise click.UsageError("--timeout says how long to --wait; a job's own time limit is set by its type")
+        raise click.UsageError("--timeout limits --wait and needs it; the type of a job sets the job's own timeout")
     app, own = _opened(target)
     try:
         handle = enqueue_args.send(app, type, arguments, given | {"in": delay}, own, force)
-        _answer(output, handle, given["key"])
+        _print_handle(output, handle, given["key"])
         if wait:
             _wait(output, handle, timeout)
     finally:
@@ -65,7 +67,7 @@ def enqueue(
 
 
 def _opened(target: Target) -> tuple[Mainstay, list[Any]]:
-    """The store to enqueue into, created if need be, and the types that are known without asking it."""
+    """Open the store, created if it is missing. Return it with the types that the application defines."""
     from ..app import Mainstay
 
     if target.wants_code():
@@ -74,7 +76,7 @@ def _opened(target: Target) -> tuple[Mainstay, list[Any]]:
     return Mainstay(target.url()), []
 
 
-def _answer(output: Output, handle: Handle[Any], key: str | None) -> None:
+def _print_handle(output: Output, handle: Handle[Any], key: str | None) -> None:
     if output.shape.machine:
         output.record({"id": handle.id, "created": handle.created})
     else:
@@ -85,11 +87,11 @@ def _answer(output: Output, handle: Handle[Any], key: str | None) -> None:
 
 def _wait(output: Output, handle: Handle[Any], timeout: str | None) -> None:
     limit = None if timeout is None else enqueue_args.duration("--timeout", timeout)
-    sys.stdout.flush()  # whoever reads the id need not wait too
+    sys.stdout.flush()  # a reader of the id need not wait for the result
     try:
         result = handle.result(limit)
     except ResultTimeout:
-        raise ResultTimeout(f"job {handle.id} has not ended within {timeout}; it goes on") from None
+        raise ResultTimeout(f"job {handle.id} has not ended within {timeout}; it is not cancelled") from None
     if not output.shape.quiet:
         import json
 

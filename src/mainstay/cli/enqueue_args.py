@@ -1,7 +1,7 @@
-"""What an enqueue typed in a shell means: types, arguments and options from words. Shared by `quick` and the command.
+"""Parses the type, arguments and options of `mainstay enqueue`, for `fast_enqueue` and the full command.
 
-`k=v`: a value that reads as JSON (a number, true, null, a list …) is that, anything else is text; an argument that the
-type declares as `str` stays text. `k='"7"'` is the text 7 in any case.
+`k=v`: a value that is valid JSON (a number, true, null, a list …) is parsed; anything else is text. An argument that the
+type declares as `str` is always text. `k='"7"'` is always the text 7.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def send(
     app: Mainstay, type: str, words: Sequence[str], given: Mapping[str, Any], own: Iterable[TypeInfo] = (),
     force: bool = False,
 ) -> Handle[Any]:  # fmt: skip
-    """Check the words against what workers have declared about the type (and `own` types), then enqueue."""
+    """Check the words against the registered types and the `own` ones, then enqueue."""
     known = known_types(app) | {info.name: info for info in own}
     if type not in known and known and not force:
         _check_name(type, known, words)
@@ -35,10 +35,10 @@ def send(
 
 
 def known_types(app: Mainstay) -> dict[str, TypeInfo]:
-    """The types that workers have declared so far."""
+    """Return the types that workers have registered."""
     try:
         return {info.name: info for info in app.store.types()}
-    except SchemaMismatch:  # a file without our tables yet; one that is too new is refused by the enqueue itself
+    except SchemaMismatch:  # the file has no tables yet; the enqueue itself refuses a schema that is too new
         return {}
 
 
@@ -48,13 +48,13 @@ def _check_name(type: str, known: Mapping[str, TypeInfo], words: Sequence[str]) 
     near = closest(type, known)
     if near is not None:
         raise Hint(
-            f'no worker has ever served a job type "{type}" (did you mean "{near}"?); --force enqueues it all the same',
+            f'no worker has ever served a job type "{type}" (did you mean "{near}"?); --force enqueues it anyway',
             " ".join(["mainstay enqueue", near, *words]),
         )
 
 
 def read(type: str, words: Sequence[str], info: TypeInfo | None) -> dict[str, Any]:
-    """The payload in `k=v` words, `-` (JSON on stdin) or `@file`."""
+    """Return the payload from `k=v` words, `-` (JSON on stdin) or `@file`."""
     if len(words) == 1 and (words[0] == "-" or words[0].startswith("@")):
         payload = _document(words[0])
     else:
@@ -73,7 +73,7 @@ def _pair(word: str, declared: Mapping[str, tuple[str, bool]]) -> tuple[str, Any
 
 
 def value(text: str, annotation: str = "") -> Any:
-    """A value as the shell passes it: JSON where it is JSON, else text."""
+    """Return a value of the command line: parsed if it is JSON, else as text."""
     if annotation in _TEXT and (text != "null" or annotation == "str"):
         return text
     import json
@@ -85,7 +85,7 @@ def value(text: str, annotation: str = "") -> Any:
 
 
 def _not_json(word: str) -> Any:
-    raise ValueError(word)  # NaN and Infinity are words like any other
+    raise ValueError(word)  # NaN and Infinity are text
 
 
 def _document(word: str) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _contents(path: str) -> str:
 
 
 def parameters(signature: str) -> dict[str, tuple[str, bool]]:
-    """Name → (annotation, required) of `name(path: str, width: int = 800)`."""
+    """Return name → (annotation, required) of a signature such as `name(path: str, width: int = 800)`."""
     return {_name(part): (_annotation(part), "=" not in part) for part in _parts(signature) if part[0] not in "*/"}
 
 
@@ -132,7 +132,7 @@ def _annotation(part: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Cut at the commas that stand outside brackets and quotes."""
+    """Split at the commas outside brackets and quotes."""
     parts, depth, quote = [""], 0, ""
     for character in text:
         if quote:
@@ -164,8 +164,8 @@ def _no_argument(type: str, name: str, signature: str, words: Sequence[str]) -> 
 
     near = closest(name, parameters(signature))
     hint = f' (did you mean "{near}"?)' if near else ""
-    mended = [f"{near}{word[len(name) :]}" if word.startswith(f"{name}=") else word for word in words]
-    kept = mended if near else [word for word in words if not word.startswith(f"{name}=")]
+    corrected = [f"{near}{word[len(name) :]}" if word.startswith(f"{name}=") else word for word in words]
+    kept = corrected if near else [word for word in words if not word.startswith(f"{name}=")]
     return Hint(f'{type} has no argument "{name}"{hint}\n{signature}', " ".join(["mainstay enqueue", type, *kept]))
 
 
@@ -173,7 +173,7 @@ def _no_argument(type: str, name: str, signature: str, words: Sequence[str]) -> 
 
 
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of the command as `app.enqueue` takes them."""
+    """Return the options of the command as `app.enqueue` takes them."""
     found = {_NAMES.get(name, name): word for name, word in given.items() if word not in (None, ())}
     if "priority" in found:
         found["priority"] = _whole("--priority", found["priority"], -1000, 1000)
@@ -187,7 +187,7 @@ def options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def duration(flag: str, text: str) -> float:
-    """A duration in seconds, from `90s 5m 2h 3d` or a plain number of seconds."""
+    """Return a duration in seconds, from `90s 5m 2h 3d` or a number of seconds."""
     from ..core.clock import milliseconds
 
     try:
@@ -204,7 +204,7 @@ def _whole(flag: str, text: str, low: int, high: int) -> int:
 
 
 def _instant(text: str) -> str:
-    """An instant with its zone; one without is local time."""
+    """Return an instant with its time zone; one without a zone is local time."""
     from datetime import datetime
 
     try:

@@ -1,6 +1,6 @@
-"""How a command ends: its exit code, and the one line that says what went wrong and what to do.
+"""Exit codes, and error messages that say what went wrong and what to do.
 
-On the cold path of `mainstay enqueue`: nothing but the errors is imported.
+`mainstay enqueue` imports this on its fast path, so it imports nothing but the errors.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from ..core import errors
 OK, FAILED, USAGE, PARTIAL, MISSING, CONFLICT, STORE, DENIED, JOB_FAILED = range(9)
 TIMEOUT, INTERRUPTED = 124, 130
 MEANINGS = {
-    OK: "ok", FAILED: "the operation failed, or unhealthy", USAGE: "wrong usage", PARTIAL: "degraded, or done in part",
+    OK: "ok", FAILED: "the operation failed, or a check failed", USAGE: "wrong usage", PARTIAL: "done in part, or with warnings",
     MISSING: "not found", CONFLICT: "the state does not allow it, or the key is taken", STORE: "the store cannot be reached",
-    DENIED: "not allowed", JOB_FAILED: "the job waited for has failed", TIMEOUT: "time is over",
+    DENIED: "not allowed", JOB_FAILED: "the job that was waited for failed", TIMEOUT: "timed out",
     INTERRUPTED: "interrupted",
 }  # fmt: skip
 
-# The first line that fits counts.
+# The first class that matches decides.
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (errors.NotFound, MISSING),
     (errors.Conflict, CONFLICT),
@@ -37,7 +37,7 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (
 
 
 class Hint(errors.UsageError):
-    """A mistake in the command with a command that would be right."""
+    """A usage error with a command to try instead."""
 
     def __init__(self, message: str, attempt: str) -> None:
         super().__init__(message)
@@ -45,12 +45,12 @@ class Hint(errors.UsageError):
 
 
 def code(error: BaseException) -> int:
-    """The exit code for an error."""
+    """Return the exit code for an error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
 
 
 def report(error: BaseException, traceback: bool = False) -> int:
-    """Say on stderr what went wrong and answer the exit code. A traceback is for those who ask for it."""
+    """Print an error to stderr, with its traceback if asked for, and return the exit code."""
     if traceback:
         import traceback as tracebacks
 
@@ -62,7 +62,7 @@ def report(error: BaseException, traceback: bool = False) -> int:
 
 
 def complain(message: str, attempt: str = "") -> None:
-    """`error: …`, and what to try instead."""
+    """Print `error: …` to stderr, and what to try instead."""
     head = "\033[1;31merror:\033[0m" if coloured(sys.stderr) else "error:"
     lines = printable(message.strip()).split("\n")
     sys.stderr.write("\n  ".join([f"{head} {lines[0]}", *lines[1:]]) + "\n")
@@ -71,19 +71,19 @@ def complain(message: str, attempt: str = "") -> None:
 
 
 def say(message: str) -> None:
-    """A word to the person, on stderr: stdout carries data only."""
+    """Print a message to stderr: stdout is for data only."""
     sys.stderr.write(printable(message) + "\n")
 
 
 def coloured(stream: object) -> bool:
-    """Colour is for terminals, unless NO_COLOR or TERM=dumb ask for none."""
+    """Whether to use colour: on terminals, unless NO_COLOR or TERM=dumb is set."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return bool(getattr(stream, "isatty", bool)())
 
 
 def printable(text: str) -> str:
-    """Text without control characters, so that what a job stored cannot steer the terminal; newlines stay."""
+    """Return the text with control characters escaped, except newlines and tabs: stored text must not control the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)

@@ -1,7 +1,7 @@
-"""`mainstay enqueue TYPE k=v …` for hooks: parsed by hand and done before click would have been imported.
+"""`mainstay enqueue TYPE k=v …` for hooks: parses by hand, because importing click takes longer than the enqueue.
 
-It takes the plain form only: a store URL, no application, the options below. Whatever else is asked for, or looks wrong,
-it leaves untouched to the full command, which accepts the same language and explains mistakes.
+It handles the plain form only: a store URL, no application, the options below. Everything else goes to the full command,
+which accepts the same syntax and explains mistakes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OPTIONS = ("url", "key", "in", "at", "priority", "queue", "tag")
 
 
 def quick(argv: Sequence[str], environ: Mapping[str, str]) -> int | None:
-    """The exit code, or None when the full command has to answer."""
+    """Enqueue and return the exit code, or None if the full command must handle it."""
     found = parsed(argv)
     if found is None or environ.get("MAINSTAY_APP"):
         return None
@@ -38,7 +38,7 @@ def quick(argv: Sequence[str], environ: Mapping[str, str]) -> int | None:
 
 
 def parsed(argv: Sequence[str]) -> tuple[str, list[str], dict[str, Any]] | None:
-    """Type, pairs and options of the plain form; None when it is another form."""
+    """Return the type, pairs and options of the plain form; None for any other form."""
     if not argv or argv[0] != "enqueue":
         return None
     words: list[str] = []
@@ -61,7 +61,7 @@ def parsed(argv: Sequence[str]) -> tuple[str, list[str], dict[str, Any]] | None:
 
 
 def enqueue(url: str, type: str, pairs: Sequence[str], given: Mapping[str, Any]) -> int:
-    """Enqueue, print the id, say when it was there before."""
+    """Enqueue and print the id; say so if the job existed already."""
     from ..app import Mainstay
     from . import enqueue_args, exits
 

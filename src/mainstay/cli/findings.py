@@ -1,4 +1,4 @@
-"""What deserves a word: found in the store's own answers, each with the command that mends it."""
+"""Problems that a store's counts and workers show, each with the command that fixes it."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ WAITING = ("queued", "retrying", "scheduled")
 
 
 class Finding(NamedTuple):
-    """Something to know, and what to do about it."""
+    """A problem, and what to do about it."""
 
     text: str
     fix: str
 
 
 def live(workers: Iterable[WorkerInfo], now: int) -> list[WorkerInfo]:
-    """Workers whose lease holds and that take new jobs."""
+    """Return the workers that have a valid lease and are not stopping."""
     return [worker for worker in workers if worker.expires_at > now and not worker.stopping]
 
 
 def served(workers: Iterable[WorkerInfo], now: int) -> set[str]:
-    """The types that a live worker runs."""
+    """Return the types that live workers serve."""
     return {type for worker in live(workers, now) for type in worker.types}
 
 
 def findings(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
-    """What the numbers say about the store, the most urgent first."""
+    """Return all findings, the most urgent first."""
     return [*trouble(counts, workers, now), *_review(counts), *_dead(counts)]
 
 
 def trouble(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
-    """What is wrong with the fleet, whatever the jobs themselves do."""
+    """Return what is wrong with the workers."""
     return [*_unserved(counts, workers, now), *_silent(workers, now)]
 
 
 def _unserved(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
-    """Types with jobs that could run now, and no live worker."""
+    """Types with jobs that could run now, but without a live worker."""
     there = served(workers, now)
     waiting = Counter[str]()
     for count in counts:
@@ -88,13 +88,13 @@ def _dead(counts: Sequence[Count]) -> list[Finding]:
 
 
 def why_waiting(job: Job, counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[str]:
-    """Why a job that waits does not run, the most specific reason first."""
+    """Return why a waiting job does not run, the most specific reason first."""
     reasons = []
     if job.retrying:
         reasons.append(f"attempt {job.attempt} of {job.max_attempts} failed; it waits before the next one")
     if job.state == "scheduled" and job.run_at is not None:
         due = job.run_at - now
-        reasons.append(f"it is due in {human(due)}" if due > 0 else "it is due; a worker queues it with its next look")
+        reasons.append(f"it is due in {human(due)}" if due > 0 else "it is due; a worker queues it at its next poll")
     if job.state == "review":
         return ["a person has to decide: mainstay approve or mainstay reject"]
     able = [worker for worker in live(workers, now) if job.type in worker.types]

@@ -1,4 +1,4 @@
-"""`ls` and `logs`: many jobs in short, one job's own words."""
+"""`ls` lists jobs; `logs` prints the log of one job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .output import Cell, Output
     from .target import Target
 
-POLL = 0.25  # seconds between two looks of `logs --follow`
+POLL = 0.25  # seconds between two reads of `logs --follow`
 LEVELS = {"debug": "dim", "info": "", "warning": "warn", "error": "bad", "critical": "bad"}
 
 
@@ -34,16 +34,16 @@ LEVELS = {"debug": "dim", "info": "", "warning": "warn", "error": "bad", "critic
     """
 )
 @click.argument("query", nargs=-1)
-@click.option("-n", "--limit", default=50, show_default=True, type=click.IntRange(1, 100_000), help="Jobs a page.")
-@click.option("--after", metavar="ID", help="Go on after this job: the next page.")
+@click.option("-n", "--limit", default=50, show_default=True, type=click.IntRange(1, 100_000), help="Jobs per page.")
+@click.option("--after", metavar="ID", help="Continue after this job: the next page.")
 @shaped
 @targeted
 def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after: str | None) -> None:
     """List jobs that match a search, newest first.
 
-    A search is made of terms that must all hold: type:mail.* state:dead,retrying args.user.id:42 error:"refused"
+    All terms of a search must hold: type:mail.* state:dead,retrying args.user.id:42 error:"refused"
     age:>1h took:>30s attempt:>2 key: ref: tenant: tag: worker: parent: queue: priority: created:today finished:1h.
-    A comma means or, a leading - means not; other words are looked for in ids, types and errors.
+    A comma means or, a leading - means not. Other words are searched in ids, types and errors.
     """
     records.check_fields(output.shape.fields)
     with target.open() as app:
@@ -77,19 +77,19 @@ def _row(output: Output, job: Job) -> list[Cell]:
 
 
 def _print_page(output: Output, page: Page, query: tuple[str, ...], known: list[str]) -> None:
-    """What lies beyond this page."""
+    """Print how to get the next page, or why the page is empty."""
     if not page.ids:
         output.talk(f"no job matches{_misspelt(' '.join(query), known)}" if query else "there are no jobs yet")
     if page.after is None:
         return
     if page.searched and not page.ids:
-        output.talk(f"looked at the newest {page.searched:,} only; to look further: --after {page.after}")
+        output.talk(f"searched the newest {page.searched:,} jobs; to search older ones: --after {page.after}")
     else:
         output.talk(f"there are more: --after {page.after}")
 
 
 def _misspelt(query: str, known: list[str]) -> str:
-    """A hint where the search names a type that was never declared."""
+    """Return a hint if the search names a type that no worker has registered."""
     types = [str(type) for term in parse(query, 0) if term.field == "type" for type in term.values]
     unknown = [type for type in types if type not in known and not type.endswith("*")]
     return "".join(f"; no type is called {type}{did_you_mean(type, known)}" for type in unknown if known)
@@ -103,13 +103,13 @@ def _misspelt(query: str, known: list[str]) -> str:
     """
 )
 @click.argument("job")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until the job has ended.")
 @shaped
 @targeted
 def logs(target: Target, output: Output, job: str, follow: bool) -> None:
-    """What a job has logged.
+    """Show what a job has logged.
 
-    The job may be named by the beginning of its id. Lines of earlier attempts come first.
+    The beginning of the id is enough. Lines of earlier attempts come first.
     """
     with target.open() as app:
         job_id = app.get(job).id
@@ -123,10 +123,10 @@ def logs(target: Target, output: Output, job: str, follow: bool) -> None:
 
 
 def _print_lines(app: Mainstay, output: Output, job_id: str, after: int) -> int:
-    """Print the lines after the first so many; answers how many there were."""
+    """Print the lines after the first `after` ones. Return how many were printed."""
     lines = app.store.logs(job_id, after, 10_000)
     if output.shape.machine:
-        if lines or (output.shape.json and not after):  # JSON of nothing is an empty array, once
+        if lines or (output.shape.json and not after):  # no lines: print one empty array
             output.records([records.of_line(line) for line in lines])
     else:
         output.lines(log_line(output, line) for line in lines)
@@ -134,7 +134,7 @@ def _print_lines(app: Mainstay, output: Output, job_id: str, after: int) -> int:
 
 
 def log_line(output: Output, line: LogLine) -> str:
-    """`09:41:03 info  read  sent 3 chunks  page=4`."""
+    """Return a line such as `09:41:03 info  read  sent 3 chunks  page=4`."""
     from .exits import printable
 
     at = clock_time(line.at) if output.tty else iso(line.at)
@@ -153,5 +153,5 @@ def _plain(value: Any) -> str:
 
 
 def clock_time(at: int) -> str:
-    """The time of day here, to the second."""
+    """Return the local time of day, to the second."""
     return time.strftime("%H:%M:%S", time.localtime(at / 1000))

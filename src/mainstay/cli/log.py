@@ -1,4 +1,4 @@
-"""What a worker says while it works: one line an event on stderr, for people or as JSON, from the application's events."""
+"""The log of a worker on stderr: one line for each event of the application, as text or JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS = {
 
 
 class WorkerLog:
-    """Listens to an application's events and writes them down."""
+    """Subscribes to the events of an application and logs them."""
 
     def __init__(self, app: Mainstay, level: str, form: str) -> None:
         self._clock = app.clock
@@ -42,7 +42,7 @@ class WorkerLog:
             app.events.on(name, listener)
 
     def write(self, level: str, event: str, text: str, label: str = "", **fields: Any) -> None:
-        """One line, if the level is wanted."""
+        """Write one line, if its level is high enough."""
         if LEVELS.index(level) < self._least:
             return
         now = self._clock.now()
@@ -67,14 +67,17 @@ class WorkerLog:
     def _stopping(self, worker: Any) -> None:
         limit = human(worker.grace)
         self.write(
-            "info", "worker_stopping", f"stopping: running jobs have {limit}; once more to stop now", worker=worker.id
+            "info",
+            "worker_stopping",
+            f"stopping: running jobs have {limit}; a second signal stops them now",
+            worker=worker.id,
         )
 
     def _stopped(self, worker: Any) -> None:
         self.write("info", "worker_stopped", "stopped", worker=worker.id)
 
     def _ended(self, job: Claimed, outcome: Outcome) -> None:
-        if outcome.kind == "completed" and self._least > INFO:  # nearly every job: not even put into words
+        if outcome.kind == "completed" and self._least > INFO:  # nearly every job: build no text that is not shown
             return
         took = max(self._clock.now() - job.started_at, 0)
         failed = outcome.error is not None
@@ -89,12 +92,12 @@ class WorkerLog:
         )  # fmt: skip
 
     def _lost(self, transition: Any) -> None:
-        text = f"the outcome of {transition.id} was refused: this worker no longer held it"
+        text = f"the outcome of {transition.id} was not stored: this worker had lost the job"
         self.write("warning", "lost", text, job=transition.id)
 
     def _swept(self, **fields: Any) -> None:
         freed = next((value for value in fields.values() if isinstance(value, (list, tuple))), ())
-        self.write("warning", "swept", f"freed {len(freed)} jobs of workers that are gone", jobs=len(freed))
+        self.write("warning", "swept", f"freed {len(freed)} jobs of dead workers", jobs=len(freed))
 
     def _lease_lost(self, worker: str) -> None:
         self.write(
@@ -105,7 +108,7 @@ class WorkerLog:
         self.write("error", "store_error", f"{error} (trying again in {human(wait)})", error=str(error), wait=wait)
 
     def _late(self, job: Claimed) -> None:
-        text = f"{job.type} {job.id} was given up after its timeout, but its handler still runs and holds a slot"
+        text = f"{job.type} {job.id} timed out, but its handler still runs and occupies a slot"
         self.write("error", "late", text, job=job.id, type=job.type)
 
     def _cancelling(self, job: Claimed) -> None:

@@ -1,4 +1,4 @@
-"""The program: every command by name, each imported when it is called, and one place where errors become exit codes."""
+"""The program `mainstay`: imports each command when it is called, and turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .options import app_option, url_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Section → command → (module, what it does). The help is written from here, so that it imports nothing.
+# Section → command → (module, summary). The help is made from this table, without importing any command.
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
-    "Begin": {
+    "Start": {
         "demo": ("demo", "See jobs succeed, fail, retry and recover, in ten seconds."),
         "doctor": ("doctor", "Check this machine, the store and the application; print the fix for each finding."),
         "config": ("config", "Show the configuration in force and where each value comes from."),
@@ -27,23 +27,23 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Produce and run": {
         "enqueue": ("enqueue", "Accept a job durably and print its id."),
-        "worker": ("worker", "Run jobs until a signal says stop."),
+        "worker": ("worker", "Run jobs until a signal stops it."),
     },
-    "Look": {
-        "status": ("status", "What is waiting, running and failed, by type."),
+    "Inspect": {
+        "status": ("status", "Show what is waiting, running and failed, by type."),
         "ls": ("jobs", "List jobs that match a search, newest first."),
-        "show": ("show", "Everything about one job."),
-        "logs": ("jobs", "What a job has logged."),
+        "show": ("show", "Show everything about one job."),
+        "logs": ("jobs", "Show what a job has logged."),
     },
     "Act": {
         "retry": ("actions", "Run dead, cancelled or waiting jobs again, now."),
-        "cancel": ("actions", "Cancel waiting jobs, ask running ones to stop."),
+        "cancel": ("actions", "Cancel waiting jobs and ask running ones to stop."),
         "approve": ("actions", "Complete jobs in review."),
         "reject": ("actions", "End jobs in review as dead."),
         "delete": ("actions", "Remove jobs and their history."),
     },
     "Maintain": {
-        "migrate": ("migrate", "Bring a store's tables to this version of mainstay, or print how."),
+        "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
         "move": ("move", "Copy every job, with its history, from one store to another."),
     },
 }
@@ -52,14 +52,14 @@ _EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, 
 
 
 class Program(click.Group):
-    """The commands, imported when they are called."""
+    """The group of all commands, each imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every name."""
+        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
+        """Import and return the command of that name."""
         if cmd_name not in COMMANDS:
             return None
         found: click.Command = getattr(import_module(f"mainstay.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
@@ -68,7 +68,7 @@ class Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the words begin with; a misspelt one is answered with the nearest."""
+        """Return the command that the first word names; the error for an unknown one suggests the nearest."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = closest(args[0], COMMANDS)
             hint = f' (did you mean "{near}"?)' if near else ""
@@ -77,20 +77,20 @@ class Program(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command. `mainstay ls | head`: when the reader has seen enough, that is no failure."""
+        """Run the command. A reader that closes the pipe, as in `mainstay ls | head`, is not a failure."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
             return _reader_gone()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands by section."""
+        """Write the commands by section."""
         for title, commands in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Where to begin."""
+        """Write examples and exit codes."""
         with formatter.section("Examples"):
             for line in ("mainstay demo", "mainstay ls 'state:dead error:timeout' --url sqlite:///jobs.db"):
                 formatter.write(f"  {line}\n")
@@ -102,12 +102,12 @@ class Program(click.Group):
 @url_option
 @app_option
 @click.option("--version", is_flag=True, help="Show the version.")
-@click.option("--traceback", is_flag=True, help="Show where an error came from; may stand anywhere.")
+@click.option("--traceback", is_flag=True, help="Show the traceback of an error; accepted in any position.")
 @click.pass_context
 def program(context: click.Context, url: str | None, app: str | None, version: bool, traceback: bool) -> None:
-    """Durable background jobs: enqueue, run, look and act.
+    """Durable background jobs: enqueue, run, inspect and act.
 
-    The store is named by --url, MAINSTAY_URL or the settings file; looking at it never needs your code.
+    --url, MAINSTAY_URL or the settings file names the store. Only running jobs needs your code.
     """
     context.obj = {"url": url, "app": app}
     if version:
@@ -119,12 +119,12 @@ def program(context: click.Context, url: str | None, app: str | None, version: b
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one command and answer its exit code. Only what nobody foresaw is a bug, and says so in one line."""
+    """Run one command and return its exit code. An unexpected exception is reported as a bug, in one line."""
     words = [f" {word}" if _EXCLUDED.match(word) else word for word in argv if word != "--traceback"]
     traceback = "--traceback" in argv
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without ✓ must not end a command
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ✓ must not fail a command
     try:
         return _run(words)
     except click.ClickException as error:
@@ -134,7 +134,7 @@ def main(argv: Sequence[str]) -> int:
         return exits.INTERRUPTED
     except BrokenPipeError:
         return _reader_gone()
-    except Exception as error:  # noqa: BLE001  (the last door: one line instead of a traceback)
+    except Exception as error:  # noqa: BLE001  (one line instead of a traceback)
         return exits.report(error, traceback)
 
 
@@ -145,7 +145,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _reader_gone() -> int:
-    """Send the rest nowhere: Python would complain about it at its end."""
+    """Discard the rest of stdout: Python would report an error when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return exits.OK
 

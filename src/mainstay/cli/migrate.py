@@ -1,4 +1,4 @@
-"""`migrate`: which version of mainstay's tables a store has, and the steps to the one that this mainstay needs."""
+"""`migrate`: which version a store's schema has, and the way to the one that this mainstay needs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..core.settings import masked
+from ..stores import open_migrations
 from . import exits
 from .exits import Hint
 from .options import command, shaped, targeted
 from .output import plural
 
 if TYPE_CHECKING:
-    from ..stores.postgres.connect import Database
+    from ..stores.schema import Migrations
     from .output import Output
     from .target import Target
-
-ENGINES = ("postgresql", "postgres")
 
 
 @command(
@@ -26,80 +24,72 @@ ENGINES = ("postgresql", "postgres")
     "mainstay migrate sql --url postgresql://app@db/app --since 0"
 )
 @click.argument("action", type=click.Choice(["status", "up", "sql"]), default="status")
-@click.option(
-    "--since", type=click.IntRange(0), help="For sql: the version that is there; without it the store is asked."
-)
+@click.option("--since", type=click.IntRange(0), help="For sql: the version to start from. Default: that of the store.")
 @shaped
 @targeted
 def migrate(target: Target, action: str, since: int | None, output: Output) -> int:
-    """Bring a store's tables to this version of mainstay, or print how.
+    """Bring a store's schema to the version of this mainstay, or print how.
 
-    status tells the versions (exit code 3: `up` is to be run) · up changes the tables, in one transaction · sql prints the
-    statements for who may not run them. SQLite files bring themselves up to date; Redis has no tables.
+    status shows the versions and what is pending (exit code 3: run `up`) · up runs the missing steps and goes on where a
+    killed one stopped · sql prints the statements for a role that may run them. A SQLite file upgrades itself when it is
+    opened and no worker runs.
     """
-    url = target.url()
-    if url.partition(":")[0] not in ENGINES:
-        raise Hint(f"{masked(url)} needs no migrations: only PostgreSQL does", "mainstay doctor")
-    from ..stores.postgres.connect import Database
-
-    db = Database(url)
+    migrations = open_migrations(target.url())
     if action == "sql":
-        output.line(_script(db, _found(db) if since is None else since))
+        output.line(_script(migrations, migrations.found()[0] if since is None else since))
         return exits.OK
-    return _up(db, output) if action == "up" else _status(db, output)
+    return _up(migrations, output) if action == "up" else _status(migrations, output)
 
 
-def _found(db: Database) -> int:
-    from ..stores.postgres import schema
-
-    with db.aside() as connection:
-        return schema.version(connection, db.load)
-
-
-def _script(db: Database, since: int) -> str:
-    from ..stores.postgres import schema
-
-    numbers = range(since + 1, schema.VERSION + 1)
-    if not numbers:
-        return f"-- schema {db.load.schema} is of version {since}: there is nothing to do"
-    begin = [f'CREATE SCHEMA IF NOT EXISTS "{db.load.schema}";'] if since == 0 else []
-    return "\n".join(["BEGIN;", *begin, *(schema.script(number, db.load).strip() for number in numbers), "COMMIT;"])
+def _script(migrations: Migrations, since: int) -> str:
+    if since >= migrations.needed:
+        return f"-- {_place(migrations)} has schema {since}: there is nothing to do"
+    text = migrations.sql(since)
+    if text is None:
+        raise Hint(f"{_place(migrations)} has no SQL", "mainstay migrate up")
+    return text
 
 
-def _status(db: Database, output: Output) -> int:
-    from ..stores.postgres import schema
-
-    found = _found(db)
-    record = {"store": db.place, "schema": db.load.schema, "version": found, "needed": schema.VERSION}
+def _status(migrations: Migrations, output: Output) -> int:
+    version, readable_from, step = migrations.found()
+    pending = migrations.pending(version)
+    record = {
+        **migrations.where, "version": version, "readable_from": readable_from, "needed": migrations.needed,
+        "pending": pending, "steps_done": step,
+    }  # fmt: skip
     if output.shape.machine:
         output.record(record)
     else:
-        output.line(_told(record))
-    return exits.OK if found == schema.VERSION else exits.PARTIAL if found < schema.VERSION else exits.FAILED
+        output.line(f"{_place(migrations)} {_described(record)}")
+    return exits.PARTIAL if pending else exits.FAILED if readable_from > migrations.needed else exits.OK
 
 
-def _told(record: dict[str, Any]) -> str:
-    place = f"{record['store']}: schema {record['schema']}"
-    if record["version"] == record["needed"]:
-        return f"{place} is of version {record['version']}, as it should be"
-    if record["version"] > record["needed"]:
-        return f"{place} is of version {record['version']}, newer than this mainstay's {record['needed']}: upgrade mainstay"
-    state = f"is of version {record['version']}" if record["version"] else "is not there yet"
-    return f"{place} {state}, version {record['needed']} is needed: stop the workers, then run mainstay migrate up"
+def _described(record: dict[str, Any]) -> str:
+    version, needed = record["version"], record["needed"]
+    has = f"has schema {version}, readable from {record['readable_from']}" if version else "has no schema yet"
+    if version == needed:
+        return f"{has}, as this mainstay needs"
+    if version > needed:
+        newer = f"{has}, newer than this mainstay's {needed}"
+        return f"{newer}: upgrade mainstay" if record["readable_from"] > needed else f"{newer}, which can use it"
+    done = f" ({plural(record['steps_done'], 'step')} done)" if record["steps_done"] else ""
+    return (
+        f"{has}; this mainstay needs {needed}. Pending: {', '.join(record['pending'])}{done}. Run mainstay migrate up"
+    )
 
 
-def _up(db: Database, output: Output) -> int:
-    from ..stores.postgres import schema
-
-    with db.aside() as connection:
-        schema.check_not_newer(schema.version(connection, db.load), db.load, db.place)
-        numbers = schema.apply(connection, db.load)
+def _up(migrations: Migrations, output: Output) -> int:
+    numbers = migrations.up(lambda line: None if output.shape.machine else output.line(line))
+    version = migrations.found()[0]
     if output.shape.machine:
-        output.record({"store": db.place, "schema": db.load.schema, "version": schema.VERSION, "applied": numbers})
+        output.record({**migrations.where, "version": version, "applied": numbers})
     elif numbers:
-        output.line(
-            f"{db.place}: {plural(len(numbers), 'migration')} applied, schema {db.load.schema} is of version {numbers[-1]}"
-        )
+        output.line(f"{_place(migrations)} has schema {version} now: {plural(len(numbers), 'migration')} applied")
     else:
-        output.line(f"{db.place}: schema {db.load.schema} is of version {schema.VERSION}, as it should be")
+        output.line(f"{_place(migrations)} has schema {version}: there is nothing to do")
     return exits.OK
+
+
+def _place(migrations: Migrations) -> str:
+    store, *rest = migrations.where.items()
+    return ", ".join([store[1], *(f"{name} {value}" for name, value in rest)])

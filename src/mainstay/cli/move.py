@@ -1,4 +1,4 @@
-"""`move`: a whole installation from one store to another."""
+"""`move`: copies all jobs from one store to another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .output import Output
 
 WIDTH = 30
-EVERY = 0.1  # seconds between two pictures of the bar
+EVERY = 0.1  # seconds between two updates of the progress bar
 
 
 @command(
@@ -29,15 +29,17 @@ EVERY = 0.1  # seconds between two pictures of the bar
 )
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO", required=False)
-@click.option("--force", is_flag=True, help="Although workers are registered: what runs meanwhile may run twice.")
-@click.option("--reopen", is_flag=True, help="Let workers start on FROM again, whose jobs have moved.")
-@click.option("--batch", type=click.IntRange(1, 5_000), default=500, show_default=True, help="Rows a transaction.")
+@click.option(
+    "--force", is_flag=True, help="Move although workers are registered: jobs that run meanwhile may run twice."
+)
+@click.option("--reopen", is_flag=True, help="Let workers start on FROM again after a move.")
+@click.option("--batch", type=click.IntRange(1, 5_000), default=500, show_default=True, help="Rows per transaction.")
 @shaped
 def move(source: str, target: str | None, force: bool, reopen: bool, batch: int, output: Output) -> None:
     """Copy every job, with its history, from one store to another.
 
-    Stop workers and producers first. A move that was interrupted goes on where it stopped when the same command is run
-    again. At the end both stores are compared, row by row; then workers start on TO only.
+    Stop workers and producers first. To continue an interrupted move, run the same command again. At the end it compares
+    both stores row by row; after that, workers start on TO only.
     """
     from ..stores import open_store
 
@@ -46,7 +48,10 @@ def move(source: str, target: str | None, force: bool, reopen: bool, batch: int,
             _reopen(old, output)
             return
         if not target:
-            raise Hint("where to? TO is missing", f"mainstay move {masked(source)} postgresql://user@host/database")
+            raise Hint(
+                "TO is missing: name the store to move to",
+                f"mainstay move {masked(source)} postgresql://user@host/database",
+            )
         with open_store(target) as new:
             _move(old, new, force, batch, output)
 
@@ -66,7 +71,7 @@ def _move(source: Store, target: Store, force: bool, batch: int, output: Output)
         moved = move(source, target, bar, force, batch)
     except KeyboardInterrupt:
         bar.clear()
-        output.talk("stopped: the same command goes on from here; until then no worker starts on either store")
+        output.talk("stopped: run the same command again to continue; until then no worker starts on either store")
         raise
     finally:
         bar.clear()
@@ -80,18 +85,18 @@ def _move(source: Store, target: Store, force: bool, batch: int, output: Output)
             [[p, f"{d.rows:,}", f"{d.checksum:016x}"] for p, d in moved.items()],
             right=(1,),
         )
-        output.line(f"{plural(moved['jobs'].rows, 'job')} moved to {shown(target)}; both stores hold the same.")
+        output.line(f"{plural(moved['jobs'].rows, 'job')} moved to {shown(target)}; both stores hold the same rows.")
         output.line(f"Start workers with --url {shown(target)}; {shown(source)} is closed to them.")
 
 
 class Bar:
-    """How far the move is, on a terminal: one line that is drawn again and again."""
+    """The progress bar of a move: one line of a terminal, redrawn."""
 
     def __init__(self, shown: bool) -> None:
         self._shown, self._at = shown, 0.0
 
     def __call__(self, doing: str, part: str, rows: int, total: int) -> None:
-        """Draw, unless that was just done."""
+        """Draw the bar, at most once in `EVERY` seconds."""
         if not self._shown or (time.monotonic() - self._at < EVERY and rows != total):
             return
         self._at = time.monotonic()
@@ -101,7 +106,7 @@ class Bar:
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Leave no trace."""
+        """Remove the bar."""
         if self._shown:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()

@@ -29,14 +29,14 @@ def targeted(function: Command) -> Command:
 
 
 def url_option(function: Command) -> Command:
-    """`--url`, on the program and on each command."""
+    """Add `--url`, which the program and each command accept."""
     return click.option(
         "--url", metavar="URL", help="The store, e.g. sqlite:///jobs.db. [env: MAINSTAY_URL]"
     )(function)  # fmt: skip
 
 
 def app_option(function: Command) -> Command:
-    """`--app`, on the program and on each command."""
+    """Add `--app`, which the program and each command accept."""
     return click.option("--app", metavar="MODULE:APP", help="Your application, e.g. jobs:app. [env: MAINSTAY_APP]")(
         function
     )
@@ -58,28 +58,28 @@ def shaped(function: Command) -> Command:
 
 
 _SHAPE = (
-    click.option("--json", is_flag=True, help="JSON, complete."),
-    click.option("--jsonl", is_flag=True, help="JSON, one object a line."),
-    click.option("-q", "--quiet", is_flag=True, help="Ids only, no talk."),
-    click.option("--fields", metavar="A,B", default="", help="Only these fields."),
+    click.option("--json", is_flag=True, help="Print JSON with all fields."),
+    click.option("--jsonl", is_flag=True, help="Print JSON, one object per line."),
+    click.option("-q", "--quiet", is_flag=True, help="Print ids only, and no messages."),
+    click.option("--fields", metavar="A,B", default="", help="Print only these fields."),
 )
 
 
 class Example(click.Command):
-    """A command whose help ends with examples, printed as they are typed."""
+    """A command whose help ends with examples."""
 
     def __init__(self, *args: Any, examples: str = "", **rest: Any) -> None:
         super().__init__(*args, **rest)
         self.examples = [line.strip() for line in examples.strip().splitlines()]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The examples."""
+        """Write the examples."""
         with formatter.section("Examples"):
             formatter.write("".join(f"  {line}\n" for line in self.examples))
 
 
 def command(examples: str, **settings: Any) -> Callable[[Command], click.Command]:
-    """A command with examples in its help."""
+    """Return a decorator that makes a command with examples in its help."""
 
     def made(function: Command) -> click.Command:
         name = function.__name__.strip("_")

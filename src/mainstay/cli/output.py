@@ -1,4 +1,4 @@
-"""What commands print: data on stdout, talk on stderr. Colour and relative times for people, plain text and ISO for pipes."""
+"""What commands print: data to stdout, messages to stderr. Terminals get colour and relative times, pipes plain text and ISO."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Cell = str | tuple[str, str]  # text, or text with a style
 
-# The nine states and the two labels, with the same glyphs as the dashboard: never colour alone.
+# A glyph for each state, and for the labels `retrying` and `cancelling`: colour alone must not carry meaning.
 GLYPHS = {
     "scheduled": "◷", "queued": "○", "blocked": "⧗", "running": "◐", "cancelling": "◐", "review": "◇", "retrying": "↻",
     "completed": "✓", "cancelled": "⊘", "dead": "✕",
@@ -29,7 +29,7 @@ STYLES = {
 
 
 class Shape(NamedTuple):
-    """The form in which data is asked for."""
+    """The output format that the options ask for."""
 
     json: bool = False
     jsonl: bool = False
@@ -38,12 +38,12 @@ class Shape(NamedTuple):
 
     @property
     def machine(self) -> bool:
-        """Whether a program reads it."""
+        """Whether the output is JSON, for a program."""
         return self.json or self.jsonl
 
 
 class Output:
-    """Prints one command's answer."""
+    """Prints the output of one command."""
 
     def __init__(self, shape: Shape | None = None, now: int | None = None) -> None:
         self.shape = shape or Shape()
@@ -54,16 +54,16 @@ class Output:
 
     # data -----------------------------------------------------------------------------------------------------------
     def line(self, text: str = "") -> None:
-        """One line of data; it may hold styles that `paint` put there."""
+        """Print one line of data; it may contain styles from `paint`."""
         sys.stdout.write(text + "\n")
 
     def lines(self, texts: Iterable[str]) -> None:
-        """Several lines."""
+        """Print several lines."""
         for text in texts:
             self.line(text)
 
     def records(self, records: Sequence[dict[str, Any]]) -> None:
-        """Records for programs: one JSON array, or one JSON object a line."""
+        """Print records as one JSON array, or as one JSON object per line."""
         chosen = [self._chosen(record) for record in records]
         if self.shape.jsonl:
             self.lines(json.dumps(record, ensure_ascii=False) for record in chosen)
@@ -71,7 +71,7 @@ class Output:
             self.line(json.dumps(chosen, ensure_ascii=False, indent=2))
 
     def record(self, record: dict[str, Any]) -> None:
-        """One record for programs."""
+        """Print one record as JSON."""
         indent = None if self.shape.jsonl else 2
         self.line(json.dumps(self._chosen(record), ensure_ascii=False, indent=indent))
 
@@ -79,11 +79,11 @@ class Output:
         return {name: record.get(name) for name in self.shape.fields} if self.shape.fields else record
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int] = ()) -> None:
-        """Aligned columns; on a terminal the last one gives way. `right` names the columns with numbers."""
+        """Print aligned columns; on a terminal the last one is shortened to fit. `right` lists the columns to align right."""
         self.lines(self.rendered(headers, rows, right))
 
     def rendered(self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int] = ()) -> list[str]:
-        """The lines of a table."""
+        """Return the lines of a table."""
         grid: list[Sequence[Cell]] = [[(name, "dim") for name in headers], *rows]
         widths = [max(columns(_text(row[n])) for row in grid) for n in range(len(headers))]
         return [self._row(row, widths, right) for row in grid]
@@ -99,23 +99,23 @@ class Output:
             cells.append(gap + painted if n in right else painted if n == last else painted + gap)
         return (" " + "  ".join(cells)).rstrip()
 
-    # talk -----------------------------------------------------------------------------------------------------------
+    # messages -------------------------------------------------------------------------------------------------------
     def talk(self, text: str) -> None:
-        """A word to the person on stderr; machines and `-q` are spared."""
+        """Print a message to stderr, but not with JSON or `-q`."""
         if not self.shape.quiet and not self.shape.machine:
             say(text)
 
     # forms ----------------------------------------------------------------------------------------------------------
     def paint(self, text: str, style: str) -> str:
-        """The text in a style, on terminals that want colour."""
+        """Return the text in a style, if the output has colour."""
         return f"\033[{STYLES[style]}m{text}\033[0m" if self.colour and text else text
 
     def state(self, label: str) -> Cell:
-        """A state as people see it; the normal recedes, the abnormal speaks."""
+        """Return a state with its glyph, styled."""
         return f"{GLYPHS.get(label, '?')} {label}", label
 
     def when(self, at: int | None) -> str:
-        """An instant: relative on a terminal, ISO in a pipe."""
+        """Return an instant: relative on a terminal, ISO in a pipe."""
         if at is None:
             return "–" if self.tty else ""
         if not self.tty:
@@ -123,7 +123,7 @@ class Output:
         return f"in {human(at - self.now)}" if at > self.now else f"{human(self.now - at)} ago"
 
     def spent(self, ms: int | None) -> str:
-        """A duration."""
+        """Return a duration as text."""
         return ("–" if self.tty else "") if ms is None else human(ms)
 
 
@@ -132,14 +132,14 @@ def _text(cell: Cell) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns a terminal needs for the text."""
+    """Return how many columns of a terminal the text takes."""
     if text.isascii():
         return len(text)
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
 
 
 def cut(text: str, room: int) -> str:
-    """The text in at most so many columns, with an ellipsis where something is missing."""
+    """Return the text in at most `room` columns, with an ellipsis if it was shortened."""
     if columns(text) <= room:
         return text
     while columns(text) >= room:
@@ -148,7 +148,7 @@ def cut(text: str, room: int) -> str:
 
 
 def size(number: int) -> str:
-    """Bytes for people."""
+    """Return a number of bytes as text, such as `1.5 MB`."""
     if number < 1000:
         return f"{number} B"
     value, units = number / 1000, ["KB", "MB", "GB", "TB"]
@@ -159,5 +159,5 @@ def size(number: int) -> str:
 
 
 def plural(count: int, word: str, words: str = "") -> str:
-    """`1 job`, `2 jobs`, with thousands apart."""
+    """Return `1 job`, `2 jobs`, `1,000 jobs`."""
     return f"{count:,} {word if count == 1 else words or word + 's'}"

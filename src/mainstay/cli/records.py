@@ -1,4 +1,4 @@
-"""Jobs and what belongs to them as records: the one shape in which programs see them, and in short for tables."""
+"""Jobs, attempts, actions and log lines as records for JSON output, and as short texts for tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS = (
 
 
 def of_job(job: Job, now: int) -> dict[str, Any]:
-    """A job for programs: instants in ISO 8601, durations in seconds, arguments as they are."""
+    """Return a job as a record: instants in ISO 8601, durations in seconds, arguments parsed."""
     return {
         "id": job.id, "type": job.type, "queue": job.queue, "state": job.state, "label": job.label,
         "priority": job.priority, "args": loaded(job.payload), "attempt": job.attempt, "max_attempts": job.max_attempts,
@@ -34,23 +34,23 @@ def of_job(job: Job, now: int) -> dict[str, Any]:
 
 
 def of_attempt(attempt: Attempt) -> dict[str, Any]:
-    """An attempt for programs."""
+    """Return an attempt as a record."""
     times = {"started_at": iso(attempt.started_at), "ended_at": _iso(attempt.ended_at)}
     return attempt._asdict() | times
 
 
 def of_action(action: Action) -> dict[str, Any]:
-    """An operator action for programs."""
+    """Return an action of an operator as a record."""
     return action._asdict() | {"at": iso(action.at)}
 
 
 def of_line(line: LogLine) -> dict[str, Any]:
-    """A log line for programs."""
+    """Return a log line as a record."""
     return line._asdict() | {"at": iso(line.at)}
 
 
 def took(job: Job, now: int) -> int | None:
-    """How long the last attempt ran, or the present one has been running."""
+    """Return how long the last attempt took, or the running one has taken so far."""
     if job.started_at is None:
         return None
     if job.state == "running":
@@ -59,7 +59,7 @@ def took(job: Job, now: int) -> int | None:
 
 
 def loaded(text: str | None) -> Any:
-    """JSON as values; what cannot be read stays text, so that a damaged payload can still be seen."""
+    """Return parsed JSON, or the text itself if it is not JSON: a damaged payload stays visible."""
     if text is None:
         return None
     try:
@@ -69,14 +69,14 @@ def loaded(text: str | None) -> Any:
 
 
 def short(args: Any) -> str:
-    """Arguments in one line: `path="a.png" width=300`."""
+    """Return arguments in one line: `path="a.png" width=300`."""
     if not isinstance(args, dict):
         return str(args)
     return " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in args.items())
 
 
 def about(job: Job) -> str:
-    """What is worth knowing about a job in one line: why it failed, how far it is, else what was asked."""
+    """Return one line about a job: its error or reason, its progress, or else its arguments."""
     if job.label in {"dead", "retrying", "review", "cancelled"} and (job.error or job.reason):
         return job.reason or "" if job.label == "review" else job.error or job.reason or ""
     if job.state == "running" and (job.stage or job.total):
@@ -85,7 +85,7 @@ def about(job: Job) -> str:
 
 
 def progress(job: Job) -> str:
-    """`62%`, `18 done`, or nothing."""
+    """Return `62%`, `18 done` or an empty text."""
     if job.done is None:
         return ""
     if not job.total:
@@ -94,7 +94,7 @@ def progress(job: Job) -> str:
 
 
 def check_fields(fields: tuple[str, ...]) -> None:
-    """Refuse fields that do not exist."""
+    """Raise `UsageError` for fields that do not exist."""
     for name in fields:
         if name not in FIELDS:
             raise UsageError(
@@ -103,7 +103,7 @@ def check_fields(fields: tuple[str, ...]) -> None:
 
 
 def cell(output: Output, record: dict[str, Any], job: Job, name: str) -> Cell:
-    """One field of a job for a table."""
+    """Return one field of a job as a cell of a table."""
     if name in {"label", "state"}:
         return output.state(job.label)
     if name.endswith("_at"):

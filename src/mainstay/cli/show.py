@@ -1,4 +1,4 @@
-"""`show`: one job, from its creation to its end, with everything that happened in between."""
+"""`show`: prints everything about one job."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .target import Target
 
 CAP, CHILDREN, LINES = 10_000, 20, 10
-OUTCOMES = {"review": "asked for a review", "released": "was handed back", "snoozed": "asked for later"}
+OUTCOMES = {"review": "asked for a review", "released": "was released", "snoozed": "was snoozed"}
 NEXT = {
     "dead": "mainstay retry {id}",
     "cancelled": "mainstay retry {id}",
@@ -42,9 +42,9 @@ NEXT = {
 @shaped
 @targeted
 def show(target: Target, output: Output, job: str) -> None:
-    """Everything about one job.
+    """Show everything about one job.
 
-    The job may be named by the beginning of its id. Where it waits, it says why.
+    The beginning of the id is enough. For a waiting job it says why it waits.
     """
     records.check_fields(output.shape.fields)
     with target.open() as app:
@@ -84,7 +84,7 @@ def _reasons(app: Mainstay, job: Job, now: int) -> list[str]:
     return why_waiting(job, app.store.counts(CAP), app.store.workers(), now)
 
 
-# For people ---------------------------------------------------------------------------------------------------------------
+# Text -------------------------------------------------------------------------------------------------------------------
 
 
 def _print(app: Mainstay, output: Output, job: Job) -> None:
@@ -119,7 +119,7 @@ def _print_head(output: Output, job: Job) -> None:
 
 
 def _stage(app: Mainstay, job: Job) -> str:
-    """The stage that runs, and its place among those that the type declares."""
+    """Return the current stage, and its number among the stages of the type."""
     declared = [info.policy.get("stages", ()) for info in app.store.types() if info.name == job.type]
     stages = list(declared[0]) if declared else []
     place = f" ({stages.index(job.stage) + 1} of {len(stages)})" if job.stage in stages else ""
@@ -127,7 +127,7 @@ def _stage(app: Mainstay, job: Job) -> str:
 
 
 def bar(output: Output, job: Job, width: int = 24) -> str:
-    """How far a job is, as a bar; nothing where nobody knows."""
+    """Return the progress of a job as a bar; empty if it is unknown."""
     if job.done is None or not job.total:
         return ""
     full = round(width * min(max(job.done / job.total, 0), 1))
@@ -142,7 +142,7 @@ def _section(output: Output, title: str, lines: Iterable[str]) -> None:
 
 
 def _timeline(output: Output, job: Job, attempts: list[Attempt]) -> list[str]:
-    """Each thing that happened, and how long after the one before."""
+    """Return a line for each event, with the time since the one before."""
     events = [(job.created_at, "created", "")]
     for attempt in attempts:
         by = f"on {attempt.worker}" if attempt.worker else ""
@@ -176,7 +176,7 @@ def _moment(output: Output, at: int, text: str, more: str) -> str:
 
 
 def _instant(output: Output, at: int) -> str:
-    """The time of day on a terminal, with the date when it was another day."""
+    """Return the time of day on a terminal, with the date if it is not today; ISO in a pipe."""
     if not output.tty:
         return iso(at)
     import time
@@ -187,7 +187,7 @@ def _instant(output: Output, at: int) -> str:
 
 
 def _arguments(text: str) -> list[str]:
-    """One argument a line."""
+    """Return one line for each argument."""
     args = records.loaded(text)
     if not isinstance(args, dict):
         return [printable(str(args))]
@@ -202,7 +202,7 @@ def _json(text: str | None) -> list[str]:
 
 
 def _error(job: Job, attempts: list[Attempt]) -> list[str]:
-    """The last error with its traceback; earlier ones are in the timeline."""
+    """Return the last error with its traceback; earlier ones are in the timeline."""
     last = next((attempt for attempt in reversed(attempts) if attempt.error), None)
     if last is None or job.state == "completed":
         return []
@@ -214,7 +214,7 @@ def _child(output: Output, child: Job) -> str:
 
 
 def _log(app: Mainstay, output: Output, job: Job) -> list[str]:
-    """The last lines; all of them by `mainstay logs`."""
+    """Return the last lines of the log; `mainstay logs` prints all."""
     lines = app.store.logs(job.id, 0, CAP)
     more = [output.paint(f"… {len(lines) - LINES} more: mainstay logs {job.id}", "dim")] if len(lines) > LINES else []
     return more + [log_line(output, line) for line in lines[-LINES:]]

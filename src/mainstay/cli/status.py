@@ -1,4 +1,4 @@
-"""`status`: one look at everything that has not ended, and at what went wrong."""
+"""`status`: counts the jobs that have not ended, by type and state, and lists problems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .output import Cell, Output
     from .target import Target
 
-CAP = 100_000  # of each state: beyond it a number ends in +
+CAP = 100_000  # jobs counted of each state; a larger number ends in +
 LABELS = ("queued", "running", "retrying", "review", "scheduled", "blocked", "dead")
 USUAL = ("queued", "running", "retrying", "review", "scheduled", "dead")
 
@@ -27,9 +27,9 @@ USUAL = ("queued", "running", "retrying", "review", "scheduled", "dead")
 @shaped
 @targeted
 def status(target: Target, output: Output) -> None:
-    """What is waiting, running and failed, by type.
+    """Show what is waiting, running and failed, by type.
 
-    Below the table: what deserves attention, each with the command that mends it.
+    Problems follow below the table, each with the command that fixes it.
     """
     with target.open() as app:
         now = output.now = app.clock.now()
@@ -51,9 +51,9 @@ def status(target: Target, output: Output) -> None:
 def _headline(output: Output, url: str, facts: dict[str, str], workers: Sequence[WorkerInfo]) -> str:
     there = live(workers, output.now)
     busy, slots = sum(worker.running for worker in there), sum(worker.slots for worker in there)
-    crew = f"{plural(len(there), 'worker')}, {busy}/{slots} slots busy" if there else "no worker"
+    serving = f"{plural(len(there), 'worker')}, {busy}/{slots} slots busy" if there else "no worker"
     store = f"{url} ({facts['engine']}, {size(int(facts.get('size', 0)))})"
-    parts = [output.paint(f"mainstay {__version__}", "bold"), store, f"schema {facts.get('schema')}", crew]
+    parts = [output.paint(f"mainstay {__version__}", "bold"), store, f"schema {facts.get('schema')}", serving]
     return " · ".join(parts)
 
 
@@ -72,7 +72,7 @@ def _print_table(output: Output, counts: Sequence[Count]) -> None:
 
 
 def _numbers(by_place: dict[tuple[str, str], Count], type: str, labels: list[str]) -> list[Cell]:
-    """The numbers of one type; zeros recede."""
+    """Return the numbers of one type; zeros are dim."""
     cells: list[Cell] = []
     for label in labels:
         count = by_place.get((type, label))
@@ -81,7 +81,7 @@ def _numbers(by_place: dict[tuple[str, str], Count], type: str, labels: list[str
 
 
 def _oldest(output: Output, counts: Sequence[Count], type: str) -> Cell:
-    """How long the first queued job of the type has been waiting."""
+    """Return how long the oldest queued job of the type has been waiting."""
     since = [
         count.oldest for count in counts if count.type == type and count.label == "queued" and count.oldest is not None
     ]

@@ -1,4 +1,4 @@
-"""One of several worker processes, as `mainstay worker --processes` starts them: with the same log as a single one."""
+"""The program of each process that `mainstay worker --processes` starts: a worker with the same log as a single one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def logging_app(spec: str) -> Mainstay:
-    """The application, with its events written down."""
+    """Return the application, with a log of its events."""
     app, settings = load(spec), Settings.load()
     WorkerLog(app, settings.log_level, settings.log_format)
     return app

@@ -1,4 +1,4 @@
-"""What a command works on: the store behind a URL, and for those that run code, the application."""
+"""The store, and for some commands the application, that a command works on."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ if TYPE_CHECKING:
 
 
 class Target:
-    """The URL and the application that a command was given, or that the environment and the settings file name."""
+    """The URL and the application from the command line, the environment or the settings file."""
 
     def __init__(self, url: str | None, app: str | None) -> None:
         self.given_url, self.given_app = url, app
 
     def settings(self) -> Settings:
-        """Everything that is configured, with what the command line says on top."""
+        """Return the settings; the command line comes first."""
         from ..core.settings import Settings
 
         given = {"url": self.given_url, "app": self.given_app}
         return Settings.load(**{name: value for name, value in given.items() if value})
 
     def url(self) -> str:
-        """The store's URL; an explicit application's own URL counts before a configured one."""
+        """Return the URL of the store. The URL of an application given by --app comes before a configured one."""
         if self.given_url:
             return self.given_url
         if self.given_app:
             return self.application().store.url
-        if os.environ.get("MAINSTAY_URL"):  # before the settings file is looked for: most calls end here
+        if os.environ.get("MAINSTAY_URL"):  # checked before the settings file is searched: most calls end here
             return os.environ["MAINSTAY_URL"]
         settings = self.settings()
         if settings.url:
             return settings.url
         if settings.app:
             return self.application().store.url
-        raise Hint("no store is named", "mainstay status --url sqlite:///jobs.db   (or set MAINSTAY_URL)")
+        raise Hint("no store is given", "mainstay status --url sqlite:///jobs.db   (or set MAINSTAY_URL)")
 
     @contextmanager
     def open(self) -> Iterator[Mainstay]:
-        """The store as it is, for commands that look or act: a file that is not there is never created."""
+        """Open an existing store: a missing file is not created."""
         from ..app import Mainstay
 
         app = Mainstay(existing(self.url()))
@@ -57,7 +57,7 @@ class Target:
             app.close()
 
     def wants_code(self) -> bool:
-        """Whether to work through the application: when it is named and no URL on the command line says otherwise."""
+        """Whether to use the application: it is named, and the command line gives no URL."""
         if self.given_url or self.given_app:
             return bool(self.given_app)
         if os.environ.get("MAINSTAY_APP") or os.environ.get("MAINSTAY_URL"):
@@ -65,7 +65,7 @@ class Target:
         return bool(self.settings().app)
 
     def application(self) -> Mainstay:
-        """The user's application, imported."""
+        """Import and return the user's application."""
         spec = self.given_app or self.settings().app
         if not spec:
             raise no_application()
@@ -73,12 +73,12 @@ class Target:
 
 
 def no_application() -> Hint:
-    """What to say when code is needed and none is named."""
-    return Hint("this command runs your code and needs to know it", "mainstay worker --app module:app")
+    """Return the error for a command that needs an application when none is named."""
+    return Hint("this command runs your code; name the application", "mainstay worker --app module:app")
 
 
 def existing(url: str) -> str:
-    """The same URL, with which nothing is created."""
+    """Return the URL with the option that creates nothing."""
     scheme, _, _ = url.partition(":")
     if scheme not in ("sqlite", "postgresql", "postgres") or ":memory:" in url or "mode=" in url:
         return url
@@ -86,7 +86,7 @@ def existing(url: str) -> str:
 
 
 def load(spec: str) -> Mainstay:
-    """The application named `module:attribute`, from the current folder or the installed packages."""
+    """Import `module:attribute` from the current folder or the installed packages and return the application."""
     from ..app import Mainstay
 
     name, _, attribute = spec.partition(":")
@@ -121,7 +121,7 @@ def _module(name: str, spec: str) -> object:
 
 
 def _broken(name: str, error: Exception) -> MainstayError:
-    """The user's code failed while it was imported: where, in one line."""
+    """Return the error for a module that fails to import: what happened and where, in one line."""
     place, trace = "", error.__traceback__
     while trace is not None:
         if "importlib" not in trace.tb_frame.f_code.co_filename:
@@ -135,7 +135,7 @@ def _broken(name: str, error: Exception) -> MainstayError:
 
 
 def _apps(module: object, name: str) -> str:
-    """The applications that the module does hold."""
+    """Return the applications that the module does have, as options to try."""
     from ..app import Mainstay
 
     found = [key for key, value in vars(module).items() if isinstance(value, Mainstay)]

@@ -1,4 +1,4 @@
-"""`worker`: run jobs in this process, or keep several such processes running."""
+"""`worker`: runs jobs in this process, or in several processes under a supervisor."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 )
 @click.option("--queues", metavar="A,B", help="Only these queues, in this order.")
 @click.option("--types", metavar="A,B", help="Only these types.")
-@click.option("-c", "--concurrency", metavar="N", help="Jobs at the same time in a process.  [default: 50]")
+@click.option("-c", "--concurrency", metavar="N", help="Jobs that run at the same time in a process.  [default: 50]")
 @click.option("-p", "--processes", metavar="N", help="Worker processes.  [default: 1]")
-@click.option("--grace", metavar="DURATION", help="How long running jobs may go on at the end.  [default: 30s]")
+@click.option("--grace", metavar="DURATION", help="How long running jobs may continue after a stop.  [default: 30s]")
 @click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [default: info]")
 @click.option("--log-format", metavar="FORM", help="text or json.  [default: text]")
 @targeted
 def worker(target: Target, types: str | None, **given: Any) -> int:
-    """Run jobs until a signal says stop.
+    """Run jobs until a signal stops it.
 
-    The first SIGTERM or Ctrl-C stops gracefully: what runs may finish or reach a safe point, the rest is handed back.
-    A second one stops at once; what was cut off runs again.
+    The first SIGTERM or Ctrl-C stops gracefully: running jobs may finish or reach a safe point, the others are released.
+    A second one stops at once; interrupted jobs run again.
     """
     settings = _settings(target, given)
     if settings.processes > 1:
@@ -59,7 +59,7 @@ def _settings(target: Target, given: dict[str, Any]) -> Settings:
 
 
 def _application(target: Target) -> Mainstay:
-    """The application; it takes a URL from the command line, unless it was built with one of its own."""
+    """Return the application. It uses the URL of the command line, unless the code gives it another."""
     if target.given_url:
         os.environ["MAINSTAY_URL"] = target.given_url
     app = target.application()
@@ -72,7 +72,7 @@ def _application(target: Target) -> Mainstay:
 
 
 def _options(settings: Settings, types: str | None) -> dict[str, Any]:
-    """What `app.worker` takes."""
+    """Return the arguments of `app.worker`."""
     return {
         "concurrency": settings.concurrency,
         "queues": settings.queues or None,
@@ -84,7 +84,7 @@ def _options(settings: Settings, types: str | None) -> dict[str, Any]:
 
 
 def _supervise(target: Target, settings: Settings, types: str | None) -> int:
-    """Several processes; they read from the environment what the command line says."""
+    """Run several processes. They get the options of the command line through the environment."""
     from ..worker.supervisor import supervise
 
     if not settings.app:

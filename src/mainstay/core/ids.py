@@ -59,5 +59,11 @@ def normal(text: str) -> str:
     return text.strip().upper().replace("O", "0").replace("I", "1").replace("L", "1")
 
 
+def prefix(text: str) -> str | None:
+    """Return an id, or the beginning of one, in the form in which it is stored; None if no id begins so."""
+    found = normal(text)
+    return found if 0 < len(found) <= LENGTH and set(found) <= set(ALPHABET) else None
+
+
 IDS = Ids()
 os.register_at_fork(after_in_child=IDS.after_fork)

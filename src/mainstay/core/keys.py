@@ -23,9 +23,8 @@ def lock(type: str, key: str, unique: str, period: Duration | None, now: int) ->
         if length <= 0:
             raise UsageError("period: give a duration above zero, e.g. period='1h'")
         bucket = now // length
-        return f"{plain}\n{bucket}/{length}", (
-            bucket + 1
-        ) * length  # no key has a line feed, so no other key gives this text
+        # No key has a line feed, so no other key gives this text.
+        return f"{plain}\n{bucket}/{length}", (bucket + 1) * length
     if unique not in ("alive", "start"):
         raise UsageError(f"unique={unique!r}: 'alive' (until the job has ended) or 'start' (until it starts)")
     return plain, (0 if unique == "start" else None)

@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from . import ids
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_EQUALS, _COMPARES, _CONTAINS = ("=",), ("=", "<", "<=", ">", ">="), ("=", "~")
+# The fields of a job that a search can use, and the operators that each of them takes.
+FIELDS = {
+    "id": _EQUALS, "type": _EQUALS, "queue": _EQUALS, "state": _EQUALS, "priority": _COMPARES, "attempt": _COMPARES,
+    "worker": _EQUALS, "key": _EQUALS, "ref": _EQUALS, "tenant": _EQUALS, "tag": _EQUALS, "parent": _EQUALS,
+    "error": _CONTAINS, "args": _COMPARES, "took": _COMPARES, "created": _COMPARES, "finished": _COMPARES,
+    "text": _CONTAINS,
+}  # fmt: skip
+COMPARED = frozenset(field for field, operators in FIELDS.items() if operators is _COMPARES)
+SHORT_ID = 10  # a word of this length or longer that begins a stored id is taken for that id
+
+_NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?", re.ASCII)
 
 
 class Term(NamedTuple):
@@ -19,8 +39,44 @@ class Term(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of ids, newest first. `after` asks for the next one; `searched` is the window a text search looked at."""
+    """A page of ids, newest first. `after` fetches the next page.
+
+    `searched` is the size of the window when the search ended at its edge: older jobs are on the next page.
+    """
 
     ids: tuple[str, ...]
     after: str | None
     searched: int | None
+
+
+def validate(terms: Sequence[Term], limit: int) -> None:
+    """Raise `UsageError` for a search that no store can do."""
+    if limit < 1:
+        raise UsageError(f"limit={limit}: a page holds at least one job")
+    for term in terms:
+        _validate(term)
+
+
+def _validate(term: Term) -> None:
+    if term.field not in FIELDS or not term.values:
+        raise UsageError(f"a store cannot search by {term.field!r}; it can by {', '.join(FIELDS)}")
+    if term.op not in FIELDS[term.field]:
+        operators = ", ".join(FIELDS[term.field])
+        raise UsageError(f"a store cannot compare {term.field} with {term.op!r}; it can with {operators}")
+    if term.field == "args" and (not term.path or any('"' in part or "\0" in part for part in term.path)):
+        raise UsageError(f"args.{'.'.join(term.path)}: a search cannot reach names with a quote in them")
+
+
+def possible_id(term: Term) -> str | None:
+    """Return the word of a text term if it is long enough for an id and can begin one."""
+    if term.field != "text" or len(term.values) != 1:
+        return None
+    word = ids.prefix(str(term.values[0]))
+    return word if word is not None and len(word) >= SHORT_ID else None
+
+
+def number(text: str) -> int | float | None:
+    """Return the number that a text spells, or None."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    return int(text) if len(text) < 19 and "." not in text else float(text)

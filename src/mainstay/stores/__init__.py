@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from ..core.clock import Clock
     from .contract import Store
+    from .schema import Migrations
 
 POSTGRES = ("postgresql", "postgres")
 REDIS = ("redis", "rediss", "valkey", "valkeys", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")
@@ -19,32 +20,49 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
     """Return the store behind a URL; nothing is opened or created before the first verb.
 
     With a `clock` the caller's time decides what is due or expired: for tests. Without one, PostgreSQL and Redis use their own.
+    The verbs are a table, so no type checker sees that this is a `Store`; tests/unit/test_verbs.py does.
     """
-    store: Store = _store(url, clock)
-    return store
+    name = engine(url)
+    store: Any
+    if name == "sqlite":
+        from .sqlite.store import SqliteStore
+
+        store = SqliteStore(url)
+    elif name == "postgres":
+        from .postgres.store import PostgresStore
+
+        store = PostgresStore(url, clock)
+    else:
+        from .redis.store import RedisStore
+
+        store = RedisStore(url, clock)
+    found: Store = store
+    return found
 
 
-def _store(url: str, clock: Clock | None) -> Any:
-    """Return the store. Its verbs are a table, so no type checker sees that it is a `Store`; tests/unit/test_verbs.py does."""
+def open_migrations(url: str) -> Migrations:
+    """Return the migrations of the store behind a URL."""
+    from importlib import import_module
+
+    migrations: Migrations = import_module(f".{engine(url)}.migrate", __name__).Migrations(url)
+    return migrations
+
+
+def engine(url: str) -> str:
+    """Return the name of a URL's engine, which is that of its package; raise when its driver is missing."""
     if not url:
         raise ConfigError(
             'which store? Give Mainstay("sqlite:///jobs.db"), set MAINSTAY_URL, or put url = "…" into mainstay.toml'
         )
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
-        from .sqlite.store import SqliteStore
-
-        return SqliteStore(url)
+        return "sqlite"
     if scheme in POSTGRES:
         _need("psycopg", "postgres")
-        from .postgres.store import PostgresStore
-
-        return PostgresStore(url, clock)
+        return "postgres"
     if scheme in REDIS:
         _need("redis", "redis")
-        from .redis.store import RedisStore
-
-        return RedisStore(url, clock)
+        return "redis"
     raise ConfigError(
         f'store URL {url!r}: give "sqlite:///jobs.db" (a file in this folder), "sqlite:////var/lib/jobs.db" '
         '(an absolute path), "sqlite:///:memory:", "postgresql://user@host/database" or "redis://host:6379/0"'

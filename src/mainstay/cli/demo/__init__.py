@@ -1,4 +1,4 @@
-"""`demo`: a small shop on a real SQLite file, with real workers, one of which is killed. Over in some ten seconds."""
+"""`demo`: a small shop on a real SQLite file, with real workers, one of which is killed. It takes about ten seconds."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from .story import Story
 if TYPE_CHECKING:
     from ...app import Mainstay
 
-WORKERS, LOOK = 2, 0.12  # seconds between two looks
+WORKERS, LOOK = 2, 0.12  # seconds between two reads of the store
 
 
 @command("mainstay demo\nmainstay demo --file demo.db\nmainstay demo --jobs 300 --seconds 30")
-@click.option("--file", metavar="FILE", help="Where to put the database; without it, a new temporary folder.")
-@click.option("--jobs", default=60, show_default=True, type=click.IntRange(8, 5_000), help="How many jobs.")
-@click.option("--seconds", default=12, show_default=True, type=click.IntRange(4, 600), help="About how long.")
+@click.option("--file", metavar="FILE", help="The file of the database.  [default: in a new temporary folder]")
+@click.option("--jobs", default=60, show_default=True, type=click.IntRange(8, 5_000), help="The number of jobs.")
+@click.option("--seconds", default=12, show_default=True, type=click.IntRange(4, 600), help="About how long it takes.")
 def demo(file: str | None, jobs: int, seconds: int) -> int:
     """See jobs succeed, fail, retry and recover, in ten seconds.
 
-    A small shop: receipts, cards that fail at first, a broken photo, an invoice that needs a person, a report asked for
-    twice, a long import whose worker is killed. All of it stays in the file, for the other commands to look at.
+    A small shop: receipts, cards that fail at first, a broken photo, an invoice that needs a decision, a report enqueued
+    twice, a long import whose worker is killed. The jobs stay in the file, so you can try the other commands on them.
     """
     output = Output()
     path = _path(file)
     url = f"sqlite:///{path}"
-    os.environ["MAINSTAY_URL"] = url  # for the shop here, and for its workers
+    os.environ["MAINSTAY_URL"] = url  # for the shop in this process, and for its workers
     from . import shop
 
     story = _accept(shop.app, jobs, seconds)
@@ -61,7 +61,7 @@ def _path(file: str | None) -> str:
 
 
 def _accept(app: Mainstay, jobs: int, seconds: int) -> Story:
-    """Enqueue the jobs, before any worker is there: accepted is accepted."""
+    """Enqueue the jobs before any worker runs."""
     from . import shop
 
     started = time.perf_counter()
@@ -73,19 +73,17 @@ def _accept(app: Mainstay, jobs: int, seconds: int) -> Story:
     )
     again = shop.daily_report.options(key="report-today").enqueue("today")
     if not again.created:
-        story.tell(
-            "completed", f"daily_report was asked for again: its key is taken, the answer is the same job {again.id}"
-        )
+        story.tell("completed", f"daily_report was enqueued again: its key is taken, so it is the same job {again.id}")
     return story
 
 
 def _worker() -> subprocess.Popen[bytes]:
-    """A worker in a process of its own."""
+    """Start a worker in its own process."""
     return subprocess.Popen([sys.executable, "-m", "mainstay.cli.demo.shop"], stderr=subprocess.PIPE)
 
 
 def _follow(app: Mainstay, story: Story, workers: list[subprocess.Popen[bytes]], screen: Screen, seconds: int) -> None:
-    """Watch until all is over; kill a worker on the way."""
+    """Show the jobs until they have ended; kill a worker meanwhile."""
     limit = time.monotonic() + 2 * seconds + 20
     while not story.over and time.monotonic() < limit:
         story.look()
@@ -99,7 +97,7 @@ def _follow(app: Mainstay, story: Story, workers: list[subprocess.Popen[bytes]],
 
 
 def _kill(app: Mainstay, story: Story, workers: list[subprocess.Popen[bytes]]) -> None:
-    """Kill the worker that runs the long job, without a warning."""
+    """Kill the worker that runs the long job, without warning."""
     job = story.victim
     holder = next((worker for worker in app.store.workers() if job and worker.id == job.worker), None)
     process = next((process for process in workers if holder and process.pid == holder.pid), None)
@@ -132,11 +130,11 @@ def _stop(workers: list[subprocess.Popen[bytes]]) -> None:
 
 
 def _sum_up(output: Output, story: Story, url: str) -> None:
-    """What was seen, and what to try with it."""
+    """Print what happened, and what to try next."""
     out = output
     parts = [("completed", f"{plural(story.count('completed'), 'job')} completed")]
     if story.failures:
-        again = "was made again, by itself" if story.failures == 1 else "were made again, by themselves"
+        again = "was retried automatically" if story.failures == 1 else "were retried automatically"
         parts.append(("retrying", f"{plural(story.failures, 'attempt')} failed and {again}"))
     if story.recovered_after is not None:
         text = f"a worker was killed; another took over its work within {human(story.recovered_after)}, from the checkpoint"
@@ -154,7 +152,7 @@ def _sum_up(output: Output, story: Story, url: str) -> None:
     out.line(f"\n {out.paint('Try next', 'bold')}")
     out.lines(f"  {command}" for command in _next(story, url))
     if not story.over:
-        say("the demo ran out of time: not everything ended; mainstay status says what is left")
+        say("the demo ran out of time before all jobs ended; mainstay status shows the rest")
 
 
 def _next(story: Story, url: str) -> list[str]:
@@ -171,7 +169,7 @@ def _next(story: Story, url: str) -> list[str]:
 
 
 def _reachable() -> list[str]:
-    """What makes `mainstay` a command of this shell, where it is not one yet: it lies beside the interpreter."""
+    """Return the command that puts `mainstay` on the PATH, if it is not there: it is in the interpreter's folder."""
     if shutil.which("mainstay"):
         return []
     return [f'export PATH="{os.path.dirname(sys.executable)}:$PATH"']

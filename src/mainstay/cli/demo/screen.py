@@ -1,4 +1,4 @@
-"""The demo's picture: on a terminal it is drawn over itself, in a pipe each event is one line."""
+"""The screen of the demo: a terminal is redrawn in place; a pipe gets one line for each event."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ RUNNING = 5
 
 
 class Screen:
-    """Shows a story while it happens."""
+    """Shows the jobs of the demo while they run."""
 
     def __init__(self, output: Output, title: str) -> None:
         self._output, self._title = output, title
         self._drawn, self._told = 0, 0
-        self._events = max(get_terminal_size().lines - 18, 3)  # more would scroll, and the picture stand there twice
+        self._events = max(get_terminal_size().lines - 18, 3)  # more would scroll, and the screen would appear twice
 
     def show(self, story: Story, now: int, last: bool = False) -> None:
-        """The state of things now."""
+        """Show the current state."""
         if self._output.tty:
-            self._draw(self._picture(story, now, last))
+            self._draw(self._screen(story, now, last))
         else:
             for event in story.events[self._told :]:
                 self._output.line(self._event(event))
@@ -39,13 +39,13 @@ class Screen:
             sys.stdout.flush()
 
     def _draw(self, lines: list[str]) -> None:
-        """Over the last picture: up, each line anew, and away with what is left below."""
+        """Draw over the last screen: move up, rewrite each line, clear what is below."""
         up = f"\033[{self._drawn}A" if self._drawn else ""
         sys.stdout.write(up + "".join(f"\033[K{line}\n" for line in lines) + "\033[J")
         sys.stdout.flush()
         self._drawn = len(lines)
 
-    def _picture(self, story: Story, now: int, last: bool) -> list[str]:
+    def _screen(self, story: Story, now: int, last: bool) -> list[str]:
         out = self._output
         since = human(now - story.began)
         running = [job for job in story.jobs.values() if job.state == "running"]

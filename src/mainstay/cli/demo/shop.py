@@ -19,7 +19,7 @@ app = Mainstay(os.environ.get("MAINSTAY_URL", "sqlite:///:memory:"))
 
 @app.job
 def send_receipt(order: int, to: str) -> str:
-    """The ordinary case: done at the first attempt."""
+    """The usual case: it completes at the first attempt."""
     time.sleep(random.uniform(0.2, 0.8))
     ctx.log("sent", to=to)
     return f"receipt {order} sent"
@@ -27,16 +27,16 @@ def send_receipt(order: int, to: str) -> str:
 
 @app.job(retry=Retry(5, base="700ms", cap="2s"))
 def charge_card(order: int, cents: int) -> dict[str, int]:
-    """A flaky neighbour: the first call often fails, a later one works."""
+    """A call to an unreliable service: the first attempt often fails, a later one works."""
     time.sleep(random.uniform(0.1, 0.3))
     if ctx.attempt == 1 and order % 3 == 0:
-        raise TimeoutError("the payment gateway did not answer")
+        raise TimeoutError("the payment gateway did not respond")
     return {"order": order, "charged": cents}
 
 
 @app.job(retry=Retry(3, base="500ms"))
 def make_thumbnail(photo: str, width: int) -> str:
-    """One photo is broken, and no retry will mend it."""
+    """One photo is broken; no retry can help."""
     time.sleep(random.uniform(0.3, 0.9))
     if photo.startswith("broken"):
         raise Permanent(f"{photo} is not an image: it starts with '<html>'")
@@ -45,21 +45,21 @@ def make_thumbnail(photo: str, width: int) -> str:
 
 @app.job
 def check_invoice(invoice: int, cents: int) -> dict[str, Any]:
-    """The machine has a proposal, a person decides."""
+    """The job proposes a result, and a person decides."""
     time.sleep(0.3)
     raise Review("the invoice is 12.40 higher than the order", output={"invoice": invoice, "pay": cents - 1240})
 
 
 @app.job
 def daily_report(day: str) -> str:
-    """Asked for twice, made once: its key sees to that."""
+    """Enqueued twice, run once, because of its key."""
     time.sleep(0.5)
     return f"report for {day}"
 
 
 @app.job(timeout="2m")
 def import_catalog(supplier: str, rows: int, seconds: float) -> dict[str, int]:
-    """A long job that saves how far it is. Its worker will be killed in the middle."""
+    """A long job that saves checkpoints. Its worker is killed while it runs."""
     start = ctx.checkpoint.get("row", 0)
     if start:
         ctx.log("going on where the last attempt was", row=start)
@@ -72,7 +72,7 @@ def import_catalog(supplier: str, rows: int, seconds: float) -> dict[str, int]:
 
 
 def orders(jobs: int, seconds: float) -> list[Draft]:
-    """A day in the shop: about so many jobs, the special ones included."""
+    """Return about `jobs` jobs, including the special ones."""
     special = [
         import_catalog.prepare("Nordwind", rows=200, seconds=seconds * 0.75),
         make_thumbnail.prepare("broken-upload.jpg", width=320),

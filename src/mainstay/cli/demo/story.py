@@ -1,4 +1,4 @@
-"""What happens in the demo, seen from outside: only the store is asked, as any other program would."""
+"""Follows the jobs of the demo by reading the store, as any other program can."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from ...app import Mainstay
     from ...core.job import Job
 
-KILL_AT = 0.4  # of the way through the import
+KILL_AT = 0.4  # of the progress of the import
 
 
 class Event(NamedTuple):
-    """Something worth a line: when, since the beginning, in which state, what."""
+    """One line of the demo: milliseconds since the start, the state, the text."""
 
     at: int
     label: str
@@ -36,11 +36,11 @@ class Story:
         self.failures = 0
 
     def tell(self, label: str, text: str) -> None:
-        """Add an event that was not seen in a job."""
+        """Add an event that no job shows."""
         self.events.append(Event(self._app.clock.now() - self.began, label, text))
 
     def look(self) -> None:
-        """One round: read the jobs, note what changed."""
+        """Read the jobs once and add an event for each change."""
         for job in self._app.store.get_many(self._ids):
             before = self.jobs.get(job.id)
             self.jobs[job.id] = job
@@ -60,7 +60,7 @@ class Story:
             self._completed(job)
 
     def _completed(self, job: Job) -> None:
-        """The ordinary end is worth no line."""
+        """Add an event, except for a plain job that completes at its first attempt."""
         if job.id == self._victim:
             self.tell("completed", f"import_catalog is done: {self._app.store.result(job.id)}")
         elif job.tags or job.key:
@@ -75,7 +75,7 @@ class Story:
             self.tell("running", text)
 
     def killed(self, worker: str, pid: int) -> None:
-        """The worker of the long job is gone."""
+        """Record that the worker of the long job was killed."""
         job = self.jobs[self._victim]
         self.killed_at, self.killed_token = self._app.clock.now(), job.token
         row = f" at row {job.done:.0f} of {job.total:.0f}" if job.done and job.total else ""
@@ -95,11 +95,11 @@ class Story:
 
     @property
     def over(self) -> bool:
-        """Whether everything that will happen has happened: what still waits, waits for a person or for tomorrow."""
+        """Whether nothing more will happen: the jobs that still wait need a person, or are scheduled for later."""
         return len(self.jobs) == len(self._ids) and all(
             job.state in ENDED or job.state == "review" or "tomorrow" in job.tags for job in self.jobs.values()
         )
 
     def count(self, label: str) -> int:
-        """How many of the jobs are so."""
+        """Return how many jobs have this label."""
         return sum(job.label == label for job in self.jobs.values())

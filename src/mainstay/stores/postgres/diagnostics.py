@@ -22,12 +22,13 @@ def diagnostics(store: PostgresStore) -> dict[str, str]:
             "WHERE c.relnamespace = to_regnamespace($1::text) AND c.relkind = 'r'",
             [f'"{db.load.schema}"'], prepare=False,
         ).fetchone()  # fmt: skip
-        version = schema.version(connection, db.load)
+        version, readable_from, _ = schema.versions(connection, db.load)
     shown = {name: str(row[0]) if row else "" for name, row in found.items()}
     return {
         "engine": f"PostgreSQL {shown['server_version'].split(' ')[0]}",
         "server": db.place,
         "schema": f"{version} in {db.load.schema}",
+        "readable from": str(readable_from),
         "fsync": shown["fsync"],
         "synchronous_commit": shown["synchronous_commit"],
         "durability": _durability(shown["fsync"], shown["synchronous_commit"]),

@@ -1,13 +1,15 @@
-"""The schema: the sum of the numbered migrations. A fresh database gets it on first use, an old one by `mainstay migrate`."""
+"""The schema: the sum of the numbered migrations. A database without one gets it on first use; `migrate` upgrades others."""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 
 from ...core.errors import ConfigError, SchemaMismatch, StoreReadOnly
+from ..schema import outdated, readable
 
 if TYPE_CHECKING:
     from .sql import Statements
@@ -15,32 +17,62 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[Any, ...]]
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
-VERSION = 1
+VERSION, READABLE_FROM = 2, 2
 OLDEST = 16  # `IS JSON`, by which a search passes over what is none
-_LOCK = 0x6D61696E73746179  # held while migrating; the name in ASCII
+STEP = re.compile(r"^-- step.*\n", re.MULTILINE)  # the line between two steps of a migration
+LOCK = 0x6D61696E73746179  # of a transaction that changes the schema; the name in ASCII
 
 
 def ensure(connection: Connection, load: Statements, place: str, create: bool) -> None:
-    """Have the schema of this version there, or say what to do. Only a database without any gets one by itself."""
+    """Raise an error that says what to do, unless this code can use the schema. With `create`, a missing one is created."""
+    check_server(connection, place)
+    version, readable_from, _ = versions(connection, load)
+    if not version and create:
+        initialise(connection, load, place)
+    elif not version:
+        raise SchemaMismatch(
+            f"{place}: there is no schema {load.schema} yet: enqueue a job, start a worker or run `mainstay migrate up` first."
+        )
+    elif not fits(version, readable_from, load, place):
+        raise outdated(version, VERSION, shown(load, place))
+
+
+def check_server(connection: Connection, place: str) -> None:
+    """Raise when the server is too old."""
     if connection.info.server_version < OLDEST * 10_000:
         raise ConfigError(
             f"{place} is PostgreSQL {connection.info.server_version // 10_000}; mainstay needs {OLDEST} or newer"
         )
-    found = version(connection, load)
-    if found == VERSION:
-        return
-    check_not_newer(found, load, place)
-    if found:
+
+
+def fits(version: int, readable_from: int, load: Statements, place: str) -> bool:
+    """Return whether this code can use the schema; raise when it is too new."""
+    return readable(version, readable_from, VERSION, shown(load, place), "schema, named by ?schema=")
+
+
+def shown(load: Statements, place: str) -> str:
+    """The name of an installation in errors."""
+    return f"{place}, schema {load.schema},"
+
+
+def versions(connection: Connection, load: Statements) -> tuple[int, int, int]:
+    """Return version, readable_from and how many steps of the next migration are done; version 0: there is no schema."""
+    if not _there(connection, load.schema, "schema_version"):
+        return 0, 0, 0
+    text = load.with_schema("SELECT * FROM mainstay.schema_version")  # schema 1 has one column
+    row = connection.execute(text, prepare=False).fetchone()
+    if row is None:
         raise SchemaMismatch(
-            f"{place}: schema {load.schema} is of version {found}, this mainstay needs {VERSION}. Stop the workers and run "
-            "`mainstay migrate up`."
+            f"the table {load.schema}.schema_version is empty, so its version is not known: restore a backup"
         )
-    if not create:
-        raise SchemaMismatch(
-            f"{place}: there is no schema {load.schema} yet: enqueue a job, start a worker or run `mainstay migrate up` first."
-        )
+    return row[0], *(row[1:] or (row[0], 0))
+
+
+def initialise(connection: Connection, load: Statements, place: str) -> None:
+    """Create the newest schema, or say who can."""
     try:
-        apply(connection, load)
+        with connection.transaction():
+            _create(connection, load)
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreReadOnly(
             f"{place}: there is no schema {load.schema} yet, and this role may not create it ({error.diag.message_primary}). "
@@ -48,58 +80,37 @@ def ensure(connection: Connection, load: Statements, place: str, create: bool) -
         ) from error
 
 
-def check_not_newer(found: int, load: Statements, place: str) -> None:
-    """Raise when the schema was made by a newer mainstay than this."""
-    if found > VERSION:
-        raise SchemaMismatch(
-            f"{place}: schema {load.schema} is of version {found}, this mainstay knows {VERSION}: it was made by a newer one. "
-            "Upgrade mainstay here (pip install -U mainstay), or name another schema with ?schema=."
-        )
+def _create(connection: Connection, load: Statements) -> None:
+    connection.execute("SELECT pg_advisory_xact_lock($1::bigint)", [LOCK], prepare=False)
+    if versions(connection, load)[0]:  # another process was first
+        return
+    if not _there(connection, load.schema):  # the schema's owner may lack the right to create another
+        connection.execute(f'CREATE SCHEMA "{load.schema}"', prepare=False)
+    for number in range(1, VERSION + 1):
+        for statement in statements(script(number, load, online=False)):
+            connection.execute(statement, prepare=False)
 
 
-def version(connection: Connection, load: Statements) -> int:
-    """The version of the schema; 0 where there is none."""
-    if not _there(connection, load.schema, "schema_version"):
-        return 0
-    row = connection.execute(
-        load.with_schema("SELECT max(version) FROM mainstay.schema_version"), prepare=False
-    ).fetchone()
-    if row is None or row[0] is None:
-        raise SchemaMismatch(
-            f"the table {load.schema}.schema_version is empty, so nobody knows its version: restore a backup"
-        )
-    return int(row[0])
-
-
-def apply(connection: Connection, load: Statements) -> list[int]:
-    """Run the migrations that are missing, all or none, one process at a time; answers their numbers."""
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock($1::bigint)", [_LOCK], prepare=False)
-        numbers = list(range(version(connection, load) + 1, VERSION + 1))  # another process may have been first
-        if numbers and not _there(connection, load.schema):  # its maker may lack the right to make another
-            connection.execute(f'CREATE SCHEMA "{load.schema}"', prepare=False)
-        for number in numbers:
-            for statement in statements(number, load):
-                connection.execute(statement, prepare=False)
-    return numbers
-
-
-def statements(number: int, load: Statements) -> list[str]:
-    """The statements of one migration."""
-    lines = [line.partition("--")[0] for line in script(number, load).splitlines()]
+def statements(text: str) -> list[str]:
+    """Return the statements of a migration or of one step."""
+    lines = [line.partition("--")[0] for line in text.splitlines()]
     return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]
 
 
-def script(number: int, load: Statements) -> str:
-    """One migration as it may be handed to an administrator."""
-    name = next(name for name in sorted(os.listdir(FOLDER)) if name.startswith(f"{number:04}_"))
-    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+def names(since: int = 0) -> list[str]:
+    """Return the names of the migrations after a version."""
+    return [name.removesuffix(".sql") for name in sorted(os.listdir(FOLDER)) if int(name[:4]) > since]
+
+
+def script(number: int, load: Statements, online: bool) -> str:
+    """Return the text of one migration. Not `online`: as one transaction, which cannot contain CONCURRENTLY."""
+    with open(os.path.join(FOLDER, names(number - 1)[0] + ".sql"), encoding="utf-8") as file:
         text = file.read()
-    return load.with_schema(text)
+    return load.with_schema(text if online else text.replace(" CONCURRENTLY", ""))
 
 
 def _there(connection: Connection, schema: str, table: str | None = None) -> bool:
-    """Whether a schema, or a table in it, exists. Read from the catalogue: `to_regclass` may answer from a cache that is
+    """Return whether a schema, or a table in it, exists. Reads the catalogue: `to_regclass` may use a cache that is
     older than the lock under which another process has just created it.
     """
     text = (

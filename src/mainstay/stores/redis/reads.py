@@ -161,14 +161,16 @@ def _worker(row: list[Any]) -> WorkerInfo:
 # The server -----------------------------------------------------------------------------------------------------------
 def diagnostics(server: Server) -> dict[str, str]:
     """What `doctor` prints about this store."""
-    found, info = server.commands([("GET", server.prefix + "schema"), ("INFO",)])
+    *found, info = server.commands([*schema.reading(server.prefix), ("INFO",)])
+    version, readable_from, _ = schema.versions(found)
     info = schema.parsed(info)
     settings = _settings(server)
     return {
         "engine": _engine(info),
         "server": server.shown,
         "prefix": server.prefix,
-        "schema": str(found or schema.VERSION),
+        "schema": str(version),
+        "readable from": str(readable_from),
         "appendonly": settings.get("appendonly", "unknown"),
         "appendfsync": settings.get("appendfsync", "unknown"),
         "durability": _durability(settings, info),

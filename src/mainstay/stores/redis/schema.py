@@ -1,4 +1,8 @@
-"""The schema: a version beside the keys, refused when it is newer than this code; and a server that must not evict."""
+"""The schema: a version beside the keys, which this code must be able to use; and a server that must not evict keys.
+
+The key `schema` holds the version, as in schema 1. The hash `migration` holds `readable_from` and, while a migration
+runs, its `step` and `cursor`.
+"""
 
 from __future__ import annotations
 
@@ -6,43 +10,77 @@ from typing import TYPE_CHECKING, Any
 
 from redis import exceptions as theirs
 
-from ...core.errors import ConfigError, SchemaMismatch
+from ...core.errors import ConfigError
+from ..schema import outdated, readable, unversioned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Exchange = Callable[[Sequence[tuple[Any, ...]]], list[Any]]
 
-VERSION = 1
+VERSION, READABLE_FROM = 2, 2
 OLDEST = (6, 2)
 KEEPS = "noeviction"
+# Records the version of a fresh prefix. Returns 0 when there is data without a version: each use writes one of these keys.
+_BEGIN = """
+local P, call = KEYS[1], redis.call
+if call("EXISTS", P .. "schema") == 1 then
+    return 1
+end
+if call("EXISTS", P .. "seq", P .. "job", P .. "workers", P .. "type", P .. "setting", P .. "actions") > 0 then
+    return 0
+end
+call("HSET", P .. "migration", "readable_from", ARGV[2])
+call("SET", P .. "schema", ARGV[1])
+return 1
+"""
 
 
 def ensure(exchange: Exchange, prefix: str, shown: str) -> None:
-    """Raise unless this code may use the keys under this prefix on this server. A fresh prefix gets its version."""
-    found, memory, server = exchange([("GET", prefix + "schema"), ("INFO", "memory"), ("INFO", "server")])
+    """Raise unless this code can use the keys under this prefix on this server. A fresh prefix gets its version."""
+    *found, memory, server = exchange([*reading(prefix), ("INFO", "memory"), ("INFO", "server")])
     _check_server(parsed(server), shown)
     _check_policy(parsed(memory).get("maxmemory_policy", ""), shown)
-    if found is None:
-        found = _begin(exchange, prefix)
-    if int(found) > VERSION:
-        raise SchemaMismatch(
-            f"{shown} has schema {found} under {prefix}, this mainstay knows {VERSION}: it was written by a newer version. "
-            "Upgrade mainstay here (pip install -U mainstay), or use another prefix=."
-        )
+    version, readable_from, _ = versions(found)
+    if not version:
+        begin(exchange, prefix, shown)
+    elif not fits(version, readable_from, prefix, shown):
+        raise outdated(version, VERSION, named(prefix, shown))
 
 
-def _begin(exchange: Exchange, prefix: str) -> str:
-    """The version of a fresh prefix, whoever was first to write it. A replica cannot; the verb that follows will say so."""
+def fits(version: int, readable_from: int, prefix: str, shown: str) -> bool:
+    """Return whether this code can use the keys; raise when they are of a newer schema."""
+    return readable(version, readable_from, VERSION, named(prefix, shown), "prefix=")
+
+
+def named(prefix: str, shown: str) -> str:
+    """The name of an installation in errors."""
+    return f"{shown}, prefix {prefix},"
+
+
+def reading(prefix: str) -> list[tuple[str, ...]]:
+    """The commands whose results `versions` takes."""
+    return [("GET", prefix + "schema"), ("HMGET", prefix + "migration", "readable_from", "step")]
+
+
+def versions(found: Sequence[Any]) -> tuple[int, int, int]:
+    """Return version, readable_from and how many steps of the next migration are done; version 0: there is none."""
+    version, (readable_from, step) = found
+    return int(version or 0), int(readable_from or version or 0), int(step or 0)
+
+
+def begin(exchange: Exchange, prefix: str, shown: str) -> None:
+    """Record the version of a fresh prefix. A replica refuses, and the verb that follows says so."""
     try:
-        exchange([("SET", prefix + "schema", VERSION, "NX")])
+        (fresh,) = exchange([("EVAL", _BEGIN, 1, prefix, VERSION, READABLE_FROM)])
     except theirs.ResponseError:
-        return str(VERSION)
-    return str(exchange([("GET", prefix + "schema")])[0])
+        return
+    if not fresh:
+        raise unversioned(named(prefix, shown))
 
 
 def parsed(text: str) -> dict[str, str]:
-    """A section of INFO."""
+    """Return a section of INFO as a dict."""
     return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
 
 
@@ -57,6 +95,6 @@ def _check_server(info: dict[str, str], shown: str) -> None:
 def _check_policy(policy: str, shown: str) -> None:
     if policy not in (KEEPS, ""):
         raise ConfigError(
-            f"{shown} has maxmemory-policy {policy}: it would throw jobs away when memory runs short. "
+            f"{shown} has maxmemory-policy {policy}: it would delete jobs when memory runs short. "
             f"Set `maxmemory-policy {KEEPS}` in redis.conf, or at once by `CONFIG SET maxmemory-policy {KEEPS}`."
         )

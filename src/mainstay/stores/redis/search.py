@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core import ids
-from ...core.errors import UsageError
-from ...core.search_terms import Page
+from ...core.search_terms import Page, possible_id, validate
 from . import header
 from .checks import Candidate, check, names
 from .claim import SEQ
@@ -31,7 +29,6 @@ WINDOW = 20_000
 CHUNK = 500  # candidates looked at in one call
 VALUES = 11  # of each in its answer
 BAG = 20_000  # entries of an index in another order that are read and sorted
-PASTED = 10  # from this length on, a word that begins an id is taken to be one
 KINDS = {"key": "k", "ref": "r", "tenant": "t", "tag": "#"}
 BY_ID = {"review": "review", "dead": "dead"}
 IN_BAGS = ("queued", "scheduled", "retrying", "running", "cancelling")
@@ -71,8 +68,7 @@ class Path(NamedTuple):
 
 def search(server: Server, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
     """Ids of the jobs for which every term holds, newest first."""
-    if limit < 1:
-        raise UsageError(f"limit={limit}: a page holds at least one job")
+    validate(terms, limit)
     terms = [_pasted(server, term) for term in terms]
     checks = {term: check(term, now) for term in terms}
     path = _choose(server, terms)
@@ -116,12 +112,8 @@ def _filtered(
 
 def _pasted(server: Server, term: Term) -> Term:
     """A word that begins the id of a job means that job, however old it is."""
-    if term.field != "text" or len(term.values) != 1:
-        return term
-    word = ids.normal(str(term.values[0]))
-    if not PASTED <= len(word) <= ids.LENGTH or not set(word) <= set(ids.ALPHABET):
-        return term
-    return term._replace(field="id", op="=", values=(word,)) if find(server, word, 1) else term
+    word = possible_id(term)
+    return term._replace(field="id", op="=", values=(word,)) if word and find(server, word, 1) else term
 
 
 # Reading a path -------------------------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ class Database(ForkGuard):
         """Return the write connection; call with the lock held."""
         self._check_unmoved()
         if self._writer is None:
-            self._writer = self._open(migrate=True)
+            self._writer = self._open(create=True)
         return self._writer
 
     def reader(self) -> sqlite3.Connection:
@@ -79,7 +79,7 @@ class Database(ForkGuard):
         self._check_unmoved()
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None or self._local.file != self._file:
-            connection = self._local.connection = self._open(migrate=self.create and not os.path.exists(self.path))
+            connection = self._local.connection = self._open(create=self.create and not os.path.exists(self.path))
             self._local.file = self._file
             self._register(connection)
         return connection
@@ -108,7 +108,19 @@ class Database(ForkGuard):
             "The next call opens the path again; stop every program before you move a database."
         )
 
-    def _open(self, migrate: bool) -> sqlite3.Connection:
+    def _open(self, create: bool) -> sqlite3.Connection:
+        connection = self.connect()
+        try:
+            schema.ensure(connection, self.path, create)
+        except BaseException:
+            connection.close()
+            raise
+        if not self.memory:
+            self._file = errors.identity(self.path)
+        return connection
+
+    def connect(self) -> sqlite3.Connection:
+        """Return a new connection, whatever schema the file has."""
         if not self.memory:
             errors.check_path(self.path, self.create)
         connection = sqlite3.connect(
@@ -116,12 +128,9 @@ class Database(ForkGuard):
         )
         try:
             prepare(connection, self.synchronous, self.memory)
-            schema.ensure(connection, self.path, migrate)
         except BaseException:
             connection.close()
             raise
-        if not self.memory:
-            self._file = errors.identity(self.path)
         return connection
 
     def close(self) -> None:

@@ -18,11 +18,12 @@ def diagnostics(store: SqliteStore) -> dict[str, str]:
     db = store.db
     with db.reading() as connection:
         mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
-        found = schema.version(connection)
+        version, readable_from = schema.versions(connection)
     return {
         "engine": f"SQLite {sqlite3.sqlite_version}",
         "file": db.path,
-        "schema": str(found),
+        "schema": str(version),
+        "readable from": str(readable_from),
         "journal": mode,
         "synchronous": db.synchronous,
         "durability": _durability(db),

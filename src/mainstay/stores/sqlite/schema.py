@@ -1,4 +1,4 @@
-"""The schema: the sum of the numbered migrations, applied on first use, refused when it is newer than this code."""
+"""The schema: the sum of the numbered migrations. A new file gets it on first use, an older one when no worker runs."""
 
 from __future__ import annotations
 
@@ -15,68 +15,59 @@ if TYPE_CHECKING:
     from ..operations import Operations
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
-VERSION = 1
+VERSION = 2
 OLDEST = (3, 37, 0)  # STRICT tables, RETURNING
 
 
-def ensure(connection: sqlite3.Connection, path: str, migrate: bool) -> None:
-    """Bring the file to this version, or say why that cannot be."""
-    found = version(connection)
-    if found == VERSION:
+def ensure(connection: sqlite3.Connection, path: str, create: bool) -> None:
+    """Bring the file to this version, or raise an error that says what to do. Without `create` a new file stays empty."""
+    version, readable_from = versions(connection)
+    if version == VERSION:
         return
-    _check_library()
-    refuse_newer(path, found)
-    if not migrate:
+    if not version and not create:
         raise SchemaMismatch(f"{path} has no mainstay schema yet: enqueue a job or start a worker first.")
-    apply(connection)
+    if not version or not _readable(version, readable_from, path):
+        apply(connection, path)
 
 
-def refuse_newer(path: str, found: int) -> None:
-    """Raise when a file is of a later version than this code."""
-    if found > VERSION:
-        raise SchemaMismatch(
-            f"{path} has schema {found}, this mainstay knows {VERSION}: it was written by a newer version. "
-            "Upgrade mainstay here (pip install -U mainstay), or use another file."
-        )
+def versions(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return version and readable_from; (0, 0): there is no schema."""
+    return run(connection, _versions())
 
 
-def version(connection: sqlite3.Connection) -> int:
-    """The schema's version; 0 where there is none. Not `user_version`: that one is the user's."""
-    return run(connection, version_operations())
-
-
-def version_operations() -> Operations[int]:
-    """As `version`, on whichever connection."""
+def _versions() -> Operations[tuple[int, int]]:
+    """Not `user_version`: that one is the user's."""
     there, _ = yield Statement("SELECT 1 FROM sqlite_schema WHERE name = 'mainstay_schema'")
     if not there:
-        return 0
-    rows, _ = yield Statement("SELECT version FROM mainstay_schema")
+        return 0, 0
+    rows, _ = yield Statement("SELECT * FROM mainstay_schema")  # schema 1 has no column readable_from
     if not rows:
-        raise SchemaMismatch("the table mainstay_schema is empty, so nobody knows its version: restore a backup")
-    found: int = rows[0][0]
-    return found
+        raise SchemaMismatch("the table mainstay_schema is empty, so its version is not known: restore a backup")
+    return rows[0][0], rows[0][-1]
 
 
 def migrate_operations(path: str) -> Operations[None]:
-    """Bring the file to this version inside a caller's transaction."""
-    found = yield from version_operations()
-    if found == VERSION:
+    """Bring the file to this version inside an open transaction, which may be a caller's."""
+    version, readable_from = yield from _versions()
+    if version == VERSION or (version and _readable(version, readable_from, path)):
         return
     _check_library()
-    refuse_newer(path, found)
-    for number in range(found + 1, VERSION + 1):
+    if version:
+        workers, _ = yield Statement("SELECT id, expires_at FROM mainstay_worker")
+        _check_stopped(workers, version, path)
+    for number in range(version + 1, VERSION + 1):
         for statement in statements(number):
             yield Statement(statement)
 
 
-def apply(connection: sqlite3.Connection) -> None:
+def apply(connection: sqlite3.Connection, path: str) -> None:
     """Run the migrations that are missing, all or none: in the transaction that is open, or else in one of their own."""
     if connection.in_transaction:
-        _migrate(connection)
+        run(connection, migrate_operations(path))
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        _migrate(connection)
+        run(connection, migrate_operations(path))
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -84,18 +75,39 @@ def apply(connection: sqlite3.Connection) -> None:
         raise
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
-    for number in range(version(connection) + 1, VERSION + 1):  # another process may have been first
-        for statement in statements(number):
-            connection.execute(statement)
+def names(since: int = 0) -> list[str]:
+    """Return the names of the migrations after a version."""
+    return [name.removesuffix(".sql") for name in sorted(os.listdir(FOLDER)) if int(name[:4]) > since]
+
+
+def script(number: int) -> str:
+    """Return the text of one migration."""
+    with open(os.path.join(FOLDER, names(number - 1)[0] + ".sql"), encoding="utf-8") as file:
+        return file.read()
 
 
 def statements(number: int) -> list[str]:
-    """The statements of one migration."""
-    name = next(name for name in sorted(os.listdir(FOLDER)) if name.startswith(f"{number:04}_"))
-    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
-        lines = [line.partition("--")[0] for line in file]
+    """Return the statements of one migration."""
+    lines = [line.partition("--")[0] for line in script(number).splitlines(keepends=True)]
     return [part.strip() for part in "".join(lines).split(";") if part.strip()]
+
+
+def _readable(version: int, readable_from: int, path: str) -> bool:
+    from ..schema import readable
+
+    return readable(version, readable_from, VERSION, path, "file")
+
+
+def _check_stopped(workers: list[tuple[str, int]], version: int, path: str) -> None:
+    """Raise while a worker is alive: it holds its lock, or has no lock file and its lease runs."""
+    from ...core.clock import SystemClock
+    from .. import worker_locks
+    from ..schema import check_stopped
+
+    dead, now = worker_locks.dead(path, [id for id, _ in workers]), SystemClock().now()
+    left = [(id, expires) for id, expires in workers if id not in dead]
+    alive = [id for id, expires in left if expires > now or os.path.exists(worker_locks.lock_file(path, id))]
+    check_stopped(alive, version, VERSION, path)
 
 
 def _check_library() -> None:

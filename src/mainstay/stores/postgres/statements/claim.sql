@@ -1,4 +1,4 @@
--- Takes the first $5 jobs of some queues for a worker, the queues in the order given. Walks over job_claim: only what may
+-- Takes the first $5 jobs of some queues for a worker, the queues in the order given. Walks over job_lane: only what may
 -- run now is queued, so nothing is skipped but types this worker does not know, and jobs that others are taking at this
 -- moment. One priority of a queue is walked from where the last claim ended (see trail.py). Materialised: a plan that ran
 -- the walks twice would take more than was asked. A key that held until the start is let go.

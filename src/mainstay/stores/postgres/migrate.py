@@ -1,0 +1,128 @@
+"""The migrations of a PostgreSQL schema, for `mainstay migrate`: step by step, so that a killed one goes on where it stopped.
+
+A step is one transaction, which also counts it, or one `CREATE INDEX CONCURRENTLY`, during which workers go on. Nothing
+depends on a session, so a pooler may stand in between.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import StoreBusy
+from ..schema import check_stopped
+from . import schema
+from .connect import LIMITED, Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .schema import Connection
+
+_INDEX = re.compile(r"CREATE INDEX CONCURRENTLY IF NOT EXISTS (\w+)")
+# A build waits for the transactions of others as long as they take. Behind a pooler the session has none of our settings.
+_PATIENT = "SELECT set_config('lock_timeout', '0', false) WHERE current_setting('enable_seqscan') = 'off'"
+# Held by a transaction of its own. Who waited for it would have a snapshot, and an index build waits for old snapshots:
+# so this does not wait, and a second statement ends the first one's snapshot.
+_ONLY_ONE = "SELECT pg_try_advisory_xact_lock(hashtextextended($1::text, 0))"
+_UNLIMITED = "SET LOCAL idle_in_transaction_session_timeout = 0"
+_STATE = """
+SELECT i.indisvalid, EXISTS (SELECT 1 FROM pg_catalog.pg_stat_progress_create_index p WHERE p.index_relid = c.oid)
+FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::text AND c.relname = $2::text
+"""
+_COUNT = "UPDATE mainstay.schema_version SET step = step + 1 WHERE version = $1::bigint"  # the last step changes it
+_ALIVE = "SELECT id FROM mainstay.worker WHERE expires_at > extract(epoch FROM clock_timestamp()) * 1000"
+
+
+class Migrations:
+    """See `stores.schema.Migrations`."""
+
+    needed = schema.VERSION
+
+    def __init__(self, url: str) -> None:
+        self._db = Database(url)
+        self._load = self._db.load
+        self.where = {"store": self._db.place, "schema": self._load.schema}
+
+    def found(self) -> tuple[int, int, int]:
+        with self._db.aside() as connection:
+            return schema.versions(connection, self._load)
+
+    def pending(self, since: int) -> list[str]:
+        return schema.names(since)
+
+    def up(self, report: Callable[[str], None]) -> list[int]:
+        with self._db.aside() as connection:
+            schema.check_server(connection, self._db.place)
+            before, readable_from, _ = schema.versions(connection, self._load)
+            if not before:
+                schema.initialise(connection, self._load, self._db.place)
+            elif not schema.fits(before, readable_from, self._load, self._db.place):
+                connection.execute(_PATIENT, prepare=False)
+                with self._only_one():
+                    while self._step(connection, report):
+                        pass
+        return list(range(before + 1, self.needed + 1))
+
+    def sql(self, since: int) -> str | None:
+        texts = [schema.script(number, self._load, since > 0).strip() for number in range(since + 1, self.needed + 1)]
+        if since == 0:
+            return "\n".join(["BEGIN;", f'CREATE SCHEMA IF NOT EXISTS "{self._load.schema}";', *texts, "COMMIT;"])
+        steps = [step.strip() for text in texts for step in schema.STEP.split(text)]
+        return "\n".join(step if _INDEX.search(step) else f"BEGIN;\n{step}\nCOMMIT;" for step in steps)
+
+    @contextmanager
+    def _only_one(self) -> Iterator[None]:
+        """Raise while another process runs the steps."""
+        with self._db.aside() as guard, guard.transaction():
+            row = guard.execute(_ONLY_ONE, [f"mainstay migrate {self._load.schema}"], prepare=False).fetchone()
+            if row is None or not row[0]:
+                raise StoreBusy(f"{self._place}: another `mainstay migrate up` runs. Wait for its end.")
+            guard.execute(_UNLIMITED, prepare=False)
+            yield
+
+    # one step -----------------------------------------------------------------------------------------------------
+    def _step(self, connection: Connection, report: Callable[[str], None]) -> bool:
+        """Run the next step; False: there is none."""
+        version, _, done = schema.versions(connection, self._load)
+        if version >= self.needed:
+            return False
+        steps = schema.STEP.split(schema.script(version + 1, self._load, online=True))
+        report(f"{schema.names(version)[0]}: step {done + 1} of {len(steps)}")
+        statements = schema.statements(steps[done])
+        if _INDEX.match(statements[0]):
+            self._build_index(connection, statements.pop())
+        with connection.transaction():
+            connection.execute(LIMITED.text, prepare=False)
+            if done + 1 == len(steps) and version < schema.READABLE_FROM:
+                workers = [id for (id,) in self._execute(connection, _ALIVE)]
+                check_stopped(workers, version, self.needed, self._place)
+            for statement in statements:
+                self._execute(connection, statement)
+            connection.execute(self._load.with_schema(_COUNT), [version], prepare=False)
+        return True
+
+    def _build_index(self, connection: Connection, statement: str) -> None:
+        """Build an index, and drop first what a killed build has left."""
+        name = _INDEX.findall(statement)[0]
+        row = connection.execute(_STATE, [self._load.schema, name], prepare=False).fetchone()
+        valid, building = row or (False, False)
+        if building:
+            raise StoreBusy(
+                f"{self._place}: the server still builds the index {name} for a client that has gone. "
+                "Run `mainstay migrate up` again when it is done."
+            )
+        if row and not valid:
+            self._execute(connection, f"DROP INDEX CONCURRENTLY mainstay.{name}")
+        if not valid:
+            self._execute(connection, statement)
+
+    def _execute(self, connection: Connection, text: str) -> list[tuple[Any, ...]]:
+        cursor = connection.execute(self._load.with_schema(text), prepare=False)
+        return cursor.fetchall() if cursor.description else []
+
+    @property
+    def _place(self) -> str:
+        return schema.shown(self._load, self._db.place)

@@ -1,0 +1,329 @@
+"""Search on SQLite and PostgreSQL: one statement, built at run time from the fixed pieces below; every value is bound.
+
+One term that has an index is the path: it selects the candidates, newest first. The other terms are checked job by job, and
+only in a window of the newest candidates, so that no search reads the whole history. A page that ends at the edge of the
+window says so, and its `after` continues from there.
+
+The pieces are spelled as PostgreSQL spells them, with `?` for a value, SQLite's `INDEXED BY`, and `{name}` for what the
+dialect of the engine gives.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...core import ids, states
+from ...core.search_terms import Page, number, possible_id, validate
+from ..operations import Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ...core.search_terms import Term
+    from ..operations import Operations
+
+    Sql = tuple[str, tuple[Any, ...]]
+
+WINDOW = 100_000
+PROBE = 2_000  # rows counted of each path: enough to tell a narrow one from a wide one
+LANE_INDEX = "mainstay.job_lane"
+
+# The condition of each label, and the index of those that have one. The others are checked job by job.
+LABELS = {state: f"j.state = '{state}'" for state in states.STATES} | {
+    "retrying": "j.state = 'scheduled' AND j.attempt > 0",
+    "cancelling": "j.state = 'running' AND j.cancel_at IS NOT NULL",
+}
+INDEXES = {
+    "queued": LANE_INDEX, "scheduled": "mainstay.job_due", "retrying": "mainstay.job_due",
+    "running": "mainstay.job_running", "cancelling": "mainstay.job_running", "review": "mainstay.job_review",
+    "dead": "mainstay.job_dead",
+}  # fmt: skip
+OVERLAPS = ({"scheduled", "retrying"}, {"running", "cancelling"})
+COLUMNS = {
+    "priority": "j.priority", "attempt": "j.attempt", "created": "{created_at}", "finished": "j.finished_at",
+    "key": "b.key", "ref": "b.ref", "tenant": "b.tenant", "type": "j.type", "queue": "j.queue", "id": "{id}",
+    "parent": "b.parent",
+}  # fmt: skip
+# The fields with an index of their values, the usually narrow ones first.
+SELECTS = {
+    "id": "SELECT {seq} AS seq FROM {ids} WHERE id >= ?::text AND id < ?::text",
+    "key": "SELECT job AS seq FROM mainstay.body WHERE key = ?::text",
+    "ref": "SELECT job AS seq FROM mainstay.body WHERE ref = ?::text",
+    "parent": "SELECT job AS seq FROM mainstay.body WHERE parent >= ?::text AND parent < ?::text",
+    "tag": "SELECT job AS seq FROM mainstay.tag WHERE tag = ?::text",
+    "tenant": "SELECT job AS seq FROM mainstay.body WHERE tenant = ?::text",
+}
+_NAME = re.compile(r"\{(\w+)\}")
+
+
+class Dialect(NamedTuple):
+    """How an engine spells a search."""
+
+    fragments: Mapping[str, str]  # what stands for each `{name}`
+    spell: Callable[[str], str]  # translates a whole statement
+    bind: Callable[[Any], Any]  # translates a value; a tuple is a path into the payload
+    prepare: Statement | None = None  # run first when there are terms
+
+    def fill(self, text: str) -> str:
+        """Return the text with the fragments of the engine in it."""
+        return _NAME.sub(lambda name: self.fragments[name[1]], text)
+
+    def statement(self, sql: Sql) -> Statement:
+        """Return a statement that the engine can run."""
+        return Statement(self.spell(self.fill(sql[0])), tuple(self.bind(value) for value in sql[1]))
+
+
+class Path(NamedTuple):
+    """A way to the candidates: a select of `seq`, and the terms that it covers, which need no check."""
+
+    sql: str
+    values: tuple[Any, ...]
+    covers: tuple[Term, ...]
+
+
+NEWEST = Path("SELECT j.seq FROM mainstay.job j", (), ())
+
+
+def search(dialect: Dialect, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Operations[Page]:
+    """Return the ids of the jobs for which every term holds, newest first."""
+    validate(terms, limit)
+    if terms and dialect.prepare:
+        yield dialect.prepare
+    terms = yield from _with_ids(dialect, terms)
+    path = yield from _choose(dialect, _paths(terms))
+    checks = [_check(term, now) for term in terms if term not in path.covers]
+    below = yield from _below(dialect, after)
+    floor = (yield from _floor(dialect, path, below)) if checks else None
+    found = yield dialect.statement(_selected(dialect, path, [*checks, *_bounds(below, floor)], limit + 1))
+    return (yield from _page(dialect, [row[0] for row in found.rows], limit, floor))
+
+
+def _page(dialect: Dialect, found: list[str], limit: int, floor: int | None) -> Operations[Page]:
+    after = found[limit - 1] if len(found) > limit else None
+    if after is None and floor is not None:
+        there = "SELECT min(j.seq) AS seq FROM mainstay.job j WHERE j.seq >= ?::bigint"  # `floor` itself may be deleted
+        edge = yield dialect.statement((_ids_of(dialect, there), (floor,)))
+        after = edge.rows[0][0] if edge.rows else None
+    return Page(tuple(found[:limit]), after, None if floor is None else WINDOW)
+
+
+def _selected(dialect: Dialect, path: Path, checks: list[Sql], limit: int) -> Sql:
+    """Select the candidates of the path that pass the checks, the newest `limit` of them, and only then their ids."""
+    where, values = _joined(" AND ", checks) if checks else ("true", ())
+    where = dialect.fill(where)
+    joins = " {join} mainstay.job j ON j.seq = c.seq" if "j." in where else ""
+    joins += " {join} mainstay.body b ON b.job = c.seq" if "b." in where else ""
+    chosen = f"SELECT c.seq FROM ({path.sql}) c{joins} WHERE {where} ORDER BY c.seq DESC LIMIT ?::bigint"  # noqa: S608
+    return _ids_of(dialect, chosen), (*path.values, *values, limit)
+
+
+def _ids_of(dialect: Dialect, selected: str) -> str:
+    return dialect.fragments["ids_of"].replace("{selected}", selected)
+
+
+def _bounds(below: int | None, floor: int | None = None) -> list[Sql]:
+    bounds: list[Sql] = [] if below is None else [("c.seq < ?::bigint", (below,))]
+    return bounds if floor is None else [*bounds, ("c.seq >= ?::bigint", (floor,))]
+
+
+def _floor(dialect: Dialect, path: Path, below: int | None) -> Operations[int | None]:
+    """Return the last candidate inside the window; None if all candidates are inside."""
+    where, values = next(iter(_bounds(below)), ("true", ()))
+    sql = f"SELECT c.seq FROM ({path.sql}) c WHERE {where} ORDER BY c.seq DESC LIMIT 2 OFFSET ?::bigint"  # noqa: S608
+    edge = yield dialect.statement((sql, (*path.values, *values, WINDOW - 1)))
+    return edge.rows[0][0] if len(edge.rows) == 2 else None
+
+
+def _below(dialect: Dialect, after: str | None) -> Operations[int | None]:
+    """Return the seq below which a page starts. If the job `after` was deleted, it starts at the next older one."""
+    if after is None:
+        return None
+    sql = "SELECT {seq}, id FROM {ids} WHERE id <= ?::text ORDER BY id DESC LIMIT 1"
+    found = yield dialect.statement((sql, (after,)))
+    if not found.rows:
+        return 0
+    seq: int = found.rows[0][0]
+    return seq if found.rows[0][1] == after else seq + 1
+
+
+def _with_ids(dialect: Dialect, terms: Sequence[Term]) -> Operations[list[Term]]:
+    """Return the terms, with the word that begins the id of a job as a term for that id: it has an index."""
+    found = []
+    for term in terms:
+        word = possible_id(term)
+        if word is not None:
+            there = yield dialect.statement((f"{SELECTS['id']} LIMIT 1", _range(word)))
+            term = term._replace(field="id", op="=", values=(word,)) if there.rows else term  # noqa: PLW2901
+        found.append(term)
+    return found
+
+
+# Paths ----------------------------------------------------------------------------------------------------------------
+
+
+def _choose(dialect: Dialect, paths: list[Path]) -> Operations[Path]:
+    """Return the path with the fewest candidates, counted up to `PROBE`."""
+    if len(paths) < 2:
+        return paths[0] if paths else NEWEST
+    sizes = []
+    for path in paths:
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM ({path.sql}) c LIMIT {PROBE}) seen"  # noqa: S608
+        found = yield dialect.statement((sql, path.values))
+        sizes.append(found.rows[0][0])
+    return paths[sizes.index(min(sizes))]
+
+
+def _paths(terms: Sequence[Term]) -> list[Path]:
+    """Return the paths of the terms that have an index, the usually narrow ones first."""
+    asked = [term for term in terms if not term.negated]
+    paths = [_values(term) for name in SELECTS for term in asked if term.field == name]
+    types = tuple(term for term in asked if term.field == "type")
+    paths += [_states(term, types) for term in asked if term.field == "state" and INDEXES.keys() >= {*term.values}]
+    return paths + [_finished(term) for term in asked if term.field == "finished"]
+
+
+def _values(term: Term) -> Path:
+    """One select for each value. Tags, and prefixes that overlap, can select a job twice."""
+    ranged = term.field in {"id", "parent"}
+    selects = [(SELECTS[term.field], _range(value) if ranged else (value,)) for value in dict.fromkeys(term.values)]
+    return Path(*_joined(" UNION " if ranged or term.field == "tag" else " UNION ALL ", selects, "{}"), (term,))
+
+
+def _states(term: Term, types: tuple[Term, ...]) -> Path:
+    """Jobs in these states, and of these types: the indexes hold the type too."""
+    conditions = [_check(each, 0) for each in types]
+    selects = [_state(str(label), conditions) for label in dict.fromkeys(term.values)]
+    overlap = any(labels <= {*term.values} for labels in OVERLAPS)
+    return Path(*_joined(" UNION " if overlap else " UNION ALL ", selects, "{}"), (term, *types))
+
+
+def _state(label: str, conditions: list[Sql]) -> Sql:
+    where, values = _joined(" AND ", [(LABELS[label], ()), *conditions])
+    return f"SELECT j.seq FROM mainstay.job j INDEXED BY {INDEXES[label]} WHERE {where}", values  # noqa: S608
+
+
+def _finished(term: Term) -> Path:
+    where, values = _joined(" AND ", [("j.finished_at IS NOT NULL", ()), _check(term, 0)])
+    return Path(f"SELECT j.seq FROM mainstay.job j INDEXED BY mainstay.job_finished WHERE {where}", values, (term,))  # noqa: S608
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+# `= ANY (ARRAY[j.seq])` reads the rows of one candidate by index. For `= j.seq` PostgreSQL may read and hash the whole table.
+OF_ATTEMPT = "EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = ANY (ARRAY[j.seq]) AND {})"
+LIKE = "{} ILIKE ?::text ESCAPE '\\'"
+
+
+def _check(term: Term, now: int) -> Sql:
+    """Return the condition that a term puts on job `j` and body `b`: one of its values holds."""
+    sql, values = _joined(" OR ", [CHECKS[term.field](term, value, now) for value in _alternatives(term)])
+    return (f"NOT coalesce({sql}, false)" if term.negated else sql), values
+
+
+def _alternatives(term: Term) -> Iterable[Any]:
+    """The values of a term; those of an instant with "=" are pairs: from (included), until (excluded)."""
+    if term.field in {"created", "finished"} and term.op == "=":
+        return zip(term.values[::2], term.values[1::2], strict=True)
+    return term.values
+
+
+def _joined(word: str, parts: Sequence[Sql], form: str = "({})") -> Sql:
+    return word.join(form.format(sql) for sql, _ in parts), tuple(value for _, values in parts for value in values)
+
+
+def _range(value: object) -> tuple[str, str]:
+    """Return from and until of every id that begins so: each character of an id sorts below the tilde."""
+    return str(value), f"{value}~"
+
+
+def _begins(term: Term, value: str, now: int) -> Sql:
+    column = COLUMNS[term.field]
+    return f"{column} >= ?::text AND {column} < ?::text", _range(value)
+
+
+def _names(term: Term, value: str, now: int) -> Sql:
+    """A name; or every name that begins so, if the value ends with a star."""
+    if value.endswith("*"):
+        return f"starts_with({COLUMNS[term.field]}, ?::text)", (value[:-1],)
+    return _equals(term, value, now)
+
+
+def _equals(term: Term, value: str, now: int) -> Sql:
+    return f"{COLUMNS[term.field]} = ?::text", (value,)
+
+
+def _compares(term: Term, value: float, now: int) -> Sql:
+    """Numeric, so that the value may be any number."""
+    return f"{COLUMNS[term.field]}::numeric {term.op} ?::numeric", (value,)
+
+
+def _instants(term: Term, value: Any, now: int) -> Sql:
+    column = COLUMNS[term.field]
+    if term.op == "=":
+        return f"{column} >= ?::bigint AND {column} < ?::bigint", value
+    return f"{column} {term.op} ?::bigint", (value,)
+
+
+def _labels(term: Term, value: str, now: int) -> Sql:
+    return LABELS[value], ()
+
+
+def _tags(term: Term, value: str, now: int) -> Sql:
+    return "EXISTS (SELECT 1 FROM mainstay.tag t WHERE t.tag = ?::text AND t.job = ANY (ARRAY[j.seq]))", (value,)
+
+
+def _workers(term: Term, value: str, now: int) -> Sql:
+    """Claimed by a worker whose name begins so, now or in a recorded attempt."""
+    of_attempt = OF_ATTEMPT.format("starts_with(a.worker, ?::text)")
+    return f"starts_with(j.worker, ?::text) OR {of_attempt}", (value, value)
+
+
+def _took(term: Term, value: float, now: int) -> Sql:
+    """The duration of the last attempt; a running one counts until now."""
+    spent = "CASE j.state WHEN 'running' THEN ?::bigint ELSE j.finished_at END - j.started_at"
+    return f"{spent} {term.op} ?::numeric", (now, value)
+
+
+def _errors(term: Term, value: str, now: int) -> Sql:
+    """Contained in the error of an attempt, or in the reason for the job's state."""
+    of_attempt = OF_ATTEMPT.format(LIKE.format("a.error"))
+    return f"{LIKE.format('j.reason')} OR {of_attempt}", (_like(value),) * 2
+
+
+def _words(term: Term, value: str, now: int) -> Sql:
+    """The beginning of the id, or contained in the type or an error."""
+    errors, likes = _errors(term, value, now)
+    begins = _begins(term._replace(field="id"), ids.normal(value), now)
+    return _joined(" OR ", [begins, (LIKE.format("j.type"), (_like(value),)), (errors, likes)])
+
+
+def _like(text: str) -> str:
+    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+
+
+def _args(term: Term, value: str, now: int) -> Sql:
+    """The value at a path in the payload, as text and, if it spells one, as a number, true, false or null.
+
+    Only numbers are less or more than a number. A payload that the engine cannot parse never matches.
+    """
+    numeric, path = number(value) is not None, term.path
+    kinds: list[Sql] = []
+    if term.op == "=" or not numeric:
+        kinds.append((f"{{json_type}} IN ('text', 'string') AND {{json_value}} {term.op} ?::text", (path, path, value)))
+    if numeric:
+        found = f"{{json_value}}::numeric {term.op} ?::numeric"
+        kinds.append(
+            (f"CASE WHEN {{json_type}} IN ('integer', 'real', 'number') THEN {found} END", (path, path, value))
+        )
+    if term.op == "=" and value in {"true", "false", "null"}:
+        kinds.append(("{json_literal} = ?::text", (path, value)))
+    sql, values = _joined(" OR ", kinds)
+    return f"CASE WHEN {{json_valid}} THEN {sql} END", values
+
+
+CHECKS: dict[str, Callable[[Term, Any, int], Sql]] = {
+    "id": _begins, "type": _names, "queue": _names, "state": _labels, "priority": _compares, "attempt": _compares,
+    "worker": _workers, "key": _equals, "ref": _equals, "tenant": _equals, "tag": _tags, "parent": _begins,
+    "error": _errors, "text": _words, "args": _args, "took": _took, "created": _instants, "finished": _instants,
+}  # fmt: skip

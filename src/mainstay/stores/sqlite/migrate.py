@@ -1,0 +1,56 @@
+"""The migrations of a SQLite file, for `mainstay migrate`. All of them run in one transaction."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from . import errors, schema
+from .connect import Database
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator
+
+
+class Migrations:
+    """See `stores.schema.Migrations`."""
+
+    needed = schema.VERSION
+
+    def __init__(self, url: str) -> None:
+        self._db = Database(url)
+        self.where = {"store": self._db.path}
+
+    def found(self) -> tuple[int, int, int]:
+        if not errors.identity(self._db.path):
+            return 0, 0, 0
+        with self._connected() as connection:
+            return *schema.versions(connection), 0
+
+    def pending(self, since: int) -> list[str]:
+        return schema.names(since)
+
+    def up(self, report: Callable[[str], None]) -> list[int]:
+        with self._connected() as connection:
+            before, _ = schema.versions(connection)
+            for name in self.pending(before):
+                report(name)
+            schema.ensure(connection, self._db.path, create=True)
+        return list(range(before + 1, self.needed + 1))
+
+    def sql(self, since: int) -> str | None:
+        texts = [schema.script(number).strip() for number in range(since + 1, self.needed + 1)]
+        return "\n".join(["BEGIN IMMEDIATE;", *texts, "COMMIT;"])
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        try:
+            connection = self._db.connect()
+            try:
+                yield connection
+            finally:
+                connection.close()
+        except BaseException as error:
+            errors.translate(error, self._db.path)
+            raise

@@ -1,0 +1,111 @@
+"""Every table and every family of keys is part of `mainstay move`, or is listed here as left out, with the reason."""
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mainstay.core.export import PARTS
+from mainstay.stores import open_store
+from mainstay.stores.move import move
+from mainstay.stores.redis import script
+from tests.contract.moving import silent
+from tests.migrations.loading import path, up
+from tests.servers import postgres
+from tests.servers.engines import kind, untouched
+from tests.servers.redis import place
+
+pytestmark = pytest.mark.engines("sqlite", "postgres", "redis")
+TABLES = {
+    "jobs": {"job", "body", "tag", "result", "checkpoint", "progress"}, "attempts": {"attempt"}, "logs": {"log"},
+    "actions": {"action"}, "types": {"type"}, "settings": {"setting"},
+}  # fmt: skip
+FAMILIES = {
+    "jobs": {"job", "payload", "ids", "seq", "terms", "lock", "result", "checkpoint", "progress",
+             "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry"},
+    "attempts": {"attempt", "error"}, "logs": {"log"}, "actions": {"action", "actions", "acted"}, "types": {"type"},
+    "settings": {"setting"},
+}  # fmt: skip
+WORKERS = "workers register anew at the target; none may run during a move"
+LEFT_OUT = {
+    "sqlite": {"worker": WORKERS, "schema": "each store has its own version"},
+    "postgres": {"worker": WORKERS, "schema_version": "each store has its own version"},
+    "redis": {
+        "worker": WORKERS, "workers": WORKERS, "beat": WORKERS,
+        "gone": "dead workers whose jobs a sweep frees; the sweep of the target finds them by their jobs",
+        "stop": "the running jobs of a worker that were asked to stop: the job's record has it, and its worker is gone",
+        "schema": "each store has its own version", "migration": "each store has its own version",
+        "rings": "counts wake-ups", "armed": "workers that wait for a wake-up", "bell": "a wake-up, gone in seconds",
+    },
+}  # fmt: skip
+KEY = re.compile(r'P \.\. "([a-z_]+)')
+
+
+def tables(url):
+    """The tables of a SQLite or PostgreSQL store."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(path(url))) as connection:
+            rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'mainstay%'")
+            return {name.removeprefix("mainstay_") for (name,) in rows}
+    server, schema = postgres.place(url)
+    return {name for (name,) in postgres.run(server, f"SELECT tablename FROM pg_tables WHERE schemaname = '{schema}'")}
+
+
+def families(store):
+    """The families of keys that a Redis store has: what stands before the first colon."""
+    prefix = place(store.url)[1]
+    _, found = store.server.command("SCAN", 0, "MATCH", prefix + "*", "COUNT", 1_000_000)
+    return {key.removeprefix(prefix).partition(":")[0] for key in found}
+
+
+def written():
+    """The families of keys that the scripts name."""
+    texts = [file.read_text(encoding="utf-8") for file in Path(script.FOLDER).parent.rglob("*.lua")]
+    return {name for text in texts for name in KEY.findall(text)}
+
+
+def test_every_part_has_its_tables_and_keys():
+    assert TABLES.keys() == FAMILIES.keys() == PARTS.keys()
+
+
+@pytest.mark.engines("sqlite", "postgres")
+def test_every_table_moves_or_is_left_out_for_a_reason(old, engine):
+    up(old)
+    assert tables(old) == set().union(*TABLES.values()) | LEFT_OUT[kind(engine)].keys()
+
+
+@pytest.mark.engines("redis")
+def test_every_family_of_keys_moves_or_is_left_out_for_a_reason(old, engine):
+    up(old)
+    listed = set().union(*FAMILIES.values()) | LEFT_OUT["redis"].keys()
+    with open_store(old) as store:
+        assert families(store) | written() == listed
+
+
+@pytest.mark.engines("redis")
+def test_every_family_that_moves_is_there_after_a_move(old, engine, tmp_path):
+    up(old)
+    with untouched(engine, tmp_path) as url, open_store(old) as source, open_store(url) as target:
+        before = families(source)
+        move(source, target, silent)
+        assert families(target) >= before & set().union(*FAMILIES.values())
+
+
+@pytest.mark.engines("sqlite", "postgres")
+def test_every_table_that_moves_has_its_rows_after_a_move(old, engine, tmp_path_factory):
+    up(old)
+    with untouched(engine, tmp_path_factory.mktemp("target")) as url:
+        with open_store(old) as source, open_store(url) as target:
+            move(source, target, silent)
+        for name in set().union(*TABLES.values()):
+            assert count(url, name) > 0, name
+
+
+def count(url, name):
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(path(url))) as connection:
+            return connection.execute(f"SELECT count(*) FROM mainstay_{name}").fetchone()[0]
+    server, schema = postgres.place(url)
+    return postgres.run(server, f'SELECT count(*) FROM "{schema}".{name}')[0][0]
