@@ -180,7 +180,7 @@ class World:
             self.store = SqliteStore("sqlite:///:memory:")
         connection = self.store.db.writer()
         ledger.install(connection, "0")
-        self.store._notifiers.add(Notifier(self))  # type: ignore[arg-type]
+        self.store.notifiers.add(Notifier(self))  # type: ignore[arg-type]
         self.ids = Ids(self.random.randbytes)
         self.recorder = Recorder(self.history, self.scheduler, connection)
         self.stage = Stage(self.random, self.recorder, self.ids)

@@ -16,7 +16,7 @@ PACKAGE = "mainstay.stores."
 SQL = {
     "sql.reads": "get get_many find claimed_by result checkpoint attempts logs actions counts throughput workers setting",
     "sql.actions": "cancel retry resolve_review delete",
-    "sql.maintenance": "register renew deregister orphans prune register_types types set_setting",
+    "sql.maintenance": "register renew deregister orphans prune register_types types set_setting started_jobs",
     "sql.move": "export_rows import_rows",
 }
 

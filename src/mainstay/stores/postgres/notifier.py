@@ -25,6 +25,7 @@ from .connect import parse_url
 
 if TYPE_CHECKING:
     from .connect import Connection, Database
+    from .store import PostgresStore
 
 GAP = 0.010  # seconds between two notifications of a process
 LISTEN = 0.5  # seconds of listening before the connection is checked
@@ -102,6 +103,16 @@ def _flush(debouncer: weakref.ref[Debouncer]) -> None:
     found = debouncer()
     if found is not None:
         found.flush()
+
+
+def notifier(store: PostgresStore, worker: str) -> Listener:
+    """Return a notifier for a worker."""
+    return Listener(store.db, worker)
+
+
+def notify(store: PostgresStore, what: str = "jobs") -> None:
+    """Wake every worker."""
+    store.debouncer.notify(what)
 
 
 class Listener:

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from ...core.clock import Clock
     from ...core.decide import Transition
     from ...core.draft import Draft
-    from ...core.search_terms import Page, Term
     from ...core.updates import Update
-    from ..contract import Claims, Notifier, StartedJobs
+    from ..contract import Claims
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
 
@@ -32,7 +31,14 @@ T = TypeVar("T")
 class PostgresStore(Verbs):
     """A store in one schema of a PostgreSQL database. Without a `clock` the server's own decides what is due or expired."""
 
-    VERBS = table({**SQL, "postgres.diagnostics": "diagnostics"})
+    VERBS = table(
+        {
+            **SQL,
+            "postgres.search": "search",
+            "postgres.diagnostics": "diagnostics",
+            "postgres.notifier": "notifier notify",
+        }
+    )
     lease = 15_000
     sweep_interval = 1_000
     remote = True
@@ -43,7 +49,7 @@ class PostgresStore(Verbs):
         self.dialect = PostgresDialect(self.db.load)
         self.local_workers = LocalWorkers(*self.db.identity)
         self._callers_clock = clock is not None
-        self._debouncer = Debouncer(self.db)
+        self.debouncer = Debouncer(self.db)
         self._cursors, self._locked_rows = ClaimCursors(), LockedRows(self.db)
         self._outbox: Outbox | None = None
 
@@ -91,23 +97,7 @@ class PostgresStore(Verbs):
             self._cursors.forget()
         return claim.finish(self.db, self._locked_rows, transitions, updates)
 
-    def search(self, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
-        from .search import search
-
-        return search(self.db, terms, limit, after, now)
-
-    # wake-up and life ---------------------------------------------------------------------------------------------
-    def started_jobs(self, worker: str) -> StartedJobs:
-        return self.local_workers.started_jobs(worker)
-
-    def notifier(self, worker: str) -> Notifier:
-        from .notifier import Listener
-
-        return Listener(self.db, worker)
-
-    def notify(self, what: str = "jobs") -> None:
-        self._debouncer.notify(what)
-
     def close(self) -> None:
-        self._debouncer.flush()
+        """Send what waits to be sent and close every connection; the next use opens them again."""
+        self.debouncer.flush()
         self.db.close()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...core.job import WorkerInfo
+    from ..contract import StartedJobs
     from ..operations import Operations, Statement
     from .store import SqlStore
 
@@ -72,6 +73,11 @@ def _orphan(row: tuple[object, ...]) -> Orphan:
     *columns, gone = row
     job: Claimed = loaded(Claimed, tuple(columns))
     return Orphan(job, job.worker or "", bool(gone))
+
+
+def started_jobs(store: SqlStore, worker: str) -> StartedJobs:
+    """Return where a registered worker records the jobs that it runs."""
+    return store.local_workers.started_jobs(worker)
 
 
 # retention ------------------------------------------------------------------------------------------------------------

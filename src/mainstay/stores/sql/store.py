@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..contract import Orphan
+    from ..contract import Orphan, StartedJobs
     from ..operations import Operations
     from .dialect import Dialect
 
@@ -19,6 +19,7 @@ class LocalWorkers(Protocol):
 
     def hold(self, worker: str) -> None: ...
     def release(self, worker: str) -> None: ...
+    def started_jobs(self, worker: str) -> StartedJobs: ...
     def orphans(
         self, deregister: Callable[[str], None], find: Callable[[], list[Orphan]], limit: int
     ) -> list[Orphan]: ...

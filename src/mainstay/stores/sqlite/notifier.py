@@ -14,7 +14,9 @@ from .. import folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..contract import Notifier
     from .connect import Database
+    from .store import SqliteStore
 
 POLL = 50
 REASONS = {b"j": "jobs", b"c": "cancel"}
@@ -100,8 +102,20 @@ class MemoryNotifier:
         self._notifiers.discard(self)
 
 
-def notify(path: str, what: str) -> None:
-    """Send one byte to every socket beside the database; a worker that it does not reach polls."""
+def notifier(store: SqliteStore, worker: str) -> Notifier:
+    """Return a notifier for a worker."""
+    return MemoryNotifier(store.notifiers) if store.db.memory else SocketNotifier(store.db, worker)
+
+
+def notify(store: SqliteStore, what: str = "jobs") -> None:
+    """Wake every worker: send one byte to every socket beside the database. A worker that it does not reach polls."""
+    for each in tuple(store.notifiers):
+        each.notify(what)
+    if not store.db.memory:
+        _notify(store.db.path, what)
+
+
+def _notify(path: str, what: str) -> None:
     try:
         names = [name for name in os.listdir(folder(path)) if name.endswith(".sock")]
         if names:

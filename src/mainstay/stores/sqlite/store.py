@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
     from ...core.decide import Transition
     from ...core.draft import Draft
-    from ...core.search_terms import Page, Term
     from ...core.updates import Update
-    from ..contract import Claims, Notifier, StartedJobs
+    from ..contract import Claims
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
     from .dialect import SqliteDialect
@@ -28,7 +27,9 @@ if TYPE_CHECKING:
 class SqliteStore(Verbs):
     """A store in one SQLite file, or in memory for tests."""
 
-    VERBS = table({**SQL, "sqlite.diagnostics": "diagnostics"})
+    VERBS = table(
+        {**SQL, "sqlite.search": "search", "sqlite.diagnostics": "diagnostics", "sqlite.notifier": "notifier notify"}
+    )
     lease = 10_000  # a paused worker is given up after this; a dead one is detected at once by its lock
     sweep_interval = 500
     remote = False
@@ -36,7 +37,7 @@ class SqliteStore(Verbs):
     def __init__(self, url: str) -> None:
         self.url = url
         self.db = Database(url)
-        self._notifiers: set[MemoryNotifier] = set()
+        self.notifiers: set[MemoryNotifier] = set()
 
     # what the shared verbs use ------------------------------------------------------------------------------------
     @property
@@ -98,27 +99,6 @@ class SqliteStore(Verbs):
 
         return finish(self.db, transitions, updates)
 
-    def search(self, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
-        from .search import search
-
-        return search(self.db, terms, limit, after, now)
-
-    # wake-up and life ---------------------------------------------------------------------------------------------
-    def started_jobs(self, worker: str) -> StartedJobs:
-        return self.local_workers.started_jobs(worker)
-
-    def notifier(self, worker: str) -> Notifier:
-        from .notifier import MemoryNotifier, SocketNotifier
-
-        return MemoryNotifier(self._notifiers) if self.db.memory else SocketNotifier(self.db, worker)
-
-    def notify(self, what: str = "jobs") -> None:
-        from .notifier import notify
-
-        for notifier in tuple(self._notifiers):
-            notifier.notify(what)
-        if not self.db.memory:
-            notify(self.db.path, what)
-
     def close(self) -> None:
+        """Close every connection; the next use opens them again."""
         self.db.close()
