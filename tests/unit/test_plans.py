@@ -212,3 +212,7 @@ def test_every_statement_says_what_it_does(path):
 def test_a_whole_table_is_seen(connection):
     assert [reads_whole(line) for line in plan(connection, "SELECT * FROM mainstay_job WHERE attempt = 7")] == [True]
     assert [reads_whole(line) for line in plan(connection, "DELETE FROM mainstay_tag WHERE job = 7")] == [True]
+
+
+def test_the_dialect_knows_the_columns_of_the_body(connection):
+    assert {row[1] for row in connection.execute("PRAGMA table_info(mainstay_body)")} == {"job", *DIALECT.body}

@@ -73,8 +73,12 @@ def store(request):
 
 
 def plan(store, name):
+    return explained(store, store.dialect.text(name))
+
+
+def explained(store, text):
     with store.db.checkout() as wire:
-        rows = wire.connection.execute("EXPLAIN (GENERIC_PLAN, COSTS OFF) " + store.dialect.text(name)).fetchall()
+        rows = wire.connection.execute("EXPLAIN (GENERIC_PLAN, COSTS OFF) " + text).fetchall()
     return "\n".join(row[0] for row in rows)
 
 
@@ -124,3 +128,17 @@ def test_jobs_are_locked_in_the_order_given(store, name):
 def test_counts_walk_the_index_of_each_state(store):
     found = plan(store, "counts")
     assert {index for index, _ in walks(found)} == WHOLE["counts"], found
+
+
+def test_tags_are_deleted_by_their_primary_key(store):
+    (statement,) = store.dialect.delete("tag", {"tag": "text", "job": "bigint"}, [("a", 1)])
+    found = explained(store, statement.text)
+    assert "Index Cond: ((tag = u.tag) AND (job = u.job))" in found, found
+    assert "Tid Scan on tag t" in found, found
+
+
+def test_the_dialect_knows_the_columns_of_the_body(store):
+    text = "SELECT attname FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0"
+    with store.db.checkout() as wire:
+        rows = wire.connection.execute(text, [f"{store.db.load.schema}.body"]).fetchall()
+    assert {row[0] for row in rows} == {"job", *store.dialect.body}

@@ -60,8 +60,11 @@ class PostgresDialect(Dialect):
         return self._each(f"INSERT INTO mainstay.{table} ({', '.join(columns)}) SELECT * FROM {{}}", columns, rows)  # noqa: S608
 
     def delete(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
-        names, same = ", ".join(columns), " AND ".join(f"t.{name} = ANY (ARRAY[u.{name}])" for name in columns)
-        return self._each(f"DELETE FROM mainstay.{table} t USING {{}} AS u({names}) WHERE {same}", columns, rows)  # noqa: S608
+        """Return one statement. It looks each row up by itself: joined, PostgreSQL 16 reads all rows that share the first column."""
+        names, same = ", ".join(columns), " AND ".join(f"x.{name} = u.{name}" for name in columns)
+        found = f"SELECT x.ctid FROM mainstay.{table} x WHERE {same} OFFSET 0"  # noqa: S608
+        text = f"DELETE FROM mainstay.{table} t USING {{}} AS u({names}) CROSS JOIN LATERAL ({found}) x WHERE t.ctid = x.ctid"  # noqa: S608
+        return self._each(text, columns, rows)
 
     def _each(self, text: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         """Return one statement for all rows, which it gets as an array a column."""
