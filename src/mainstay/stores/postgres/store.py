@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from ..local_workers import LocalWorkers
-from ..verbs import SQL, Verbs, table
+from ..verbs import Verbs, cold, table
 from . import claim
 from .claim_cursor import ClaimCursors
 from .connect import WORKER_TIMEOUT, Database
@@ -33,7 +33,7 @@ class PostgresStore(Verbs):
 
     VERBS = table(
         {
-            **SQL,
+            **cold("sql"),
             "postgres.search": "search",
             "postgres.diagnostics": "diagnostics",
             "postgres.notifier": "notifier notify",

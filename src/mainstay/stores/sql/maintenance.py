@@ -71,7 +71,7 @@ def orphans(store: SqlStore, now: int, grace: int, limit: int) -> list[Orphan]:
 
 def _orphan(row: tuple[object, ...]) -> Orphan:
     *columns, gone = row
-    job: Claimed = loaded(Claimed, tuple(columns))
+    job: Claimed = loaded(Claimed, columns)
     return Orphan(job, job.worker or "", bool(gone))
 
 
@@ -111,6 +111,12 @@ def types(store: SqlStore) -> list[TypeInfo]:
     """Return every type that was ever registered."""
     found = map(TypeInfo._make, store.read(rows(store, "types")))
     return [info._replace(policy=json.loads(info.policy)) for info in found]  # type: ignore[arg-type]
+
+
+def setting(store: SqlStore, name: str) -> str | None:
+    """Return one setting, or None."""
+    found = store.read(rows(store, "setting", name=name))
+    return found[0][0] if found else None
 
 
 def set_setting(store: SqlStore, name: str, value: str | None) -> None:

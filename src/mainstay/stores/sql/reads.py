@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, WorkerInfo, history
@@ -31,10 +32,17 @@ _LOADED: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-def loaded(record: Any, row: tuple[Any, ...]) -> Any:
+@cache
+def _places(record: Any) -> list[tuple[int, Callable[[Any], Any]]]:
+    return [(place, _LOADED[field]) for place, field in enumerate(record._fields) if field in _LOADED]
+
+
+def loaded(record: Any, row: Sequence[Any]) -> Any:
     """Return a row as a record: JSON read, SQLite's 0 and 1 as booleans."""
-    values = zip(record._fields, row, strict=True)
-    return record._make(_LOADED[field](value) if field in _LOADED else value for field, value in values)
+    values = list(row)
+    for place, load in _places(record):
+        values[place] = load(values[place])
+    return record._make(values)
 
 
 def _all(store: SqlStore, record: type[T], name: str, /, **values: Any) -> list[T]:
@@ -119,8 +127,3 @@ def throughput(store: SqlStore, since: int, cap: int) -> dict[str, int]:
 def workers(store: SqlStore) -> list[WorkerInfo]:
     """Return the registered workers, oldest first."""
     return _all(store, WorkerInfo, "workers")
-
-
-def setting(store: SqlStore, name: str) -> str | None:
-    """Return one setting, or None."""
-    return _value(store, "setting", name=name)

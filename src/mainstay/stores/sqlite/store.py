@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..verbs import SQL, Verbs, table
+from ..verbs import Verbs, cold, table
 from .connect import Database
 from .sql import run
 
@@ -28,7 +28,12 @@ class SqliteStore(Verbs):
     """A store in one SQLite file, or in memory for tests."""
 
     VERBS = table(
-        {**SQL, "sqlite.search": "search", "sqlite.diagnostics": "diagnostics", "sqlite.notifier": "notifier notify"}
+        {
+            **cold("sql"),
+            "sqlite.search": "search",
+            "sqlite.diagnostics": "diagnostics",
+            "sqlite.notifier": "notifier notify",
+        }
     )
     lease = 10_000  # a paused worker is given up after this; a dead one is detected at once by its lock
     sweep_interval = 500
