@@ -34,7 +34,7 @@ def test_every_file_and_function_exists(name):
 
 @pytest.mark.parametrize("name", HEADINGS)
 def test_every_statement_exists(name):
-    there = {path.name for path in SOURCE.glob(f"stores/{name}/statements/**/*")}
+    there = {path.name for part in (name, "sql") for path in SOURCE.glob(f"stores/{part}/statements/**/*")}
     named = {statement for _, _, text in road(name) for statement in re.findall(r"`(\w+\.(?:sql|lua))`", text)}
     assert named
     assert named - there == set()

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from mainstay.core.job import Claimed
 from mainstay.core.outcome import COMPLETED
 from mainstay.core.verdict import ALREADY, STORED
-from mainstay.stores.sqlite import actions, claim, connect, enqueue, errors, maintenance, sql
+from mainstay.stores.sql import actions, maintenance
+from mainstay.stores.sqlite import claim, connect, enqueue, errors, sql
+from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.upkeep import sweep
 from mainstay.worker import Worker, outcome_buffer
 from mainstay.worker.claimer import Claimer
@@ -107,8 +109,8 @@ def returned_unclaimed() -> AbstractContextManager[object]:
     """A claim sets expired jobs back to queued and hands them out without claiming them."""
     take = claim._take
     gone = "worker IN (SELECT id FROM mainstay_worker WHERE expires_at <= ?)"
-    columns, _, rest = sql.load("claimed_by").partition("WHERE")
-    held = columns + "WHERE " + gone + " AND " + rest.replace("AND worker = :worker", "")
+    columns, _, rest = DIALECT.text("claimed_by").partition("WHERE")
+    held = columns + "WHERE j." + gone + " AND " + rest.replace("AND j.worker = :worker", "")
     statement = "UPDATE mainstay_job SET state = 'queued' WHERE state = 'running' AND " + gone
 
     def expired(connection: Any, worker: str, wants: Any, limit: int, now: int) -> list[Claimed]:
@@ -149,13 +151,13 @@ def heart_stopped_before_drain() -> AbstractContextManager[object]:
 @variant("I7")
 def renewed_after_the_end() -> AbstractContextManager[object]:
     """A worker that was buried comes back to its old lease."""
-    beat = maintenance.renew
+    renew = maintenance.renew
     statement = "INSERT INTO mainstay_worker VALUES (?, '', 0, 1, '[]', '[]', ?, ?, ?, 0)"
 
-    def resurrect(db: Any, worker: str, now: int, lease: int) -> Renewal:
-        found = beat(db, worker, now, lease)
+    def resurrect(store: Any, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
+        found = renew(store, worker, now, lease, stopping)
         if not found.alive:
-            with db.writing() as connection:
+            with store.db.writing() as connection:
                 connection.execute("DELETE FROM mainstay_worker WHERE id = ?", (worker,))
                 connection.execute(statement, (worker, now, now, now + lease))
         return found._replace(alive=True)
@@ -326,9 +328,9 @@ def left_behind() -> AbstractContextManager[object]:
 def deleted_while_running() -> AbstractContextManager[object]:
     """An operator can delete a job that runs."""
 
-    def anything(connection: Any, job_id: str, now: int, actor: str) -> str:
-        row = connection.execute("SELECT seq FROM mainstay_job WHERE id = ?", (job_id,)).fetchone()
-        actions.remove(connection, [row[0]] if row else [])
-        return "deleted"
+    def anything(dialect: Any, ids: Any, now: int, actor: str) -> Any:
+        found = yield from actions._locked(dialect, ids)
+        yield from actions.removal(dialect, [job.seq for job in found.values()])
+        return dict.fromkeys(found, "deleted")
 
     return patched((actions, "_delete", anything))

@@ -56,7 +56,7 @@ class Notifier:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def ring(self, what: str) -> None:
+    def notify(self, what: str) -> None:
         """Somebody has enqueued or cancelled something."""
         for host in self._world.hosts:
             if self._world.random.random() < 0.9:
@@ -180,7 +180,7 @@ class World:
             self.store = SqliteStore("sqlite:///:memory:")
         connection = self.store.db.writer()
         ledger.install(connection, "0")
-        self.store._bells.add(Notifier(self))  # type: ignore[arg-type]
+        self.store.notifiers.add(Notifier(self))  # type: ignore[arg-type]
         self.ids = Ids(self.random.randbytes)
         self.recorder = Recorder(self.history, self.scheduler, connection)
         self.stage = Stage(self.random, self.recorder, self.ids)

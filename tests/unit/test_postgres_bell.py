@@ -48,7 +48,7 @@ def proven(notifier):
 
 
 def test_a_listener_hears_itself(notifier):
-    assert proven(notifier).hears
+    assert proven(notifier).listening
 
 
 def test_rings_that_come_together_are_heard_one_after_the_other(url, notifier):
@@ -107,11 +107,11 @@ def test_a_listener_that_was_terminated_listens_again(server, store, notifier):
 def test_a_listener_that_hears_nothing_gives_up_and_polls(store, monkeypatch):
     """As behind a pooler that hands its LISTEN to one server connection and its waiting to none."""
     monkeypatch.setattr(bells, "ECHO", 0.05)
-    monkeypatch.setattr(bells, "PROVE", 0.05)
+    monkeypatch.setattr(bells, "CHECK", 0.05)
     notifier = store.notifier("w")
     notifier._connection.execute("UNLISTEN *")
     try:
-        eventually(lambda: notifier.wait(60) == "" and not notifier.hears, "it notices that it is deaf")
+        eventually(lambda: notifier.wait(60) == "" and not notifier.listening, "it notices that it is deaf")
         store.enqueue([draft()], 1)
         assert notifier.wait(LONG) == "jobs"  # by the poll
     finally:
@@ -122,7 +122,7 @@ def test_a_listener_that_hears_nothing_gives_up_and_polls(store, monkeypatch):
 def test_without_a_listener_the_poll_finds_what_came(url, option):
     with open_store(f"{url}?{option}", ManualClock()) as store:
         desk, notifier = Desk(store, ManualClock()), store.notifier("w")
-        assert not notifier.hears
+        assert not notifier.listening
         assert notifier.wait(60) == ""
         desk.add()
         assert notifier.wait(LONG) == "jobs"
@@ -143,7 +143,7 @@ def test_without_a_listener_the_poll_finds_who_is_to_stop(url):
 def test_a_way_around_the_pooler_may_be_named(url):
     with open_store(f"{url}?pooler=transaction&listen={url.replace(':', '%3A')}", ManualClock()) as store:
         notifier = store.notifier("w")
-        assert proven(notifier).hears
+        assert proven(notifier).listening
         store.notify()
         assert notifier.wait(LONG) == "jobs"
         notifier.close()

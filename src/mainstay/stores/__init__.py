@@ -6,6 +6,8 @@ from ..core.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..core.clock import Clock
     from .contract import Store
     from .schema import Migrations
@@ -17,20 +19,25 @@ REDIS = ("redis", "rediss", "valkey", "valkeys", "redis+cluster", "rediss+cluste
 def open_store(url: str, clock: Clock | None = None) -> Store:
     """Return the store behind a URL; nothing is opened or created before the first verb.
 
-    With a `clock` the store uses the caller's time: for tests. Without one, PostgreSQL and Redis use their own.
+    With a `clock` the caller's time decides what is due or expired: for tests. Without one, PostgreSQL and Redis use their own.
+    The verbs are a table, so no type checker sees that this is a `Store`; tests/unit/test_verbs.py does.
     """
     name = engine(url)
+    store: Any
     if name == "sqlite":
         from .sqlite.store import SqliteStore
 
-        return SqliteStore(url)
-    if name == "postgres":
+        store = SqliteStore(url)
+    elif name == "postgres":
         from .postgres.store import PostgresStore
 
-        return PostgresStore(url, clock)
-    from .redis.store import RedisStore
+        store = PostgresStore(url, clock)
+    else:
+        from .redis.store import RedisStore
 
-    return RedisStore(url, clock)
+        store = RedisStore(url, clock)
+    found: Store = store
+    return found
 
 
 def open_migrations(url: str) -> Migrations:
@@ -60,6 +67,11 @@ def engine(url: str) -> str:
         f'store URL {url!r}: give "sqlite:///jobs.db" (a file in this folder), "sqlite:////var/lib/jobs.db" '
         '(an absolute path), "sqlite:///:memory:", "postgresql://user@host/database" or "redis://host:6379/0"'
     )
+
+
+def folder(path: str) -> str:
+    """Return the folder in which the workers of a database file keep their lock files and sockets."""
+    return path + "-mainstay"
 
 
 def _need(module: str, extra: str) -> None:

@@ -1,7 +1,7 @@
-"""Moving an installation from one store to another: row by row, resumable, and compared at the end.
+"""Move an installation from one store to another: row by row, resumable, and compared at the end.
 
-Each batch is stored together with a mark of how far it went, so a move that was killed goes on where it stopped. While the
-mark is there, no worker starts on the target; from its beginning on, none starts on the source.
+Each batch is stored together with a mark of how far the move is, so a killed move continues where it stopped. While the mark
+exists, no worker starts on the target. From the beginning of the move on, none starts on the source.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from ..core.clock import Clock
     from .contract import Store
 
-    Report = Callable[[str, str, int, int], None]  # doing, part, rows so far, rows in all (0: not known yet)
+    Report = Callable[[str, str, int, int], None]  # phase, part, rows so far, rows in total (0: not known yet)
 
 BATCH = 500
-LONG = 10_000 * DAY  # past its timeout: no job ever is
-_FOLLOWING = dict(zip(PARTS, [*list(PARTS)[1:], ""], strict=True))  # "": all is copied
+LONG = 10_000 * DAY  # past its timeout: no job ever is this far
+_FOLLOWING = dict(zip(PARTS, [*list(PARTS)[1:], ""], strict=True))  # "": everything is copied
 MARK, MOVED, SOURCE = "move.mark", "move.moved_to", "move.source"
 
 
@@ -35,19 +35,19 @@ class MoveDiffers(MainstayError):
 
 
 class Digest(NamedTuple):
-    """How many rows, and the sum of their hashes: the same whatever their order."""
+    """The number of rows and the sum of their hashes, which does not depend on their order."""
 
     rows: int
     checksum: int
 
 
 def shown(store: Store) -> str:
-    """The store's URL as its user wrote it, without the password."""
-    return masked(store.url).removesuffix("mode=existing").rstrip("?&")  # which our commands add
+    """Return the store's URL as its user wrote it, without the password."""
+    return masked(store.url).removesuffix("mode=existing").rstrip("?&")  # our commands add it
 
 
 def closed(store: Store) -> str | None:
-    """Why no worker may start on this store: a move into it is not finished, or its jobs have moved away."""
+    """Return why no worker may start on this store (a move into it is unfinished, or its jobs have moved), or None."""
     if store.setting(MARK) is not None:
         return f"a move into {shown(store)} has not finished: run the same `mainstay move` again"
     moved = store.setting(MOVED)
@@ -67,7 +67,7 @@ def reopen(store: Store) -> None:
 def move(
     source: Store, target: Store, report: Report, force: bool = False, batch: int = BATCH, clock: Clock | None = None
 ) -> dict[str, Digest]:
-    """Copy everything from `source` to `target`, compare, and close the source; answers what was moved."""
+    """Copy everything from `source` to `target`, compare, and close the source; return the digest of each part."""
     if not force:
         now = (clock or SystemClock()).now()
         _refuse_running(source, now)
@@ -83,18 +83,18 @@ def move(
 
 
 def _refuse_running(store: Store, now: int) -> None:
-    store.orphans(now, LONG, 1)  # strikes the dead off the list: nobody else may be left to do it
+    store.orphans(now, LONG, 1)  # removes expired workers: no other process may be left to do it
     live = len(store.workers())
     if live:
         raise Conflict(
             f"{live} worker(s) are registered at {shown(store)}: stop them first and wait until they have left; one that was "
             "killed is gone when its lease is over, within seconds. "
-            "With --force the jobs are copied all the same, and what runs meanwhile may run at both places."
+            "With --force the jobs are copied anyway, and jobs that run meanwhile may run at both places."
         )
 
 
 def _begin(source: Store, target: Store) -> dict[str, Any]:
-    """The mark to go on from: of an earlier move from the same source, or of a new one into an empty store."""
+    """Return the mark to continue from: of an earlier move from the same source, or of a new one into an empty store."""
     name = source.setting(SOURCE)
     if name is None:
         name = os.urandom(12).hex()
@@ -129,12 +129,12 @@ def _copy(
     part, after, rows = mark["part"], mark["after"], mark["rows"]
     text = json.dumps(mark)
     while part:
-        parcel = source.export_rows(part, after, batch)
-        rows += len(parcel.rows)
+        exported = source.export_rows(part, after, batch)
+        rows += len(exported.rows)
         report("copying", part, rows, wanted[part].rows)
-        following = (part, parcel.after, rows) if parcel.after else (_FOLLOWING[part], None, 0)
+        following = (part, exported.after, rows) if exported.after else (_FOLLOWING[part], None, 0)
         was, text = text, _mark(mark["source"], *following)
-        target.import_rows(part, parcel.rows, was, text)
+        target.import_rows(part, exported.rows, was, text)
         part, after, rows = following
 
 
@@ -143,7 +143,7 @@ def _mark(source: str, part: str, after: str | None, rows: int) -> str:
 
 
 def digest(store: Store, part: str, report: Report, batch: int = BATCH, total: int = 0) -> Digest:
-    """The count and the checksum of a part."""
+    """Return the number of rows and the checksum of a part."""
     rows = checksum = 0
     for row in _rows(store, part, batch):
         rows += 1
@@ -156,9 +156,9 @@ def digest(store: Store, part: str, report: Report, batch: int = BATCH, total: i
 def _rows(store: Store, part: str, batch: int) -> Iterator[tuple[Any, ...]]:
     after = None
     while True:
-        parcel = store.export_rows(part, after, batch)
-        yield from parcel.rows
-        after = parcel.after
+        exported = store.export_rows(part, after, batch)
+        yield from exported.rows
+        after = exported.after
         if after is None:
             return
 

@@ -12,6 +12,18 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Self
 
 PACKAGE = "mainstay.stores."
+# The cold verbs by module, the same in `sql` (SQLite and PostgreSQL) and `redis`.
+COLD = {
+    "reads": "get get_many find claimed_by result checkpoint attempts logs actions counts throughput workers",
+    "actions": "cancel retry resolve_review delete",
+    "maintenance": "register renew deregister orphans prune register_types types setting set_setting started_jobs",
+    "move": "export_rows import_rows",
+}
+
+
+def cold(package: str) -> dict[str, str]:
+    """Return the cold verbs by the modules of a package."""
+    return {f"{package}.{module}": verbs for module, verbs in COLD.items()}
 
 
 class Verbs:

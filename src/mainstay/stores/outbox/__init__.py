@@ -1,15 +1,17 @@
 """Enqueue, cancel and complete on the caller's own connection, inside its transaction: written once, driven sync or async.
 
-The engine's verbs are generators of statements (`steps`). A guest is the caller's connection, whatever driver or framework
-it comes from; the engine's `Outbox` says how its verbs sit in a transaction that is not its own.
+The engine's verbs are operations (`stores/operations.py`). A `CallerConnection` executes their statements, whatever driver or
+framework it comes from; the engine's `Outbox` puts them into a transaction that is not its own.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.errors import LeaseLost, TransactionUnsupported
-from .caller_connection import Aside
+from ..operations import adrive, drive
+from .caller_connection import OwnWork
 from .detect import afind, find
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ T = TypeVar("T")
 
 # the verbs ------------------------------------------------------------------------------------------------------------
 def enqueue(store: Store, tx: object, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
-    """As the store's `enqueue`; the jobs come with the caller's commit, all or none of them."""
+    """As the store's `enqueue`; the jobs are accepted by the caller's commit, all or none."""
     return run(store, tx, lambda outbox: outbox.enqueue(drafts, now))
 
 
@@ -38,7 +40,7 @@ async def aenqueue(store: Store, tx: object, drafts: Sequence[Draft], now: int) 
 
 
 def cancel(store: Store, tx: object, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-    """As the store's `cancel`; it holds with the caller's commit."""
+    """As the store's `cancel`; it takes effect with the caller's commit."""
     return run(store, tx, lambda outbox: outbox.cancel(ids, now, actor))
 
 
@@ -48,16 +50,16 @@ async def acancel(store: Store, tx: object, ids: Sequence[str], now: int, actor:
 
 
 def finish(store: Store, tx: object, transition: Transition) -> None:
-    """Apply one transition with the caller's commit; raises `LeaseLost` when it does not hold any more."""
-    _hold(transition, run(store, tx, lambda outbox: outbox.finish(transition)))
+    """Apply one transition with the caller's commit; raises `LeaseLost` if its token is no longer current."""
+    _require(transition, run(store, tx, lambda outbox: outbox.finish(transition)))
 
 
 async def afinish(store: Store, tx: object, transition: Transition) -> None:
     """As `finish`, on an async connection."""
-    _hold(transition, await arun(store, tx, lambda outbox: outbox.finish(transition)))
+    _require(transition, await arun(store, tx, lambda outbox: outbox.finish(transition)))
 
 
-def _hold(transition: Transition, applied: bool) -> None:
+def _require(transition: Transition, applied: bool) -> None:
     if not applied:
         raise LeaseLost(f"job {transition.id} is no longer this attempt's: roll the transaction back")
 
@@ -68,14 +70,14 @@ def run(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]) -> T:
     outbox = store.outbox()
     caller = find(tx, outbox.engine, outbox.place)
     try:
-        return drive(caller, joined(outbox, caller, verb))
+        return drive(joined(outbox, caller, verb), partial(_execute, caller))
     except BaseException as error:
         if caller.undo is not None:
             caller.undo()
-        fault = outbox.fault(error)
-        if fault is error:
+        mapped = outbox.mapped(error)
+        if mapped is error:
             raise
-        raise fault from error
+        raise mapped from error
 
 
 async def arun(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]) -> T:
@@ -83,59 +85,37 @@ async def arun(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]
     outbox = store.outbox()
     caller = await afind(tx, outbox.engine, outbox.place)
     try:
-        return await adrive(caller, joined(outbox, caller, verb))
+        return await adrive(joined(outbox, caller, verb), partial(_aexecute, caller))
     except BaseException as error:
         if caller.undo is not None:
             await caller.undo()
-        fault = outbox.fault(error)
-        if fault is error:
+        mapped = outbox.mapped(error)
+        if mapped is error:
             raise
-        raise fault from error
+        raise mapped from error
 
 
 def joined(outbox: Outbox, caller: CallerConnection, verb: Callable[[Outbox], Operations[T]]) -> Joined[T]:
-    """The verb's steps as the engine puts them on this guest."""
+    """Return the verb's operations as the engine runs them on this connection."""
     if caller.engine != outbox.engine:
         raise TransactionUnsupported(
             f"tx= ({caller.kind}) is connected to another database than the store ({outbox.place}): jobs commit with your "
             "data only where both are in one database"
         )
-    return outbox.around(caller, verb(outbox))
+    return outbox.in_transaction(caller, verb(outbox))
 
 
-def drive(caller: CallerConnection, operations: Joined[T]) -> T:
-    """Run statements to the end; what goes wrong is thrown to the steps, which may put things in order first."""
-    answer: Any = None
-    go: Any = operations.send
-    try:
-        while True:
-            statement = go(answer)
-            try:
-                answer = statement.call() if isinstance(statement, Aside) else caller.execute(statement)
-                go = operations.send
-            except BaseException as error:  # noqa: BLE001  (the steps raise it again)
-                answer, go = error, operations.throw
-    except StopIteration as end:
-        result: T = end.value
-        return result
+def _execute(caller: CallerConnection, statement: Any) -> Any:
+    if type(statement) is list:
+        return [caller.execute(each) for each in statement]
+    return statement.call() if isinstance(statement, OwnWork) else caller.execute(statement)
 
 
-async def adrive(caller: CallerConnection, operations: Joined[T]) -> T:
-    """As `drive`; also a cancelled task's steps put things in order first."""
-    import asyncio
+async def _aexecute(caller: CallerConnection, statement: Any) -> Any:
+    if type(statement) is list:
+        return [await caller.execute(each) for each in statement]
+    if isinstance(statement, OwnWork):
+        import asyncio
 
-    answer: Any = None
-    go: Any = operations.send
-    try:
-        while True:
-            statement = go(answer)
-            try:
-                answer = await (
-                    asyncio.to_thread(statement.call) if isinstance(statement, Aside) else caller.execute(statement)
-                )
-                go = operations.send
-            except BaseException as error:  # noqa: BLE001  (the steps raise it again)
-                answer, go = error, operations.throw
-    except StopIteration as end:
-        result: T = end.value
-        return result
+        return await asyncio.to_thread(statement.call)
+    return await caller.execute(statement)

@@ -1,4 +1,4 @@
-"""The two sides of a joined transaction: the caller's connection as a guest, and the engine whose verbs run on it."""
+"""The two sides of a joined transaction: the caller's connection, and the engine whose verbs run on it."""
 
 from __future__ import annotations
 
@@ -16,52 +16,52 @@ T = TypeVar("T")
 
 OPEN = "open"  # a transaction is open: join it
 IDLE = "idle"  # none is open, and the next statement opens one that the caller ends
-AUTOCOMMIT = "bare"  # none is open, and each statement would commit for itself
+AUTOCOMMIT = "autocommit"  # none is open, and each statement would commit by itself
 CLOSED = "closed"
 BROKEN = "broken"  # the transaction has failed: nothing but a rollback is possible
 
 
-class Aside(NamedTuple):
-    """Work in between, on the store's own connections; it may block, so an async driver does it on a thread."""
+class OwnWork(NamedTuple):
+    """Work on the store's own connections between two statements; it may block, so an async driver does it on a thread."""
 
     call: Callable[[], Any]
 
 
-Joined = Generator["Statement | Aside", "Result", T]
+Joined = Generator["Statement | OwnWork", "Result", T]
 
 
 class CallerConnection:
-    """A caller's connection while we are on it. `raw` is the driver's own; what it was wrapped in is the frames' business."""
+    """A caller's connection. `raw` is the driver's own; `frameworks` takes it out of what it is wrapped in."""
 
     engine: ClassVar[str]
     awaited: ClassVar[bool] = False
-    advice: str  # how its user opens a transaction
+    advice: str  # tells the user how to open a transaction
 
     def __init__(self, raw: Any) -> None:
         self.raw = raw
-        self.undo: Callable[[], Any] | None = None  # takes back what the frame began for us, should we fail
+        self.undo: Callable[[], Any] | None = None  # rolls back what the framework began for us, if we fail
 
     @property
-    def lasting(self) -> Any:
-        """The connection itself, for those who want to know it again."""
+    def identity(self) -> Any:
+        """The object that stays the same while the connection is open."""
         return self.raw
 
     @property
     def kind(self) -> str:
-        """The connection's class as its users know it."""
+        """The connection's class, for a message."""
         return named(self.raw)
 
-    def standing(self) -> str:
-        """How it stands with the transaction: one of the words above."""
+    def tx_status(self) -> str:
+        """Return the status of the transaction: one of the constants above."""
         raise NotImplementedError
 
     def execute(self, statement: Statement) -> Any:
-        """The answer to a statement; of an awaited guest, something that answers it when awaited."""
+        """Return the result of a statement; if `awaited`, an awaitable of it."""
         raise NotImplementedError
 
 
 class Outbox(Protocol):
-    """An engine's side: the verbs that can join a caller's transaction, as steps."""
+    """An engine's side: the verbs that can join a caller's transaction, as operations."""
 
     engine: str
     place: str  # where the store is, without secrets
@@ -75,23 +75,23 @@ class Outbox(Protocol):
         ...
 
     def finish(self, transition: Transition) -> Operations[bool]:
-        """Apply one transition; False when it does not hold any more."""
+        """Apply one transition; return False if its token is no longer current."""
         ...
 
-    def around(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
-        """The steps where they belong: checked to be the same database, whole or not at all, the rest left to the caller."""
+    def in_transaction(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
+        """Return the operations inside the caller's transaction: in the same database, and whole or not at all."""
         ...
 
-    def fault(self, error: BaseException) -> BaseException:
-        """A driver's error as one of ours; what is not a driver's is answered unchanged."""
+    def mapped(self, error: BaseException) -> BaseException:
+        """Return a driver's error as one of ours; any other error unchanged."""
         ...
 
 
 def names(tx: object) -> list[str]:
-    """The classes of an object, its own first, each with its package: `psycopg.AsyncConnection`."""
+    """Return the classes of an object, its own first, each with its package: `psycopg.AsyncConnection`."""
     return [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(tx).__mro__]
 
 
 def named(tx: object) -> str:
-    """The class of an object, for a message."""
+    """Return the class of an object, for a message."""
     return names(tx)[0].removeprefix("builtins.")

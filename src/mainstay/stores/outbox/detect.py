@@ -1,4 +1,4 @@
-"""Which kind of transaction a caller gave as `tx=`, by the names of its classes: no package is imported to find out."""
+"""Detect the kind of transaction that a caller gave as `tx=`, by the names of its classes, without importing a package."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     from .caller_connection import CallerConnection
 
-FRAMES: dict[str, Callable[[Any], CallerConnection]] = {
+FRAMEWORKS: dict[str, Callable[[Any], CallerConnection]] = {
     "sqlalchemy.Session": frameworks.session,
     "sqlalchemy.Connection": frameworks.connection,
     "django.BaseDatabaseWrapper": frameworks.django,
 }
-ASYNC_FRAMES: dict[str, Callable[[Any], Awaitable[CallerConnection]]] = {
+ASYNC_FRAMEWORKS: dict[str, Callable[[Any], Awaitable[CallerConnection]]] = {
     "sqlalchemy.AsyncSession": frameworks.async_session,
     "sqlalchemy.AsyncConnection": frameworks.async_connection,
 }
-NEARLY = {
+HINTS = {
     "sqlalchemy.Engine": "open a connection or session of it, and pass that",
     "sqlalchemy.AsyncEngine": "open a connection or session of it, and pass that",
     "sqlalchemy.sessionmaker": "call it, and pass the session",
@@ -33,19 +33,19 @@ NEARLY = {
     "psycopg_pool.ConnectionPool": "take a connection from it, and pass that",
     "psycopg_pool.AsyncConnectionPool": "take a connection from it, and pass that",
 }
-TAKEN = {
+ACCEPTED = {
     "sqlite": "a sqlite3.Connection or aiosqlite.Connection to it, or a SQLAlchemy session or Django connection over one",
     "postgres": "a psycopg or asyncpg connection to it, or a SQLAlchemy session or Django connection over one",
 }
 
 
 def find(tx: object, engine: str, place: str) -> CallerConnection:
-    """The guest of a sync transaction."""
+    """Return the connection of a sync transaction."""
     tx = unwrapped(tx)
     for name in names(tx):
-        if name in FRAMES:
-            return FRAMES[name](tx)
-        if name in ASYNC_FRAMES:
+        if name in FRAMEWORKS:
+            return FRAMEWORKS[name](tx)
+        if name in ASYNC_FRAMEWORKS:
             raise awaited(tx)
     caller = driver(tx)
     if caller is None:
@@ -56,12 +56,12 @@ def find(tx: object, engine: str, place: str) -> CallerConnection:
 
 
 async def afind(tx: object, engine: str, place: str) -> CallerConnection:
-    """The guest of an async transaction."""
+    """Return the connection of an async transaction."""
     tx = unwrapped(tx)
     for name in names(tx):
-        if name in ASYNC_FRAMES:
-            return await ASYNC_FRAMES[name](tx)
-        if name in FRAMES:
+        if name in ASYNC_FRAMEWORKS:
+            return await ASYNC_FRAMEWORKS[name](tx)
+        if name in FRAMEWORKS:
             raise plain(tx)
     caller = driver(tx)
     if caller is None:
@@ -72,7 +72,7 @@ async def afind(tx: object, engine: str, place: str) -> CallerConnection:
 
 
 def unwrapped(tx: object) -> Any:
-    """The session behind a scoped one, Django's connection behind its name or proxy; anything else as it is."""
+    """Return the session behind a scoped one, Django's connection behind its name or proxy; anything else as it is."""
     if isinstance(tx, str) and tx.partition(":")[0] == "django":
         return frameworks.django_alias(tx)
     found = names(tx)
@@ -85,14 +85,14 @@ def unwrapped(tx: object) -> Any:
 
 
 def awaited(tx: object) -> TransactionUnsupported:
-    """The refusal of an async transaction in a plain call."""
+    """Return the error for an async transaction in a sync call."""
     return TransactionUnsupported(
         f"tx= is a {named(tx)}, which is async: await aenqueue, aenqueue_many, acancel or ctx.acomplete_in with it"
     )
 
 
 def plain(tx: object) -> TransactionUnsupported:
-    """The refusal of a sync transaction in an awaited call."""
+    """Return the error for a sync transaction in an awaited call."""
     return TransactionUnsupported(
         f"tx= is a {named(tx)}, which is not async: call enqueue, enqueue_many, cancel or ctx.complete_in with it, "
         "on the thread it belongs to"
@@ -100,10 +100,10 @@ def plain(tx: object) -> TransactionUnsupported:
 
 
 def unknown(tx: object, engine: str, place: str) -> TransactionUnsupported:
-    """The refusal of what is no transaction we know, with the nearest thing that is."""
+    """Return the error for an unknown object, with what to pass instead."""
     for name in names(tx):
-        if name in NEARLY:
-            return TransactionUnsupported(f"tx= is a {named(tx)}: {NEARLY[name]}")
+        if name in HINTS:
+            return TransactionUnsupported(f"tx= is a {named(tx)}: {HINTS[name]}")
         if name.endswith("ursor"):
             return TransactionUnsupported(f"tx= is a {named(tx)}: pass its connection")
-    return TransactionUnsupported(f"tx={named(tx)}: the store is {place}; pass {TAKEN[engine]}")
+    return TransactionUnsupported(f"tx={named(tx)}: the store is {place}; pass {ACCEPTED[engine]}")

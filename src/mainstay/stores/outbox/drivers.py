@@ -1,4 +1,4 @@
-"""One guest for each driver. None of these packages is imported by us: a caller that has a connection has its module."""
+"""One class for each driver. None of these packages is imported here: a caller that has a connection has its module."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class Sqlite3(CallerConnection):
         "run connection.execute('BEGIN IMMEDIATE') first, or connect without isolation_level=None and autocommit=True"
     )
 
-    def standing(self) -> str:
+    def tx_status(self) -> str:
         if self.raw.in_transaction:
             return OPEN
         autocommit = getattr(self._inner(), "autocommit", -1)  # from Python 3.12 on; -1: isolation_level decides
-        bare = autocommit is True or (autocommit == -1 and self.raw.isolation_level is None)
-        return AUTOCOMMIT if bare else IDLE
+        commits = autocommit is True or (autocommit == -1 and self.raw.isolation_level is None)
+        return AUTOCOMMIT if commits else IDLE
 
     def _inner(self) -> Any:
         return self.raw
 
     def execute(self, statement: Statement) -> Any:
-        texts = self.raw.text_factory  # dicts or bytes are the caller's way to read, not ours
+        texts = self.raw.text_factory  # the caller may read bytes; we read str
         if texts is not str:
             self.raw.text_factory = str
         try:
@@ -53,7 +53,7 @@ class Aiosqlite(Sqlite3):
     advice = "run await connection.execute('BEGIN IMMEDIATE') first, or connect without isolation_level=None"
 
     def _inner(self) -> Any:
-        return getattr(self.raw, "_conn", self.raw)  # it hands on all that matters but `autocommit`
+        return getattr(self.raw, "_conn", self.raw)  # it passes everything on but `autocommit`
 
     async def execute(self, statement: Statement) -> Any:
         texts = self.raw.text_factory
@@ -74,16 +74,16 @@ _STATUS = {0: IDLE, 1: OPEN, 2: OPEN, 3: BROKEN}  # libpq's: idle, active, in a 
 
 
 class Psycopg(CallerConnection):
-    """A `psycopg.Connection`, with the statements' own `$1` through a raw cursor."""
+    """A `psycopg.Connection`. A raw cursor takes the statements' own `$1`."""
 
     engine = "postgres"
     advice = "put `with connection.transaction():` around it, or connect without autocommit=True"
 
-    def standing(self) -> str:
-        return libpq_standing(self.raw)
+    def tx_status(self) -> str:
+        return libpq_tx_status(self.raw)
 
     def cursor(self) -> Any:
-        """A cursor of ours: neither the caller's cursor class, nor kind of rows, nor way to send lists."""
+        """Return a cursor with our own row factory and adapters, not the caller's."""
         psycopg = sys.modules["psycopg"]
         return own_adapters(psycopg.RawCursor(self.raw, row_factory=psycopg.rows.tuple_row))
 
@@ -98,12 +98,12 @@ class Psycopg(CallerConnection):
             return no_rows(error, cursor)
 
     def empty(self, cursor: Any) -> bool:
-        """Whether there are no rows to fetch. In a pipeline nobody knows yet: fetching is what sends the statement."""
+        """Return whether there are no rows to fetch. In a pipeline that is not known yet: fetching sends the statement."""
         return cursor.description is None and not self.raw.pgconn.pipeline_status
 
 
-def libpq_standing(raw: Any) -> str:
-    """How a connection of psycopg or psycopg2 stands."""
+def libpq_tx_status(raw: Any) -> str:
+    """Return the transaction status of a psycopg or psycopg2 connection."""
     if raw.closed:
         return CLOSED
     status = _STATUS.get(raw.info.transaction_status, BROKEN)
@@ -111,7 +111,7 @@ def libpq_standing(raw: Any) -> str:
 
 
 def own_adapters(cursor: Any) -> Any:
-    """The cursor with our own connections' way to send numbers and lists."""
+    """Return the cursor, which sends numbers and lists as our own connections do."""
     from ..postgres.arrays import register
 
     register(cursor.adapters)
@@ -119,7 +119,7 @@ def own_adapters(cursor: Any) -> Any:
 
 
 def no_rows(error: Any, cursor: Any) -> Result:
-    """The driver's own complaint that a statement has no rows is an answer; the server's complaints go on."""
+    """Return an empty result if the driver complains that a statement has no rows; raise the server's errors."""
     if error.sqlstate is not None:
         raise error
     return Result([], cursor.rowcount)
@@ -150,43 +150,43 @@ _HEAD = re.compile(r"^(?:SELECT|INSERT|UPDATE|DELETE)\b", re.MULTILINE)
 
 
 class Asyncpg(CallerConnection):
-    """An `asyncpg.Connection`, or one that a pool lent."""
+    """An `asyncpg.Connection`, or one from a pool."""
 
     engine = "postgres"
     awaited = True
     advice = "put `async with connection.transaction():` around it"
 
-    def standing(self) -> str:
+    def tx_status(self) -> str:
         if self.raw.is_closed():
             return CLOSED
         return OPEN if self.raw.is_in_transaction() else AUTOCOMMIT
 
     @property
-    def lasting(self) -> Any:
-        return getattr(self.raw, "_con", self.raw)  # a pool wraps it anew whenever it lends it
+    def identity(self) -> Any:
+        return getattr(self.raw, "_con", self.raw)  # a pool wraps it anew each time
 
     async def execute(self, statement: Statement) -> Any:
-        if _answers_rows(statement.text):
+        if _returns_rows(statement.text):
             rows = [tuple(row) for row in await self.raw.fetch(statement.text, *statement.values)]
             return Result(rows, len(rows))
         words = (await self.raw.execute(statement.text, *statement.values)).split()
         return Result([], int(words[-1]) if words[-1].isdigit() else -1)
 
 
-def _answers_rows(text: str) -> bool:
-    """Whether a statement of ours has rows; asyncpg wants to be asked differently for a count."""
-    last = list(_HEAD.finditer(text))  # what a WITH is about comes last; all that is inside is indented
+def _returns_rows(text: str) -> bool:
+    """Return whether a statement of ours returns rows; asyncpg has another method for a count."""
+    last = list(_HEAD.finditer(text))  # the main statement after a WITH comes last; what is inside is indented
     return bool(last) and (last[-1][0] == "SELECT" or "RETURNING" in text[last[-1].start() :])
 
 
 class Psycopg2(CallerConnection):
-    """A psycopg2 connection: what SQLAlchemy and Django may still be set up with."""
+    """A psycopg2 connection, which SQLAlchemy and Django may still use."""
 
     engine = "postgres"
     advice = "set connection.autocommit = False"
 
-    def standing(self) -> str:
-        return libpq_standing(self.raw)
+    def tx_status(self) -> str:
+        return libpq_tx_status(self.raw)
 
     def execute(self, statement: Statement) -> Any:
         plain = sys.modules["psycopg2.extensions"].cursor
@@ -196,7 +196,7 @@ class Psycopg2(CallerConnection):
 
 
 def pyformat(text: str) -> str:
-    """A statement with `$1` as one with `%(p1)s`."""
+    """Return a statement with `$1` as one with `%(p1)s`."""
     return re.sub(r"\$(\d+)", r"%(p\1)s", text.replace("%", "%%"))
 
 
@@ -212,5 +212,5 @@ KINDS: dict[str, type[CallerConnection]] = {
 
 
 def driver(raw: object) -> CallerConnection | None:
-    """The guest of a driver's own connection; None for anything else."""
+    """Return the `CallerConnection` of a driver's own connection; None for anything else."""
     return next((KINDS[name](raw) for name in names(raw) if name in KINDS), None)

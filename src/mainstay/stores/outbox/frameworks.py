@@ -1,4 +1,4 @@
-"""What connections come wrapped in: SQLAlchemy's sessions and connections, Django's. Each answers the driver's guest."""
+"""Connections inside frameworks: SQLAlchemy's sessions and connections, Django's. Each function returns a `CallerConnection`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from .caller_connection import CallerConnection
 
 
-# SQLAlchemy: its own transaction is begun first, as any statement would, so that its commit or rollback ends ours too ----
+# SQLAlchemy: its own transaction begins first, as with any statement, so that its commit or rollback ends ours too --------
 def session(tx: Any) -> CallerConnection:
-    """The guest of a Session."""
+    """Return the connection of a Session."""
     began = not tx.in_transaction()
     with refusing():
         inner = tx.connection()
@@ -28,7 +28,7 @@ def session(tx: Any) -> CallerConnection:
 
 
 def connection(tx: Any) -> CallerConnection:
-    """The guest of a Connection."""
+    """Return the connection of a Connection."""
     with refusing():
         began = not tx.in_transaction()
         if began:
@@ -44,7 +44,7 @@ def connection(tx: Any) -> CallerConnection:
 
 
 async def async_session(tx: Any) -> CallerConnection:
-    """The guest of an AsyncSession."""
+    """Return the connection of an AsyncSession."""
     began = not tx.in_transaction()
     with refusing():
         inner = await tx.connection()
@@ -54,15 +54,15 @@ async def async_session(tx: Any) -> CallerConnection:
 
 
 async def async_connection(tx: Any) -> CallerConnection:
-    """The guest of an AsyncConnection."""
+    """Return the connection of an AsyncConnection."""
     with refusing():
         began = not tx.in_transaction()
         if began:
             await tx.begin()
         raw = (await tx.get_raw_connection()).driver_connection
     caller = _over(raw)
-    if isinstance(caller, Asyncpg) and caller.standing() != OPEN:
-        await tx.exec_driver_sql("SELECT 1")  # SQLAlchemy begins on asyncpg with its first statement, not before
+    if isinstance(caller, Asyncpg) and caller.tx_status() != OPEN:
+        await tx.exec_driver_sql("SELECT 1")  # on asyncpg, SQLAlchemy begins with the first statement
     caller.undo = tx.rollback if began else None
     return caller
 
@@ -79,7 +79,7 @@ def _over(raw: Any) -> CallerConnection:
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """SQLAlchemy's own refusals (closed, not begun, no bind) as ours; what else goes wrong stays what it is."""
+    """Map SQLAlchemy's own refusals (closed, not begun, no bind) to ours; other errors pass."""
     try:
         yield
     except Exception as error:
@@ -90,7 +90,7 @@ def refusing() -> Iterator[None]:
 
 # Django ---------------------------------------------------------------------------------------------------------------
 def django(tx: Any) -> CallerConnection:
-    """The guest of Django's connection: `django.db.connection`, or one of `django.db.connections`."""
+    """Return the connection of Django's `django.db.connection`, or of one of `django.db.connections`."""
     if tx.needs_rollback:
         raise TransactionUnsupported("tx= cannot be used here: its transaction has failed already; roll it back first")
     tx.ensure_connection()
@@ -102,7 +102,7 @@ def django(tx: Any) -> CallerConnection:
 
 
 def django_alias(name: str) -> Any:
-    """The connection behind `"django"` or `"django:alias"`, as this thread has it."""
+    """Return this thread's connection for `"django"` or `"django:alias"`."""
     if "django" not in sys.modules:
         raise TransactionUnsupported(f"tx={name!r}: this program has not loaded Django")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""After a handler: what it began in its own transaction and did not end is rolled back, for its locks hold up everyone."""
+"""After a handler: roll back the transaction that it left open, because its locks hold up everyone."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 
 def let_go(tx: object) -> None:
-    """Roll back what is still open on a sync connection."""
+    """Roll back an open transaction on a sync connection."""
     try:
         left = _roll_back(_found(tx))
         if isawaitable(left):  # an async connection, whose loop the handler has ended already
             left.close()  # type: ignore[attr-defined]
-    except Exception:  # noqa: BLE001, S110  (closed meanwhile, or not a connection that says: then nothing of it is open here)
+    except Exception:  # noqa: BLE001, S110  (closed meanwhile, or of an unknown kind: then nothing is open here)
         pass
 
 
 async def alet_go(tx: object) -> None:
-    """Roll back what is still open on an async connection."""
+    """Roll back an open transaction on an async connection."""
     try:
         left = _roll_back(_found(tx))
         if isawaitable(left):
@@ -33,10 +33,8 @@ def _found(tx: object) -> Any:
 
 
 def _roll_back(tx: Any) -> Any:
-    """Start a rollback where something is open; answers what is to be awaited, if anything."""
-    if hasattr(
-        tx, "in_atomic_block"
-    ):  # Django: a block that has ended is over, and one that has not is its own business
+    """Start a rollback if a transaction is open; return what must be awaited, if anything."""
+    if hasattr(tx, "in_atomic_block"):  # Django ends its own blocks
         over = tx.connection is None or tx.in_atomic_block or tx.get_autocommit()
         return None if over else tx.rollback()
     if hasattr(tx, "in_transaction"):  # sqlite3, aiosqlite, SQLAlchemy

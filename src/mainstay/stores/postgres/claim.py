@@ -153,13 +153,6 @@ def _is_lease_lost(error: MainstayError) -> bool:
     return isinstance(cause, psycopg.errors.InvalidTextRepresentation) and "holds no lease" in str(cause)
 
 
-def claimed_by(db: Database, worker: str) -> list[Claimed]:
-    """What a worker holds."""
-    return [
-        Claimed._make(row) for row in db.batch([Statement(db.load("claimed_by"), (worker,))], WORKER_TIMEOUT)[0].rows
-    ]
-
-
 # Finishing ------------------------------------------------------------------------------------------------------------
 
 

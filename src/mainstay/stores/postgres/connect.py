@@ -1,19 +1,18 @@
-"""Connections to one PostgreSQL database: a few, opened when needed, shared by all threads, and made anew after a fork.
+"""Connections to one PostgreSQL database: a few, opened when needed, shared by all threads, and opened again after a fork.
 
-A statement alone is a transaction of its own and costs one round trip. Several that need no answer of each other are
-sent as one batch: a transaction as well, because nothing ends it before the batch does. Nothing here depends on what a
-session remembers, so a pooler in transaction mode may stand in between; it is noticed by the settings it swallows, and
-then statements are not prepared.
+A single statement is a transaction of its own and costs one round trip. Statements that need no result of each other are sent
+as one batch: one transaction as well, because nothing ends it before the batch ends. Nothing here depends on session state,
+so a pooler in transaction mode may stand in between. It is detected by the settings that it drops; statements are not
+prepared then.
 
-A URL is libpq's, `postgresql://user:password@host,other:5432/database?sslmode=require`, with options of ours taken out first:
-`schema=mainstay` · `connections=3`, how many a process may open; a worker's bell has one more · `pooler=auto`, else
-`transaction` or `no` · `listen=` the URL of a way around the pooler, for the bell; `no`: it polls · `mode=create`, or
+A URL is libpq's, `postgresql://user:password@host,other:5432/database?sslmode=require`, with our own options taken out first:
+`schema=mainstay` · `connections=3`, how many a process may open; a worker's notifier has one more · `pooler=auto`, else
+`transaction` or `no` · `listen=` a URL that goes past the pooler, for the notifier; `no`: it polls · `mode=create`, or
 `existing`: a missing schema is an error.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from contextlib import contextmanager
@@ -23,7 +22,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from ...core.errors import ConfigError, StoreBusy
-from ..operations import Statement
+from ..fork import ForkGuard
+from ..operations import Statement, drive
 from . import arrays, errors, schema
 from .sql import SCHEMA, Statements
 from .wire import Wire
@@ -37,22 +37,22 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[Any, ...]]
 
 T = TypeVar("T")
-CONNECTIONS = 3  # a worker's claims, its beats, and one for everything else; its bell has one more
-IDLE = 60.0  # seconds after which a connection beyond the first is let go
+CONNECTIONS = 3  # a worker's claims, its renewals, and one for everything else; its notifier has one more
+IDLE = 60.0  # seconds after which an idle connection is closed
 WAIT = 10.0  # seconds a caller waits for a connection
-WORKER_TIMEOUT = 4.5  # seconds a worker's own rounds wait for an answer: longer than that its lease does not last
-LOCKED = "3s"  # how long a statement waits for a row that somebody else holds: less than that
+WORKER_TIMEOUT = 4.5  # seconds that a worker's own calls wait for a result: its lease lasts no longer
+LOCKED = "3s"  # how long a statement waits for a locked row: less than WORKER_TIMEOUT
 LIMITED = Statement(f"SELECT set_config('lock_timeout', '{LOCKED}', true)")
-TRIES = 5  # of a transaction that met another and was rolled back for it
+TRIES = 5  # of a transaction that conflicts with another and is rolled back
 
-# The plans are known: walks along an index, joined row by row, whatever the statistics say of a table that was empty a
-# moment ago. So one generic plan serves for ever, and rows are locked in the order in which they were asked for.
+# Every statement has one plan: index scans, joined row by row, whatever the statistics say of a table that was empty a
+# moment ago. So one generic plan serves for ever, and rows are locked in the order in which they are given.
 SETTINGS = {
     "enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
     "enable_sort": "off", "jit": "off", "plan_cache_mode": "force_generic_plan", "lock_timeout": LOCKED,
     "idle_in_transaction_session_timeout": "60s",
 }  # fmt: skip
-# A peer that is gone without a word is found out within some ten seconds.
+# A server that is gone without closing the connection is detected within about ten seconds.
 DEFAULTS = {
     "connect_timeout": "3", "keepalives": "1", "keepalives_idle": "5", "keepalives_interval": "2",
     "keepalives_count": "3", "tcp_user_timeout": "4500", "application_name": "mainstay",
@@ -61,42 +61,35 @@ OURS = ("schema", "connections", "pooler", "listen", "mode")
 _RETRIED = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, psycopg.errors.UniqueViolation)
 
 
-class Database:
-    """One database, connected to when first used."""
+class Database(ForkGuard):
+    """One database, connected to when first used, and again after a fork."""
 
     def __init__(self, url: str) -> None:
         self.params, options = parse_url(url)
         self.place = f"{self.params.get('host') or 'PostgreSQL'}/{self.params.get('dbname') or ''}".rstrip("/")
         self.load = Statements(options.get("schema", SCHEMA))
         place = (str(self.params.get(name, "")) for name in ("host", "hostaddr", "port", "dbname"))
-        self.identity = ("postgres", *place, self.load.schema)  # what tells this installation from others
+        self.identity = ("postgres", *place, self.load.schema)  # distinguishes this installation from others
         self.limit = _whole(options.get("connections", str(CONNECTIONS)))
-        self.pooled = _pooled(options.get("pooler", "auto"))  # None: to be found out
+        self.pooled = _pooled(options.get("pooler", "auto"))  # None: not detected yet
         self.create = _creating(options.get("mode", "create"))
-        self.listen = options.get("listen", "")  # the URL of a way around the pooler; "no": none
-        self._forget()
+        self.listen = options.get("listen", "")  # a URL that goes past the pooler; "no": poll
+        super().__init__()
 
-    def _forget(self) -> None:
-        """Start without connections. Those of a parent process are not closed here: psycopg knows whose they are."""
-        self._pid = os.getpid()
+    def _start(self) -> None:
         self._gate = threading.Condition()
-        self._idle: list[tuple[float, Wire]] = []  # the last used at the end
+        self._idle: list[tuple[float, Wire]] = []  # the last used comes last
         self._open, self._checked = 0, False
-
-    def _same_process(self) -> None:
-        if self._pid != os.getpid():
-            self._abandoned = getattr(self, "_abandoned", []), self._idle  # kept: they are the parent's
-            self._forget()
 
     # use ----------------------------------------------------------------------------------------------------------
     def checkout(self) -> Checkout:
-        """`with db.using() as wire:` one of our connections, errors mapped."""
+        """Return one of our connections for a block, `with db.checkout() as wire:`, errors mapped."""
         self._same_process()
         return Checkout(self)
 
     @contextmanager
     def aside(self) -> Iterator[Connection]:
-        """A connection of its own, whatever the schema is: for those who change it."""
+        """Open a separate connection without checking the schema: for migrations."""
         try:
             with self.connect() as connection:
                 yield connection
@@ -105,30 +98,35 @@ class Database:
             raise
 
     def execute(self, name: str, *values: Any) -> Result:
-        """One statement, by name, as a transaction of its own."""
+        """Execute one statement, by name, as a transaction of its own."""
         return self.batch([Statement(self.load(name), values)])[0]
 
     def batch(self, operations: Sequence[Statement], patience: float | None = None) -> list[Result]:
-        """Several statements in one transaction and one round trip, none of which needs an answer of another."""
+        """Execute statements of which none needs a result of another, in one transaction and one round trip."""
         first = self._first(patience)
         return self._on_wire(lambda wire: wire.send([*first, *operations], patience))[len(first) :]
 
     def alone(self, operations: Operations[T], patience: float | None = None) -> T:
-        """Drive steps of which each may be a transaction of its own: at most one of them writes."""
-        return drive(operations, lambda statement: self.batch([statement], patience)[0])
+        """Drive operations of which each statement or list is a transaction of its own: at most one of them writes."""
+
+        def step(statement: Any) -> Any:
+            return self.batch(statement, patience) if type(statement) is list else self.batch([statement], patience)[0]
+
+        return drive(operations, step)
 
     def run(self, operations: Callable[[], Operations[T]], patience: float | None = None) -> T:
-        """Drive steps in one transaction; again from the start when it met another and was rolled back for it."""
+        """Drive operations in one transaction, from the start again if it conflicts with another and is rolled back."""
         first = [Statement("BEGIN"), *self._first(patience)]
         return self._on_wire(lambda wire: _transacted(wire, operations(), first, patience))
 
     def _first(self, patience: float | None) -> list[Statement]:
-        """What a transaction in a hurry begins with: by way of a pooler, no session has our limit on waits for locks."""
+        """Return what a worker's transaction begins with: behind a pooler, no session has our limit on waits for locks."""
         return [LIMITED] if self.pooled and patience is not None else []
 
     def _on_wire(self, work: Callable[[Wire], T]) -> T:
-        """Do what is one transaction; again when it surely did not happen and may happen now: it met another and was rolled
-        back for it, or the connection is one of the time before a restart or a failover, and a new one does better.
+        """Do the work of one transaction; try again if it certainly did not happen and may succeed now.
+
+        It was rolled back because it conflicts with another, or its connection is older than a restart or a failover.
         """
         for left in range(TRIES, 0, -1):
             with self.checkout() as wire:
@@ -145,11 +143,11 @@ class Database:
                     if wire.new:
                         raise
                     wire.close()
-        raise StoreBusy(f"{self.place}: every try met another transaction; try again")
+        raise StoreBusy(f"{self.place}: every try conflicted with another transaction; try again")
 
     # the pool -----------------------------------------------------------------------------------------------------
     def acquire(self) -> Wire:
-        """An idle connection that lives, or a new one; waits while all are in use."""
+        """Return an idle connection that works, or a new one; wait while all are in use."""
         until = time.monotonic() + WAIT
         with self._gate:
             while True:
@@ -182,13 +180,13 @@ class Database:
             raise
 
     def put_back(self, wire: Wire, fresh: bool) -> None:
-        """Take a connection back. `fresh`: let go of all that are idle; what broke this one broke them too."""
+        """Take a connection back. `fresh`: close all idle ones; what broke this one broke them too."""
         now = time.monotonic()
         with self._gate:
-            if self._pid != os.getpid():
+            if not self._same_process():
                 return
             if fresh or (self._idle and now - self._idle[0][0] > IDLE):
-                self._let_go(0.0 if fresh else IDLE, now)
+                self._close_idle(0.0 if fresh else IDLE, now)
             if wire.rest() and not fresh:
                 self._idle.append((now, wire))
             else:
@@ -196,7 +194,7 @@ class Database:
             self._checked = self._checked and not fresh
             self._gate.notify()
 
-    def _let_go(self, age: float, now: float) -> None:
+    def _close_idle(self, age: float, now: float) -> None:
         idle, self._idle = self._idle, []
         for at, wire in idle:
             if now - at >= age:
@@ -209,7 +207,7 @@ class Database:
         wire.close()
 
     def _check(self, connection: Connection) -> None:
-        """On the first connection, and again after trouble: who is at the other end, and has it our tables?"""
+        """Detect a pooler and check the schema, on the first connection and again after a failure."""
         if self._checked:
             return
         if self.pooled is None:
@@ -220,7 +218,7 @@ class Database:
 
     # connections --------------------------------------------------------------------------------------------------
     def connect(self, **given: str) -> Connection:
-        """A new connection, beside all others."""
+        """Open a new connection outside the pool."""
         params = self.params | given
         if self.pooled:
             return self._dial(params)
@@ -229,12 +227,12 @@ class Database:
         except psycopg.OperationalError as error:
             if "unsupported startup parameter" not in str(error):
                 raise
-            self.pooled = True  # pgbouncer's words for settings that it cannot pass on
+            self.pooled = True  # pgbouncer says so of settings that it cannot pass on
             return self._dial(params)
 
     def _dial(self, params: dict[str, Any]) -> Connection:
         connection = psycopg.connect(**params, autocommit=True, cursor_factory=psycopg.RawCursor)
-        connection.prepare_threshold = None  # what is to be prepared, the wire prepares
+        connection.prepare_threshold = None  # `Wire` prepares statements itself
         arrays.register(connection.adapters)
         return connection
 
@@ -242,7 +240,7 @@ class Database:
         """Close every connection of this process that is not in use."""
         self._same_process()
         with self._gate:
-            self._let_go(0.0, time.monotonic())
+            self._close_idle(0.0, time.monotonic())
             self._checked = False
 
 
@@ -270,41 +268,32 @@ class Checkout:
             errors.translate(error, self._db.place)
 
 
-def drive(operations: Operations[T], execute: Callable[[Statement], Result]) -> T:
-    """Run steps to their end."""
-    try:
-        statement = next(operations)
-        while True:
-            statement = operations.send(execute(statement))
-    except StopIteration as end:
-        answer: T = end.value
-        return answer
-
-
 def _transacted(wire: Wire, operations: Operations[T], first: Sequence[Statement], patience: float | None) -> T:
-    """Drive steps in a transaction, which is begun with the first of them."""
+    """Drive operations in a transaction, which begins with the first statement."""
     begin = list(first)
 
-    def execute(statement: Statement) -> Result:
-        waiting, begin[:] = [*begin, statement], []
-        return wire.send(waiting, patience)[-1]
+    def step(statement: Any) -> Any:
+        statements = statement if type(statement) is list else [statement]
+        sent, begin[:] = [*begin, *statements], []
+        results = wire.send(sent, patience)[-len(statements) :]
+        return results if type(statement) is list else results[0]
 
     try:
-        answer = drive(operations, execute)
+        result = drive(operations, step)
     except BaseException:
         if wire.undoable:
             wire.send([Statement("ROLLBACK")], patience)
         raise
     if not begin:
         wire.send([Statement("COMMIT")], patience)
-    return answer
+    return result
 
 
 # URLs -----------------------------------------------------------------------------------------------------------------
 
 
 def parse_url(url: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """What libpq is to know of a URL, and the options that are ours."""
+    """Return libpq's parameters of a URL, and our own options."""
     base, _, query = url.partition("?")
     parts = [part for part in query.split("&") if part]
     ours = {name: value for name, _, value in (part.partition("=") for part in parts) if name in OURS}
@@ -338,7 +327,7 @@ def _whole(text: str) -> int:
 def _pooled(text: str) -> bool | None:
     choices = {"auto": None, "transaction": True, "no": False}
     if text not in choices:
-        raise ConfigError(f"pooler={text!r}: give auto (it is found out), transaction (pgbouncer and its like) or no")
+        raise ConfigError(f"pooler={text!r}: give auto (it is detected), transaction (pgbouncer and similar) or no")
     return choices[text]
 
 
@@ -351,6 +340,6 @@ def _creating(text: str) -> bool:
 
 
 def _with_settings(options: str | None) -> str:
-    """Our settings, then the user's: what comes later counts."""
+    """Return our settings, then the user's: the later ones win."""
     ours = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
     return f"{ours} {options}" if options else ours

@@ -1,8 +1,8 @@
-"""PostgreSQL's verbs inside a caller's transaction: in the same database, with a savepoint where a refusal is to be expected.
+"""PostgreSQL's verbs inside a caller's transaction: in the same database, with a savepoint where a refusal is likely.
 
-A savepoint costs two round trips, and a transaction with many of them slows down the whole server. So there is one only for
-keys: another may have one, or be about to commit it. What else can go wrong (a timeout, a server that goes away) ends the
-caller's transaction, as it would end it from any other statement.
+A savepoint costs two round trips, and a transaction with many of them slows down the whole server. So only drafts with keys
+get one: another job may have the key, or be about to commit it. Any other failure (a timeout, a server that goes away) ends
+the caller's transaction, as it would with any other statement.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from weakref import WeakSet
 from ...core.errors import StoreReadOnly, TransactionUnsupported, UsageError
 from ...core.verdict import STORED
 from ..operations import Statement
-from ..outbox.caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, Aside
+from ..outbox.caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, OwnWork
+from ..sql.actions import cancel_operations
 from . import errors
-from .actions import cancel_operations
 from .claim import finish_operations
 from .enqueue import enqueue_operations
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..operations import Operations
     from ..outbox.caller_connection import CallerConnection, Joined
     from .connect import Database
+    from .dialect import PostgresDialect
 
 T = TypeVar("T")
 FOREIGN = ("asyncpg", "psycopg2")
@@ -38,10 +39,10 @@ class PostgresOutbox:
 
     engine = "postgres"
 
-    def __init__(self, db: Database) -> None:
-        self._db, self.place = db, db.place
-        self._home: tuple[Any, ...] = ()  # which database we are in
-        self._known: WeakSet[Any] = WeakSet()  # connections that were seen to be in the same
+    def __init__(self, db: Database, dialect: PostgresDialect) -> None:
+        self._db, self._dialect, self.place = db, dialect, db.place
+        self._home: tuple[Any, ...] = ()  # the database of the store
+        self._known: WeakSet[Any] = WeakSet()  # connections that are known to be in the same
 
     # the verbs ----------------------------------------------------------------------------------------------------
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
@@ -53,50 +54,47 @@ class PostgresOutbox:
             return []
         answers = yield from enqueue_operations(self._db.load, drafts, now)
         if any(created for _, created in answers):
-            yield from self._ring("jobs")
+            yield from self._notify("jobs")
         return answers
 
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
-        answers = yield from cancel_operations(self._db.load, ids, now, actor)
+        answers = yield from cancel_operations(self._dialect, ids, now, actor)
         if "cancelling" in answers.values():
-            yield from self._ring("cancel")
+            yield from self._notify("cancel")
         return answers
 
     def finish(self, transition: Transition) -> Operations[bool]:
         if (yield from finish_operations(self._db.load, [transition])) != [STORED]:
             return False
         if transition.children:
-            yield from self._ring("jobs")
+            yield from self._notify("jobs")
         return True
 
-    def _ring(self, what: str) -> Operations[None]:
-        """Ring with the caller's commit: nobody else knows when that is."""
+    def _notify(self, what: str) -> Operations[None]:
+        """Notify with the caller's commit: only the server knows when that is."""
         if self._db.listen != "no":
             yield Statement(self._db.load("notify"), (self._db.load.schema, what))
 
     # the transaction ----------------------------------------------------------------------------------------------
-    def around(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
-        """Join what is open, or what the first statement opens."""
-        standing = _checked(caller)
+    def in_transaction(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
+        """Join the open transaction, or the one that the first statement opens."""
+        status = _checked(caller)
         try:
-            if caller.lasting not in self._known:
+            if caller.identity not in self._known:
                 yield from self._check_place(caller)
             return (yield from operations)
         except BaseException as error:
-            if standing == IDLE and caller.standing() not in (
-                IDLE,
-                CLOSED,
-            ):  # a refusal leaves nothing open that was not
+            if status == IDLE and caller.tx_status() not in (IDLE, CLOSED):  # an error leaves nothing open that was not
                 yield from undo(error, "ROLLBACK")
             raise
 
     def _check_place(self, caller: CallerConnection) -> Joined[None]:
-        """Raise when the caller is in another database, or may not write to our tables in this one."""
+        """Raise if the caller is in another database, or may not write to our tables in this one."""
         if not self._home:
-            yield Aside(self._find_home)  # which makes the schema first, where there is none
+            yield OwnWork(self._find_home)  # which creates the schema first, if there is none
         (*found, allowed), *_ = (yield Statement(self._db.load("outbox"), (self._db.load.schema,))).rows
         if tuple(found) != self._home:
-            yield Aside(self._find_home)  # the server may have been started anew
+            yield OwnWork(self._find_home)  # the server may have been restarted
         if tuple(found) != self._home:
             raise TransactionUnsupported(
                 f"tx= is connected to another database than the store ({self.place}): jobs commit with your data only where "
@@ -108,13 +106,13 @@ class PostgresOutbox:
                 f"{self.place}: the role of tx= may not write to the schema {schema}. As its owner: GRANT USAGE ON SCHEMA "
                 f"{schema}, and ALL ON ALL TABLES and ALL SEQUENCES IN SCHEMA {schema}, to that role"
             )
-        self._known.add(caller.lasting)
+        self._known.add(caller.identity)
 
     def _find_home(self) -> None:
         self._home = self._db.execute("outbox", self._db.load.schema).rows[0][:2]
 
-    def fault(self, error: BaseException) -> BaseException:
-        """A driver's error as one of ours, whichever driver it is."""
+    def mapped(self, error: BaseException) -> BaseException:
+        """Return the error of any driver as one of ours."""
         if type(error).__module__.partition(".")[0] not in FOREIGN:
             return errors.mapped(error, self.place)
         state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
@@ -128,15 +126,15 @@ class PostgresOutbox:
 
 
 def _checked(caller: CallerConnection) -> str:
-    """How the connection stands, once it is clear that it has a transaction to join."""
-    standing = caller.standing()
-    if standing == CLOSED:
+    """Return the transaction's status, after checking that there is one to join."""
+    status = caller.tx_status()
+    if status == CLOSED:
         raise TransactionUnsupported("tx= cannot be used here: the connection is closed")
-    if standing == BROKEN:
+    if status == BROKEN:
         raise _failed()
-    if standing == AUTOCOMMIT:
+    if status == AUTOCOMMIT:
         raise TransactionUnsupported(f"tx= has no transaction open: {caller.advice}")
-    return standing
+    return status
 
 
 def _failed() -> TransactionUnsupported:
@@ -144,7 +142,7 @@ def _failed() -> TransactionUnsupported:
 
 
 def whole(operations: Operations[T]) -> Operations[T]:
-    """Steps that happen whole or not at all, and leave the transaction usable in either case."""
+    """Run operations whole or not at all, and leave the transaction usable in either case."""
     yield Statement("SAVEPOINT mainstay")
     try:
         result = yield from operations
@@ -156,11 +154,11 @@ def whole(operations: Operations[T]) -> Operations[T]:
 
 
 def undo(error: BaseException, *statements: str) -> Operations[None]:
-    """Take steps back; the error that made it necessary is the one to be told."""
+    """Undo our statements; the error that made it necessary is the one to raise."""
     if isinstance(error, GeneratorExit):
         return
     try:
         for statement in statements:
             yield Statement(statement)
     except Exception as worse:  # noqa: BLE001  (of whichever driver)
-        error.add_note(f"… and taking it back failed: {worse}")
+        error.add_note(f"… and the rollback failed: {worse}")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...core.search_terms import Page, Term
-    from .connect import Database
     from .sql import Statements
+    from .store import PostgresStore
 
 FRAGMENTS = {
     "id": "b.id", "created_at": "b.created_at", "seq": "job", "ids": "mainstay.body", "join": "JOIN",
@@ -32,9 +32,9 @@ PLANNED = Statement(
 _HINT = re.compile(r" INDEXED BY \S+")
 
 
-def search(db: Database, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
+def search(store: PostgresStore, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
     """Return the ids of the jobs for which every term holds, newest first."""
-    return db.run(lambda: shared.search(dialect(db.load), terms, limit, after, now))
+    return store.write(lambda: shared.search(dialect(store.db.load), terms, limit, after, now))
 
 
 def dialect(load: Statements) -> shared.Dialect:

@@ -1,9 +1,9 @@
-"""The statements: one file each in `statements/`, read when first used, spelled for the schema they are to work in.
+"""The statements: one file each in `statements/`, read when first used, with the name of the schema filled in.
 
-They join by `= ANY (ARRAY[x])` where one would write `= x`. Both go from the row at hand to the other's index; but an
-equality also allows to walk the other's index from end to end, which seems as good while the statistics know of no rows,
-and a plan is kept until they change. Written so, there is one way only. And nothing is sorted by the column of a table
-after a join: the whole index would be walked for its order.
+They join with `= ANY (ARRAY[x])` instead of `= x`. Both look up the other table's index for each row. But an equality also
+lets the planner scan the whole index of the other table, which seems as cheap while the statistics know of no rows, and a
+plan is kept until they change. With the array there is one possible plan. And no statement sorts by a table's column
+after a join: the planner would scan the whole index for its order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PREFIX = re.compile(r"\bmainstay\.")
 
 
 class Statements:
-    """The texts of all statements in one schema; calling it with a name answers `statements/<name>.sql`."""
+    """The texts of all statements in one schema; a call with a name returns the text of `statements/<name>.sql`."""
 
     def __init__(self, schema: str = SCHEMA) -> None:
         if not _NAME.fullmatch(schema):
@@ -29,7 +29,7 @@ class Statements:
         self._cache: dict[str, str] = {}
 
     def __call__(self, name: str) -> str:
-        """The text of one statement, without its comments."""
+        """Return the text of one statement, without its comments."""
         text = self._cache.get(name)
         if text is None:
             with open(os.path.join(FOLDER, name + ".sql"), encoding="utf-8") as file:
@@ -38,5 +38,5 @@ class Statements:
         return text
 
     def with_schema(self, text: str) -> str:
-        """A text that says `mainstay.job`, for this schema."""
+        """Return a text that says `mainstay.job` with the name of this schema."""
         return text if self.schema == SCHEMA else _PREFIX.sub(f'"{self.schema}".', text)

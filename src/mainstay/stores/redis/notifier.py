@@ -30,7 +30,7 @@ LONGEST = 60_000  # ms of one wait: no longer than a marker lives
 
 def started_jobs(store: RedisStore, worker: str) -> StartedJobs:
     """Return where this worker notes which jobs it runs."""
-    return store.local_workers.marks(worker)
+    return store.local_workers.started_jobs(worker)
 
 
 def notifier(store: RedisStore, worker: str) -> RedisNotifier:

@@ -158,12 +158,6 @@ def _claimed(columns: dict[str, list[Any]], worker: str, now: int) -> list[Claim
     return sorted(map(partial(tuple.__new__, Claimed), rows), key=_PLACE)
 
 
-def claimed_by(db: Database, worker: str) -> list[Claimed]:
-    """What a worker holds."""
-    with db.reading() as connection:
-        return [Claimed._make(row) for row in connection.execute(load("claimed_by"), {"worker": worker})]
-
-
 def finish(db: Database, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:
     """Apply transitions; per transition a verdict."""
     with db.writing() as connection:

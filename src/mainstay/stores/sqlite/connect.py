@@ -1,7 +1,7 @@
-"""Connections to one SQLite file: one that writes, behind a lock, and one a thread that reads.
+"""Connections to one SQLite file: one for writing, behind a lock, and one per thread for reading.
 
-Every write is `BEGIN IMMEDIATE`: a deferred transaction that reads first fails with BUSY_SNAPSHOT at once, whatever the
-busy timeout says. Nothing else may open the file in this process: closing it elsewhere drops SQLite's POSIX locks.
+Every write is `BEGIN IMMEDIATE`: a deferred transaction that reads first fails with BUSY_SNAPSHOT immediately, whatever the
+busy timeout is. Nothing else may open the file in this process: closing it elsewhere drops SQLite's POSIX locks.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sqlite3
 import threading
 
 from ...core.errors import ConfigError, StoreUnavailable
+from ..fork import ForkGuard
 from . import errors, schema
 
 TYPE_CHECKING = False
@@ -22,8 +23,8 @@ BUSY_MS = 10_000
 SYNCHRONOUS = ("full", "normal", "extra")
 
 
-class Database:
-    """One database file (or one in memory), opened when first used, and anew after a fork."""
+class Database(ForkGuard):
+    """One database file (or one in memory), opened when first used, and again after a fork."""
 
     def __init__(self, url: str) -> None:
         self.path, options = parse_url(url)
@@ -32,36 +33,28 @@ class Database:
         self.create = options.pop("mode", "create") == "create"
         if options or self.synchronous not in SYNCHRONOUS:
             raise ConfigError(f"{url!r}: options are synchronous=full|normal|extra and mode=create|existing")
-        self._abandoned: list[object] = []
-        self._forget()
+        super().__init__()
 
-    def _forget(self) -> None:
-        """Start without connections; those of a parent process must not even be closed here."""
-        self._pid = os.getpid()
+    def _start(self) -> None:
         self._lock = threading.RLock()
         self._gate = threading.Lock()  # for the list of readers
         self._writer: sqlite3.Connection | None = None
         self._local = threading.local()
         self._readers: list[tuple[threading.Thread, sqlite3.Connection]] = []
-        self._file: tuple[int, int] | None = None  # which file the connections have open
-
-    def _same_process(self) -> None:
-        if self._pid != os.getpid():
-            self._abandoned += [self._writer, self._readers]  # kept alive: they are the parent's to close
-            self._forget()
+        self._file: tuple[int, int] | None = None  # the file that the connections have open
 
     def writing(self) -> Writing:
-        """A write transaction: `with db.writing() as connection:`; committed at the end, rolled back on error."""
+        """Return a write transaction, `with db.writing() as connection:`; committed at the end, rolled back on error."""
         self._same_process()
         return Writing(self)
 
     def reading(self) -> Reading:
-        """A read on this thread's own connection, errors mapped."""
+        """Return a block of reads on this thread's own connection, errors mapped."""
         self._same_process()
         return Reading(self)
 
     def ready(self) -> None:
-        """Have the file and its schema in place. Waits for no lock once they are: the caller may hold SQLite's own."""
+        """Create the file and its schema if they are missing. Otherwise waits for no lock: the caller may hold SQLite's own."""
         self._same_process()
         if self._writer is not None:
             return
@@ -73,14 +66,14 @@ class Database:
                 raise
 
     def writer(self) -> sqlite3.Connection:
-        """The write connection; call with the lock held."""
+        """Return the write connection; call with the lock held."""
         self._check_unmoved()
         if self._writer is None:
             self._writer = self._open(create=True)
         return self._writer
 
     def reader(self) -> sqlite3.Connection:
-        """This thread's read connection; a database in memory has only the one."""
+        """Return this thread's read connection; a database in memory has only one connection."""
         if self.memory:
             return self.writer()
         self._check_unmoved()
@@ -92,7 +85,7 @@ class Database:
         return connection
 
     def _register(self, connection: sqlite3.Connection) -> None:
-        """Keep a new reader in mind, and close those that nobody uses any more: of threads that ended, or our own last."""
+        """Add a new reader, and close those that are no longer used: of ended threads, and this thread's last one."""
         me = threading.current_thread()
         with self._gate:
             before, self._readers = self._readers, [(me, connection)]
@@ -103,7 +96,7 @@ class Database:
                     other.close()
 
     def _check_unmoved(self) -> None:
-        """Raise when the file at the path is not the one that is open: what is written to that one would be lost."""
+        """Raise if the file at the path is not the one that is open: writes to the open one would be lost."""
         if self._file is None or errors.identity(self.path) == self._file:
             return
         with self._lock:
@@ -111,8 +104,8 @@ class Database:
                 self._writer.close()
             self._writer = self._file = None
         raise StoreUnavailable(
-            f"{self.path} was removed or replaced while it was open, and what it held with it. "
-            "The next call opens the path anew; stop every program before you move a database."
+            f"{self.path} was removed or replaced while it was open, and its jobs with it. "
+            "The next call opens the path again; stop every program before you move a database."
         )
 
     def _open(self, create: bool) -> sqlite3.Connection:
@@ -147,11 +140,11 @@ class Database:
             for connection in (self._writer, *(reader for _, reader in self._readers)):
                 if connection is not None:
                     connection.close()
-            self._forget()
+            self._start()
 
 
 def prepare(connection: sqlite3.Connection, synchronous: str, memory: bool) -> None:
-    """Bring a new connection to the settings that the promises rest on."""
+    """Apply the settings that our promises depend on to a new connection."""
     if not memory and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         connection.execute("PRAGMA journal_mode = wal")
     connection.execute(f"PRAGMA synchronous = {synchronous}")
@@ -160,7 +153,7 @@ def prepare(connection: sqlite3.Connection, synchronous: str, memory: bool) -> N
 
 
 def parse_url(url: str) -> tuple[str, dict[str, str]]:
-    """The file and the options in `sqlite:///relative.db?…`, `sqlite:////absolute.db`, `sqlite:///:memory:`."""
+    """Return the file and the options of `sqlite:///relative.db?…`, `sqlite:////absolute.db`, `sqlite:///:memory:`."""
     scheme, _, rest = url.partition("://")
     path, _, query = rest.removeprefix("/").partition("?")
     if scheme != "sqlite" or not rest.startswith("/") or not path:
@@ -214,7 +207,7 @@ class Writing:
     def _rollback(self) -> None:
         try:
             self._connection.execute("ROLLBACK")
-        except sqlite3.Error:  # the disk is gone or full: a fresh connection recovers from the log
+        except sqlite3.Error:  # the disk is gone or full: a new connection recovers from the log
             self._connection.close()
             self._db._writer = None
 

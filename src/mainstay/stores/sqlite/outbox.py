@@ -1,4 +1,4 @@
-"""SQLite's verbs inside a caller's transaction: in the same file, behind a savepoint, with our tables made there if need be."""
+"""SQLite's verbs inside a caller's transaction: in the same file, behind a savepoint, creating our tables if they are missing."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ...core.errors import TransactionUnsupported
 from ..operations import Statement
-from ..outbox.caller_connection import AUTOCOMMIT, OPEN, Aside
+from ..outbox.caller_connection import AUTOCOMMIT, OPEN, OwnWork
+from ..sql.actions import cancel_operations
 from . import errors, schema
-from .actions import cancel_operations
 from .claim import finish_operations
+from .dialect import DIALECT
 from .enqueue import enqueue_operations
 
 if TYPE_CHECKING:
@@ -42,22 +43,22 @@ class SqliteOutbox:
         return enqueue_operations(drafts, now)
 
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
-        return cancel_operations(ids, now, actor)
+        return cancel_operations(DIALECT, ids, now, actor)
 
     def finish(self, transition: Transition) -> Operations[bool]:
         return finish_operations(transition)
 
-    def fault(self, error: BaseException) -> BaseException:
+    def mapped(self, error: BaseException) -> BaseException:
         return errors.mapped(error, self.place)
 
-    def around(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
-        """Join what is open, or open it.
+    def in_transaction(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
+        """Join the open transaction, or open one.
 
-        An open transaction may hold the write lock: in a file that is new to mainstay, nobody else could make our tables.
+        An open transaction may hold the write lock. In a file without our tables, nobody else could create them then.
         """
         inside = (yield from self._checked(caller)) == OPEN
         if not inside:
-            yield Aside(self._db.ready)
+            yield OwnWork(self._db.ready)
         yield Statement("SAVEPOINT mainstay" if inside else "BEGIN IMMEDIATE")
         try:
             yield from schema.migrate_operations(self.place)
@@ -70,9 +71,9 @@ class SqliteOutbox:
         return result
 
     def _checked(self, caller: CallerConnection) -> Joined[str]:
-        """How the connection stands, once it is clear that it has our file open and a transaction to join."""
+        """Return the transaction's status, after checking that the connection has our file open and a transaction to join."""
         try:
-            standing = caller.standing()
+            status = caller.tx_status()
             rows, _ = yield Statement("PRAGMA database_list")
         except (sqlite3.ProgrammingError, ValueError) as error:  # closed, or another thread's
             raise TransactionUnsupported(f"tx= cannot be used here: {error}") from error
@@ -80,20 +81,22 @@ class SqliteOutbox:
             raise TransactionUnsupported(
                 f"tx= is connected to another database than the store ({self.place}); open that file"
             )
-        if standing == AUTOCOMMIT:
+        if status == AUTOCOMMIT:
             raise TransactionUnsupported(f"tx= has no transaction open: {caller.advice}")
-        return standing
+        return status
 
     def _same(self, file: str) -> bool:
         return bool(file) and os.path.exists(self.place) and os.path.samefile(file, self.place)
 
 
 def _undo(caller: CallerConnection, error: BaseException, statements: list[str]) -> Joined[None]:
-    """Take our statements back; the error that made it necessary is the one to be told."""
-    if isinstance(error, GeneratorExit) or caller.standing() != OPEN:  # SQLite has rolled it back: a full disk, say
+    """Undo our statements; the error that made it necessary is the one to raise."""
+    if (
+        isinstance(error, GeneratorExit) or caller.tx_status() != OPEN
+    ):  # SQLite has rolled back already: a full disk, for example
         return
     try:
         for statement in statements:
             yield Statement(statement)
     except sqlite3.Error as worse:
-        error.add_note(f"… and taking it back failed: {worse}")
+        error.add_note(f"… and the rollback failed: {worse}")

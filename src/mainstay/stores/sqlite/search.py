@@ -7,13 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..sql import search as shared
-from .sql import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...core.search_terms import Page, Term
-    from .connect import Database
+    from .store import SqliteStore
 
 FRAGMENTS = {
     "id": "j.id", "created_at": "j.created_at", "seq": "seq",
@@ -30,10 +29,9 @@ SPELLINGS = (
 )  # fmt: skip
 
 
-def search(db: Database, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
+def search(store: SqliteStore, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
     """Return the ids of the jobs for which every term holds, newest first."""
-    with db.reading() as connection:
-        return run(connection, shared.search(DIALECT, terms, limit, after, now))
+    return store.read(shared.search(DIALECT, terms, limit, after, now))
 
 
 @lru_cache(100)  # a text takes 20 to 150 µs

@@ -1,21 +1,22 @@
-"""The statements: one file each in `statements/`, read when first used."""
+"""SQLite's own statements: one file each in `statements/`, read when first used."""
 
 from __future__ import annotations
 
 import os
 
-from ..operations import Result
+from ..operations import Result, drive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from ..operations import Operations
 
     T = TypeVar("T")
 
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
+PARTS = os.path.join(os.path.dirname(__file__), os.pardir, "sql", "statements", "parts")  # what both SQL engines share
 _cache: dict[str, str] = {}
 
 
@@ -27,8 +28,8 @@ def load(name: str) -> str:
     return text
 
 
-def _read(name: str) -> str:
-    with open(os.path.join(FOLDER, name + ".sql"), encoding="utf-8") as file:
+def _read(name: str, folder: str = FOLDER) -> str:
+    with open(os.path.join(folder, name + ".sql"), encoding="utf-8") as file:
         return "".join(line for line in file if not line.startswith("--")).strip()
 
 
@@ -42,10 +43,10 @@ def _admitting(text: str) -> str:
 
 
 def admission(column: str, run_at: str, now: str, place: str = "") -> str:
-    """Return the admission step's expression (`parts/admit.sql`) for the column `state` or `ord`, over these expressions."""
+    """Return the admission step's expression (`sql/statements/parts/admit.sql`) for the column `state` or `ord`, over these expressions."""
     lines = _cache.get("admit")
     if lines is None:
-        lines = _cache["admit"] = _read(os.path.join("parts", "admit"))
+        lines = _cache["admit"] = _read("admit", PARTS)
     text = next(line for line in lines.splitlines() if line.startswith(column)).removeprefix(column + " = ")
     return text.replace("{run_at}", run_at).replace("{now}", now).replace("{place}", place)
 
@@ -72,13 +73,12 @@ def batches(count: int) -> list[tuple[int, int]]:
 
 def run(connection: sqlite3.Connection, operations: Operations[T]) -> T:
     """Drive operations on one of our own connections, inside the transaction that is open."""
-    execute, send = connection.execute, operations.send
-    try:
-        statement = next(operations)
-        while True:
-            cursor = execute(statement.text, statement.values)
-            rows = cursor.fetchall() if cursor.description else []
-            statement = send(Result(rows, cursor.rowcount))
-    except StopIteration as end:
-        result: T = end.value
-        return result
+    execute = connection.execute
+
+    def step(statement: Any) -> Any:
+        if type(statement) is list:
+            return [step(each) for each in statement]
+        cursor = execute(statement.text, statement.values)
+        return Result(cursor.fetchall() if cursor.description else [], cursor.rowcount)
+
+    return drive(operations, step)

@@ -1,4 +1,5 @@
--- Registered workers: id, description, when each registered and last renewed, the end of its lease, how many jobs it runs.
+-- Registered workers: the description each registered with; when it registered, when it last renewed and whether it stops;
+-- when its lease runs out; how many jobs it holds.
 -- uses: base
 local rows, found = {}, call("ZRANGE", P .. "workers", 0, -1, "WITHSCORES")
 for n = 1, #found, 2 do

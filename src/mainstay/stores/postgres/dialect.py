@@ -1,0 +1,79 @@
+"""PostgreSQL's form of the shared statements."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..operations import Statement
+from ..sql.dialect import Dialect
+from .sql import FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...core.export import JobRecord
+    from .sql import Statements
+
+BODY = (
+    "id", "payload", "backoff", "created_at", "timeout", "keep", "max_attempts", "lock", "key", "tenant", "ref", "tags", "parent",
+)  # fmt: skip
+FRAGMENTS = {
+    "ids": "mainstay.body", "number": "job",
+    "now": "(SELECT coalesce(:now::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))",
+    "for_update": "FOR NO KEY UPDATE OF j", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",
+}  # fmt: skip
+# -1 stands for a key that is held while its job is alive. SQLite has no NaN and only one zero, so neither has PostgreSQL.
+COLUMNS = {
+    "lock_until": "nullif(j.lock_until, -1)",
+    "done": "nullif(p.done + 0.0, 'NaN')", "total": "nullif(p.total + 0.0, 'NaN')",
+}  # fmt: skip
+_PARAMETER = re.compile(r"(?<!:):([a-z]\w*)")
+
+
+class PostgresDialect(Dialect):
+    """Parameters are numbered in the order in which they come first."""
+
+    def __init__(self, load: Statements) -> None:
+        super().__init__(FOLDER, BODY, FRAGMENTS, COLUMNS)
+        self._load = load
+        self._texts: dict[str, tuple[str, list[str]]] = {}
+
+    def text(self, name: str) -> str:
+        """Return the text of a statement."""
+        return self._numbered(name)[0]
+
+    def statement(self, name: str, /, **values: Any) -> Statement:
+        text, names = self._numbered(name)
+        return Statement(text, tuple([values[each] for each in names]))
+
+    def _numbered(self, name: str) -> tuple[str, list[str]]:
+        found = self._texts.get(name)
+        if found is None:
+            text = self._load.with_schema(self.template(name))
+            names = list(dict.fromkeys(_PARAMETER.findall(text)))
+            text = _PARAMETER.sub(lambda each: f"${names.index(each[1]) + 1}", text)
+            found = self._texts[name] = text, names
+        return found
+
+    def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
+        return self._each(f"INSERT INTO mainstay.{table} ({', '.join(columns)}) SELECT * FROM {{}}", columns, rows)  # noqa: S608
+
+    def delete(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
+        """Return one statement. It looks each row up by itself: joined, PostgreSQL 16 reads all rows that share the first column."""
+        names, same = ", ".join(columns), " AND ".join(f"x.{name} = u.{name}" for name in columns)
+        found = f"SELECT x.ctid FROM mainstay.{table} x WHERE {same} OFFSET 0"  # noqa: S608
+        text = f"DELETE FROM mainstay.{table} t USING {{}} AS u({names}) CROSS JOIN LATERAL ({found}) x WHERE t.ctid = x.ctid"  # noqa: S608
+        return self._each(text, columns, rows)
+
+    def _each(self, text: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
+        """Return one statement for all rows, which it gets as an array a column."""
+        arrays = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(columns.values(), 1))
+        values = tuple(map(list, zip(*rows, strict=True)))
+        return [Statement(self._load.with_schema(text.format(f"unnest({arrays})")), values)] if rows else []
+
+    def stored(self, record: JobRecord) -> JobRecord:
+        """Return a record with `lock_until` as PostgreSQL keeps it: NULL for no key, -1 for one held while the job is alive."""
+        if record.key is None:
+            return record._replace(lock_until=None)
+        return record._replace(lock_until=-1 if record.lock_until is None else record.lock_until)

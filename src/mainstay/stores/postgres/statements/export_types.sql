@@ -1,2 +1,0 @@
--- Every declared type: there are few.
-SELECT name, queue, signature, policy, seen_at FROM mainstay.type ORDER BY name

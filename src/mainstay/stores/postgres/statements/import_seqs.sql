@@ -1,0 +1,2 @@
+-- Numbers for new jobs.
+SELECT nextval('mainstay.job_seq') FROM unnest(:ids::text[])

@@ -1,2 +1,0 @@
--- Removes a setting.
-DELETE FROM mainstay.setting WHERE name = $1::text

@@ -1,2 +1,0 @@
--- One setting. Served by the primary key.
-SELECT value FROM mainstay.setting WHERE name = $1::text

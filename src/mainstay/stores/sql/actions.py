@@ -1,0 +1,178 @@
+"""What operators do to jobs: cancel, retry, resolve a review, delete.
+
+Each verb locks its jobs first and acts by the state that it finds. Every change leaves a line in the audit trail.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...core import keys
+from ...core.export import ActionRecord
+from ...core.states import CANCELLED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED
+from ..operations import Statement, together
+from .dialect import column_types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..operations import Operations
+    from .dialect import Dialect
+    from .store import SqlStore
+
+RETRIED = (DEAD, CANCELLED, REVIEW, SCHEDULED)
+BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress")  # tables whose rows belong to a job
+AUDIT = column_types(ActionRecord)
+
+
+class Locked(NamedTuple):
+    """A job that the transaction has locked."""
+
+    id: str
+    seq: int
+    type: str
+    state: str
+    lock: str | None
+    lock_until: int | None
+    key: str | None
+
+
+def _locked(dialect: Dialect, ids: Sequence[str]) -> Operations[dict[str, Locked]]:
+    """Lock jobs in the order of seq; return them by id, in the order asked."""
+    result = yield dialect.statement("lock_jobs", ids=list(dict.fromkeys(ids)))
+    found = {row[0]: Locked._make(row) for row in result.rows}
+    return {job: found[job] for job in ids if job in found}
+
+
+def _audit(dialect: Dialect, now: int, actor: str, action: str, lines: Iterable[tuple[str, Any]]) -> list[Statement]:
+    return dialect.insert("action", AUDIT, [(now, actor, action, job, json.dumps(detail)) for job, detail in lines])
+
+
+def _unlock(dialect: Dialect, jobs: Iterable[Locked]) -> list[Statement]:
+    """Return the statement that releases the keys of ended jobs; a key that is held for a period stays."""
+    seqs = [job.seq for job in jobs if job.lock is not None and not job.lock_until]
+    return [dialect.statement("unlock_keys", seqs=seqs)] if seqs else []
+
+
+# cancel ---------------------------------------------------------------------------------------------------------------
+def cancel(store: SqlStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+    """Cancel waiting jobs, ask running ones to stop."""
+    outcomes = store.write(lambda: cancel_operations(store.dialect, ids, now, actor))
+    if "cancelling" in outcomes.values():
+        store.notify("cancel")
+    return outcomes
+
+
+def cancel_operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+    """As `cancel`, on whichever connection."""
+    found = yield from _locked(dialect, ids)
+    jobs = [job for job in found.values() if job.state not in ENDED]
+    if jobs:
+        waiting = [job for job in jobs if job.state != RUNNING]
+        running = [job.seq for job in jobs if job.state == RUNNING]
+        reason = f"cancelled by {actor}"
+        statements = _unlock(dialect, waiting) + _audit(dialect, now, actor, "cancel", ((job.id, {}) for job in jobs))
+        if waiting:
+            seqs = [job.seq for job in waiting]
+            statements.append(dialect.statement("cancel_waiting", seqs=seqs, now=now, reason=reason))
+        if running:
+            statements.append(dialect.statement("cancel_running", seqs=running, now=now))
+        yield from together(*statements)
+    return {job: _cancelled(found.get(job)) for job in ids}
+
+
+def _cancelled(job: Locked | None) -> str:
+    if job is None:
+        return "missing"
+    return "ended" if job.state in ENDED else "cancelling" if job.state == RUNNING else "cancelled"
+
+
+# retry ----------------------------------------------------------------------------------------------------------------
+def retry(store: SqlStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+    """Queue jobs again, with fresh attempts."""
+    outcomes = store.write(lambda: _retry(store.dialect, ids, now, actor))
+    if QUEUED in outcomes.values():
+        store.notify()
+    return outcomes
+
+
+def _retry(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+    found = yield from _locked(dialect, ids)
+    jobs = [job for job in found.values() if job.state in RETRIED]
+    wanted = {job.id: keys.lock(job.type, job.key or "", "alive", None, now)[0] for job in jobs if _needs_key(job)}
+    taken = yield from _taken(dialect, wanted)
+    retried = [job for job in jobs if job.id not in taken]
+    if retried:
+        seqs = [job.seq for job in retried]
+        yield from together(
+            *(dialect.statement("lock_key", seq=job.seq, lock=wanted[job.id]) for job in retried if job.id in wanted),
+            dialect.statement("retry", seqs=seqs, now=now),
+            dialect.statement("retry_results", seqs=seqs),
+            *_audit(dialect, now, actor, "retry", ((job.id, {"from": job.state}) for job in retried)),
+        )
+    outcomes = {job.id: QUEUED for job in retried} | dict.fromkeys(taken, "duplicate")
+    return {job: outcomes.get(job) or (found[job].state if job in found else "missing") for job in ids}
+
+
+def _needs_key(job: Locked) -> bool:
+    """Whether a job must take its key again; one that waits for its time holds it, one for a period ends with the period."""
+    return job.lock is None and job.key is not None and not job.lock_until and job.state != SCHEDULED
+
+
+def _taken(dialect: Dialect, wanted: dict[str, str]) -> Operations[set[str]]:
+    """Return the ids whose key another job holds: one in the store, or one before it in this list."""
+    if not wanted:
+        return set()
+    held = {row[0] for row in (yield dialect.statement("locked_keys", locks=list(wanted.values()))).rows}
+    first = {lock: job for job, lock in reversed(wanted.items())}
+    return {job for job, lock in wanted.items() if lock in held or first[lock] != job}
+
+
+# review ---------------------------------------------------------------------------------------------------------------
+def resolve_review(store: SqlStore, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
+    """End a review; return approved, rejected, missing or the state that the job is in."""
+    verb, done, state = ("approve", "approved", "completed") if approve else ("reject", "rejected", "dead")
+    dialect = store.dialect
+
+    def operations() -> Operations[str]:
+        job = (yield from _locked(dialect, [job_id])).get(job_id)
+        if job is None or job.state != REVIEW:
+            return job.state if job else "missing"
+        reason = note or f"{done} by {actor}"
+        yield from together(
+            dialect.statement("resolve_review", seqs=[job.seq], state=state, now=now, reason=reason),
+            *_unlock(dialect, [job]),
+            *_audit(dialect, now, actor, verb, [(job_id, {"note": note})]),
+        )
+        return done
+
+    return store.write(operations)
+
+
+# delete ---------------------------------------------------------------------------------------------------------------
+def delete(store: SqlStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+    """Remove jobs that do not run, with all that belongs to them."""
+    return store.write(lambda: _delete(store.dialect, ids, now, actor))
+
+
+def _delete(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+    found = yield from _locked(dialect, ids)
+    gone = [job for job in found.values() if job.state != RUNNING]
+    if gone:
+        details = ((job.id, {"type": job.type, "from": job.state}) for job in gone)
+        yield from removal(dialect, [job.seq for job in gone], _audit(dialect, now, actor, "delete", details))
+    deleted = {job.id for job in gone}
+    return {job: "deleted" if job in deleted else RUNNING if job in found else "missing" for job in ids}
+
+
+def removal(dialect: Dialect, seqs: list[int], also: Sequence[Statement] = ()) -> Operations[None]:
+    """Delete jobs that the transaction has locked and all that belongs to them; their bodies name their tags."""
+    found = yield dialect.statement("tags_of", seqs=seqs)
+    tags = [(tag, seq) for seq, text in found.rows for tag in json.loads(text)]
+    yield from together(
+        *dialect.delete("tag", {"tag": "text", "job": "bigint"}, tags),
+        *(dialect.statement(f"remove:{table}", seqs=seqs) for table in BELONGINGS),
+        dialect.statement("remove_jobs", seqs=seqs),
+        *also,
+    )

@@ -1,0 +1,125 @@
+"""Statements that SQLite and PostgreSQL share, written once and translated for each engine.
+
+A shared statement is a file in `statements/`; a file of the same name in the engine's own folder wins. It is written in PostgreSQL's form:
+
+- Tables are `mainstay.job`, parameters have a name and a type: `:now::bigint`, `:ids::text[]`.
+- A join is `= ANY (ARRAY[x])`, which leaves PostgreSQL one possible plan (docs/decisions/0017-one-plan.md).
+- `{keep}` is a column of a job at the table in which the engine keeps it: `j` is `mainstay.job`, `b` is `mainstay.body`.
+- `{Job}` is a select list of all fields of that record, `{w.WorkerInfo}` the same with every field at the table `w`.
+- `{now}`, `{for_update}` and so on are fragments: below, the engine's own, or a file in its folder `parts`.
+- `{admit.state | run_at | now}` and `{admit.ord | run_at | now | place}` are the admission step (`parts/admit.sql`) over these expressions:
+  no statement makes a job queued or scheduled, or gives it a place in the order, in another way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from ...core import export, job
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from ..operations import Statement
+
+FOLDER = os.path.join(os.path.dirname(__file__), "statements")
+RECORDS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (*export.PARTS.values(), job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo)
+}
+RECORDS["Orphaned"] = job.Claimed  # whoever sweeps needs no payload
+# Fields of a job that are no column of their own name; with a record before it, a field of that record only.
+COLUMNS = {
+    "result": "r.body", "checkpoint": "c.body", "done": "p.done", "total": "p.total", "stage": "p.stage",
+    "error": "(SELECT a.error FROM mainstay.attempt a WHERE a.job = j.seq AND a.error IS NOT NULL "
+             "ORDER BY a.token DESC LIMIT 1)",
+    "cancelling": "j.cancel_at IS NOT NULL", "rank": "-j.priority", "Orphaned.payload": "''",
+    "AttemptRecord.job": "i.id", "LogRecord.job": "i.id",
+    "WorkerInfo.running": "(SELECT count(*) FROM mainstay.job j WHERE j.state = 'running' AND j.worker = w.id)",
+}  # fmt: skip
+FRAGMENTS = {
+    "seq_of_id": "(SELECT {number} FROM {ids} WHERE id = :id::text)",
+    "gone": "NOT EXISTS (SELECT 1 FROM mainstay.worker w WHERE w.id = j.worker)",
+    "orphaned": "({gone} OR j.started_at + {timeout} + :grace::bigint < {now})",
+    "retained": "CASE WHEN j.lock_until > :now::bigint + {keep} THEN j.lock_until ELSE :now::bigint + {keep} END",
+}
+_FRAGMENT = re.compile(r"\{(?:(\w+)\.)?(\w+)\}")
+_ADMIT = re.compile(r"\{admit\.(\w+) \| ([^{}]+)\}")
+_TYPES = {"int": "bigint", "str": "text", "float": "double precision"}
+
+
+class Dialect:
+    """One engine's form of the shared statements.
+
+    `body` names the columns of a job that stand in `mainstay.body`; all others stand in `mainstay.job`. Of the `fragments`, `ids`
+    is the table that has `id` and `lock`, and `number` its column for a job's seq. `columns` is as COLUMNS, for this engine.
+    """
+
+    def __init__(
+        self, folder: str, body: Collection[str], fragments: Mapping[str, str], columns: Mapping[str, str] | None = None
+    ) -> None:
+        self.body = body
+        self._folder, self._fragments, self._columns = (
+            folder,
+            {**FRAGMENTS, **fragments},
+            {**COLUMNS, **(columns or {})},
+        )
+
+    def statement(self, name: str, /, **values: Any) -> Statement:
+        """Return a statement by name, with its parameters bound."""
+        raise NotImplementedError
+
+    def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
+        """Return the statements that insert rows; `columns` maps names to types."""
+        raise NotImplementedError
+
+    def delete(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
+        """Return the statements that delete rows by their primary key, given as for `insert`."""
+        raise NotImplementedError
+
+    def stored(self, record: export.JobRecord) -> export.JobRecord:
+        """Return a job's record with the values that this engine keeps in its columns."""
+        return record
+
+    def template(self, name: str) -> str:
+        """Return a statement with its fragments filled in, not yet translated. `remove:log` is `remove`, `{table}` being `log`."""
+        name, _, table = name.partition(":")
+        text = self._read(name).replace("{table}", table)
+        while _FRAGMENT.search(text):
+            text = _FRAGMENT.sub(lambda found: self._fragment(*found.groups()), text)
+        return _ADMIT.sub(lambda found: self._admission(found[1], *found[2].split(" | ")), text)
+
+    def _read(self, name: str) -> str:
+        own = self._own(name)
+        with open(own if os.path.exists(own) else os.path.join(FOLDER, name + ".sql"), encoding="utf-8") as file:
+            return "".join(line for line in file if not line.startswith("--")).strip()
+
+    def _own(self, name: str) -> str:
+        return os.path.join(self._folder, name + ".sql")
+
+    def _admission(self, column: str, run_at: str, now: str, place: str = "") -> str:
+        lines = self._read(os.path.join("parts", "admit")).splitlines()
+        text = next(line for line in lines if line.startswith(column)).removeprefix(column + " = ")
+        return text.replace("{run_at}", run_at).replace("{now}", now).replace("{place}", place)
+
+    def _fragment(self, table: str | None, name: str) -> str:
+        if name in RECORDS:
+            return ", ".join(self._column(field, table, name) for field in RECORDS[name]._fields)
+        if name in self._fragments:
+            return self._fragments[name]
+        part = os.path.join("parts", name)
+        return self._read(part) if os.path.exists(self._own(part)) else self._column(name, table)
+
+    def _column(self, field: str, table: str | None, record: str = "") -> str:
+        special = self._columns.get(f"{record}.{field}")
+        if special or table:
+            return special or f"{table}.{field}"
+        return self._columns.get(field) or f"{'b' if field in self.body else 'j'}.{field}"
+
+
+def column_types(record: Any, *names: str) -> dict[str, str]:
+    """Return the fields of a record, or those named, and the types of their columns."""
+    hints = record.__annotations__
+    return {name: _TYPES[hints[name].__forward_arg__.split()[0]] for name in names or record._fields}

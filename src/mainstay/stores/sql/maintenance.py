@@ -1,0 +1,127 @@
+"""What keeps the store healthy: leases, orphans, retention, registered types, settings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from ...core.job import Claimed, TypeInfo
+from ..contract import Orphan, Renewal
+from ..operations import together
+from .actions import removal
+from .reads import loaded, workers
+from .store import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...core.job import WorkerInfo
+    from ..contract import StartedJobs
+    from ..operations import Operations, Statement
+    from .store import SqlStore
+
+
+def _single(store: SqlStore, name: str, /, **values: object) -> None:
+    store.single(rows(store, name, **values))
+
+
+# workers --------------------------------------------------------------------------------------------------------------
+def register(store: SqlStore, worker: WorkerInfo) -> None:
+    """Register a worker; its lease begins now."""
+    store.local_workers.hold(worker.id)  # before the row: whoever sees the row may try the lock
+    try:
+        _single(
+            store, "register", id=worker.id, host=worker.host, pid=worker.pid, slots=worker.slots,
+            queues=json.dumps(worker.queues), types=json.dumps(worker.types), now=store.engine_now(worker.started_at),
+            beat=store.engine_now(worker.beat_at), lease=worker.expires_at - worker.started_at,
+        )  # fmt: skip
+    except BaseException:
+        store.local_workers.release(worker.id)
+        raise
+
+
+def renew(store: SqlStore, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
+    """Renew a lease; return whether it holds and which jobs were asked to stop."""
+    bound = {"worker": worker, "now": store.engine_now(now), "lease": lease, "stopping": stopping}
+    renewal = store.dialect.statement("renew", **bound)
+    cancelling = store.dialect.statement("renew_cancelling", worker=worker)
+    renewed, found = store.single(together(renewal, cancelling), by_worker=True)
+    return Renewal(renewed.count == 1, found.rows)
+
+
+def deregister(store: SqlStore, worker: str) -> None:
+    """Remove a worker; the jobs it still holds are orphans from now on."""
+    _single(store, "deregister", worker=worker)
+    store.local_workers.release(worker)
+
+
+def orphans(store: SqlStore, now: int, grace: int, limit: int) -> list[Orphan]:
+    """Return running jobs whose worker is gone or that are far past their timeout. Removes workers whose lease has expired."""
+
+    def find() -> list[Orphan]:
+        bound = {"now": store.engine_now(now), "grace": grace}
+        if not store.read(rows(store, "orphans_look", **bound), by_worker=True):
+            return []  # nearly always: no need for a write lock
+        expired = store.dialect.statement("deregister_expired", now=bound["now"])
+        found = store.dialect.statement("orphans", **bound, limit=limit)
+        return [_orphan(row) for row in store.single(together(expired, found), by_worker=True)[1].rows]
+
+    return store.local_workers.orphans(lambda worker: deregister(store, worker), find, limit)
+
+
+def _orphan(row: tuple[object, ...]) -> Orphan:
+    *columns, gone = row
+    job: Claimed = loaded(Claimed, columns)
+    return Orphan(job, job.worker or "", bool(gone))
+
+
+def started_jobs(store: SqlStore, worker: str) -> StartedJobs:
+    """Return where a registered worker records the jobs that it runs."""
+    return store.local_workers.started_jobs(worker)
+
+
+# retention ------------------------------------------------------------------------------------------------------------
+def prune(store: SqlStore, now: int, limit: int) -> int:
+    """Delete up to `limit` ended jobs whose retention is over."""
+    store.local_workers.tidy([worker.id for worker in workers(store)], now)
+    engine_now = store.engine_now(now)
+    if not store.read(rows(store, "prune", now=engine_now, limit=1), by_worker=True):
+        return 0  # nearly always: no need for a write lock
+    return store.write(lambda: _prune(store, engine_now, limit), by_worker=True)
+
+
+def _prune(store: SqlStore, now: int | None, limit: int) -> Operations[int]:
+    seqs = sorted(row[0] for row in (yield store.dialect.statement("prune", now=now, limit=limit)).rows)
+    if seqs:
+        yield from removal(store.dialect, seqs)
+    return len(seqs)
+
+
+# types and settings ---------------------------------------------------------------------------------------------------
+def register_types(store: SqlStore, types: Sequence[TypeInfo]) -> None:
+    """Make types known; of one that is named twice the last counts."""
+    store.single(together(*(_registration(store, info) for info in sorted(types, key=lambda info: info.name))))
+
+
+def _registration(store: SqlStore, info: TypeInfo) -> Statement:
+    return store.dialect.statement("register_types", **info._asdict() | {"policy": json.dumps(info.policy)})
+
+
+def types(store: SqlStore) -> list[TypeInfo]:
+    """Return every type that was ever registered."""
+    found = map(TypeInfo._make, store.read(rows(store, "types")))
+    return [info._replace(policy=json.loads(info.policy)) for info in found]  # type: ignore[arg-type]
+
+
+def setting(store: SqlStore, name: str) -> str | None:
+    """Return one setting, or None."""
+    found = store.read(rows(store, "setting", name=name))
+    return found[0][0] if found else None
+
+
+def set_setting(store: SqlStore, name: str, value: str | None) -> None:
+    """Change a setting; None removes it."""
+    if value is None:
+        _single(store, "set_setting_none", name=name)
+    else:
+        _single(store, "set_setting", name=name, value=value)

@@ -1,0 +1,107 @@
+"""An installation row by row: out of this store, or into it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import Conflict
+from ...core.export import ANOTHER, PARTS, Batch, JobRecord
+from ...core.job import field_getter
+from ..operations import together
+from .dialect import column_types
+from .store import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..operations import Operations, Statement
+    from .dialect import Dialect
+    from .store import SqlStore
+
+    Row = tuple[Any, ...]
+    Numbered = list[tuple[int, JobRecord]]
+
+CURSOR = ("after", "after2", "after3")
+WHOLE = ("types", "settings")  # parts of few rows: exported at once
+SIZE = 4 << 20  # characters of texts in one batch of jobs; the first job comes however large it is
+TABLES = {"attempts": "attempt", "logs": "log", "actions": "action", "types": "type", "settings": "setting"}
+BESIDE = ("result", "checkpoint", "done", "total", "stage")  # fields of a job that have tables of their own
+
+
+def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Batch:
+    """Return the next rows of a part."""
+    if part in WHOLE:
+        return Batch(store.read(rows(store, part if part == "types" else f"export_{part}")), None)
+    places = [int(number) for number in after.split()] if after else []
+    cursor = dict.fromkeys(CURSOR, -1) | dict(zip(CURSOR, places, strict=False))
+    found = store.read(rows(store, f"export_{part}", **cursor, limit=limit, size=SIZE))
+    return Batch([row[:-1] for row in found], found[-1][-1] if found else None)
+
+
+def import_rows(store: SqlStore, part: str, rows: Sequence[Row], was: str, mark: str) -> None:
+    """Insert rows as they are, with the mark of how far the move is."""
+    store.write(lambda: _import(store.dialect, part, rows, was, mark))
+
+
+def _import(dialect: Dialect, part: str, rows: Sequence[Row], was: str, mark: str) -> Operations[None]:
+    if not (yield dialect.statement("import_mark", was=was, mark=mark)).count:
+        raise Conflict(ANOTHER)
+    types = column_types(PARTS[part])
+    if part == "jobs":
+        statements = yield from _jobs(dialect, [JobRecord._make(row) for row in rows])
+    elif part in ("attempts", "logs"):
+        seqs = dict((yield dialect.statement("seqs", ids=list({row[0] for row in rows}))).rows)
+        known = [(seqs[job], *row) for job, *row in rows if job in seqs]
+        statements = dialect.insert(TABLES[part], types | {"job": "bigint"}, known)
+    else:
+        statements = dialect.insert(TABLES[part], types, rows)
+    if statements:
+        yield from together(*statements)
+
+
+def _jobs(dialect: Dialect, records: list[JobRecord]) -> Operations[list[Statement]]:
+    """Return the statements for jobs and what stands beside them, numbered in the order given."""
+    numbers = yield dialect.statement("import_seqs", ids=[record.id for record in records])
+    jobs = list(zip(sorted(row[0] for row in numbers.rows), map(dialect.stored, records), strict=True))
+    homes = {"job": [], "body": []}  # type: dict[str, list[str]]
+    for name in JobRecord._fields:
+        if name not in BESIDE:
+            homes["body" if name in dialect.body else "job"].append(name)
+    return [
+        *_columns(dialect, "job", "seq", homes["job"], jobs),
+        *_columns(dialect, "body", "job", homes["body"], jobs),
+        *_beside(dialect, jobs),
+    ]
+
+
+def _columns(dialect: Dialect, table: str, number: str, names: list[str], jobs: Numbered) -> list[Statement]:
+    types, values = column_types(JobRecord), field_getter(JobRecord, *names)
+    columns = {number: "bigint"} | {name: types[name] for name in names}
+    return dialect.insert(table, columns, [(seq, *values(record)) for seq, record in jobs])
+
+
+def _beside(dialect: Dialect, jobs: Numbered) -> list[Statement]:
+    """Return the statements for results, checkpoints, progress and tags. When the last two were written is not moved."""
+    written = {"job": "bigint", "token": "bigint", "at": "bigint"}
+    progress = {"done": "double precision", "total": "double precision", "stage": "text"}
+    said = [(seq, job, (job.done, job.total, job.stage)) for seq, job in jobs]
+    tables: dict[str, tuple[dict[str, str], list[Row]]] = {
+        "result": (
+            {"job": "bigint", "body": "text"},
+            [(seq, job.result) for seq, job in jobs if job.result is not None],
+        ),
+        "checkpoint": (
+            written | {"body": "text"},
+            [(seq, job.token, job.created_at, job.checkpoint) for seq, job in jobs if job.checkpoint is not None],
+        ),
+        "progress": (
+            written | progress,
+            [(seq, job.token, job.created_at, *each) for seq, job, each in said if each != (None, None, None)],
+        ),
+        "tag": (
+            {"tag": "text", "job": "bigint"},
+            [(tag, seq) for seq, job in jobs for tag in dict.fromkeys(json.loads(job.tags or "[]"))],
+        ),
+    }
+    return [each for table, (columns, rows) in tables.items() for each in dialect.insert(table, columns, rows)]

@@ -1,0 +1,129 @@
+"""Jobs, their history, counts and workers: short reads that hold no cursor and count no history."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, WorkerInfo, history
+from .store import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from .store import SqlStore
+
+T = TypeVar("T")
+
+
+def _strings(text: str | None) -> tuple[str, ...]:
+    return tuple(json.loads(text)) if text else ()
+
+
+def _mapping(text: str | None) -> dict[str, Any]:
+    return json.loads(text) if text else {}
+
+
+# Fields that are stored in another form.
+_LOADED: dict[str, Callable[[Any], Any]] = {
+    "tags": _strings, "queues": _strings, "types": _strings, "fields": _mapping, "detail": _mapping, "stopping": bool,
+    "cancelling": bool,
+}  # fmt: skip
+
+
+@cache
+def _places(record: Any) -> list[tuple[int, Callable[[Any], Any]]]:
+    return [(place, _LOADED[field]) for place, field in enumerate(record._fields) if field in _LOADED]
+
+
+def loaded(record: Any, row: Sequence[Any]) -> Any:
+    """Return a row as a record: JSON read, SQLite's 0 and 1 as booleans."""
+    values = list(row)
+    for place, load in _places(record):
+        values[place] = load(values[place])
+    return record._make(values)
+
+
+def _all(store: SqlStore, record: type[T], name: str, /, **values: Any) -> list[T]:
+    return [loaded(record, row) for row in store.read(rows(store, name, **values))]
+
+
+def _value(store: SqlStore, name: str, /, **values: Any) -> str | None:
+    found = store.read(rows(store, name, **values))
+    return found[0][0] if found else None
+
+
+def get(store: SqlStore, job_id: str) -> Job | None:
+    """Return one job, or None."""
+    return next(iter(get_many(store, [job_id])), None)
+
+
+def get_many(store: SqlStore, ids: Sequence[str]) -> list[Job]:
+    """Return those of the jobs that exist, in the order asked."""
+    if not ids:
+        return []
+    found = {job.id: job for job in _all(store, Job, "get", ids=list(dict.fromkeys(ids)))}
+    return [found[job] for job in ids if job in found]
+
+
+def find(store: SqlStore, prefix: str, limit: int) -> list[str]:
+    """Return ids that start with a prefix, newest first."""
+    return [row[0] for row in store.read(rows(store, "find", prefix=prefix, limit=limit))]
+
+
+def claimed_by(store: SqlStore, worker: str) -> list[Claimed]:
+    """Return the running jobs that a worker holds."""
+    found = store.read(rows(store, "claimed_by", worker=worker), by_worker=True)
+    return [loaded(Claimed, row) for row in found]
+
+
+def result(store: SqlStore, job_id: str) -> str | None:
+    """Return what a job returned, as JSON."""
+    return _value(store, "result", id=job_id)
+
+
+def checkpoint(store: SqlStore, job_id: str) -> str | None:
+    """Return the last checkpoint of a job, as JSON."""
+    return _value(store, "checkpoint", id=job_id)
+
+
+def attempts(store: SqlStore, job_id: str) -> list[Attempt]:
+    """Return every attempt: the recorded ones, then the one that runs or that completed."""
+    job = get(store, job_id)
+    return history(job, _all(store, Attempt, "attempts", id=job_id)) if job else []
+
+
+def logs(store: SqlStore, job_id: str, after: int, limit: int) -> list[LogLine]:
+    """Return log lines in order, without the first `after`."""
+    return _all(store, LogLine, "logs", id=job_id, after=after, limit=limit)
+
+
+def actions(store: SqlStore, job_id: str | None, limit: int) -> list[Action]:
+    """Return what operators did, newest first."""
+    if job_id is None:
+        return _all(store, Action, "actions", limit=limit)
+    return _all(store, Action, "actions_job", job=job_id, limit=limit)
+
+
+def counts(store: SqlStore, cap: int) -> list[Count]:
+    """Return the numbers of jobs by type and label; at most `cap` jobs of each state are read."""
+    return _capped(store.read(rows(store, "counts", cap=cap)), cap)
+
+
+def _capped(found: Iterable[tuple[Any, ...]], cap: int) -> list[Count]:
+    """Return the counts; a state of which `cap` jobs were read may have more."""
+    found, seen = list(found), dict[str, int]()
+    for state, _, _, jobs, _ in found:
+        seen[state] = seen.get(state, 0) + jobs
+    return [Count._make((*row, seen[state] >= cap)) for state, *row in found]
+
+
+def throughput(store: SqlStore, since: int, cap: int) -> dict[str, int]:
+    """Return how many jobs ended in each state since an instant."""
+    return dict(store.read(rows(store, "throughput", since=since, cap=cap)))
+
+
+def workers(store: SqlStore) -> list[WorkerInfo]:
+    """Return the registered workers, oldest first."""
+    return _all(store, WorkerInfo, "workers")

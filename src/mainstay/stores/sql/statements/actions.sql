@@ -1,0 +1,2 @@
+-- What operators did, newest first.
+SELECT {a.Action} FROM mainstay.action a ORDER BY a.n DESC LIMIT :limit::bigint

@@ -1,0 +1,2 @@
+-- Gives a job its key again.
+UPDATE {ids} SET lock = :lock::text WHERE {number} = :seq::bigint

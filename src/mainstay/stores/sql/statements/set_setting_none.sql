@@ -1,0 +1,2 @@
+-- Removes a setting.
+DELETE FROM mainstay.setting WHERE name = :name::text

@@ -1,0 +1,66 @@
+"""SQLite's form of the shared statements."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..operations import Statement
+from ..sql.dialect import Dialect
+from .inserts import BODY
+from .sql import FOLDER, batches
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FRAGMENTS = {"ids": "mainstay.job", "number": "seq", "now": ":now", "for_update": "", "skip_locked": ""}
+# PostgreSQL's form and SQLite's, in this order.
+_FORMS = (
+    (re.compile(r"= ANY \(ARRAY\[([^\]]+)\]\)"), r"= \1"),
+    (re.compile(r"= ANY \((:\w+)::\w+\[\]\)"), r"IN (SELECT value FROM json_each(\1))"),
+    (re.compile(r"::(?:double precision|\w+)(?:\[\])?"), ""),
+    (re.compile(r"\bmainstay\."), "mainstay_"),
+)
+
+
+class SqliteDialect(Dialect):
+    """Parameters stay named, lists are bound as JSON, and casts go: a STRICT table knows its types."""
+
+    def __init__(self) -> None:
+        super().__init__(FOLDER, BODY, FRAGMENTS)
+        self._texts: dict[str, str] = {}
+
+    def text(self, name: str) -> str:
+        """Return the text of a statement."""
+        text = self._texts.get(name)
+        if text is None:
+            text = self._texts[name] = translated(self.template(name))
+        return text
+
+    def statement(self, name: str, /, **values: Any) -> Statement:
+        bound = {key: json.dumps(value) if isinstance(value, list) else value for key, value in values.items()}
+        return Statement(self.text(name), bound)
+
+    def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
+        head = f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES "  # noqa: S608
+        row = f"({', '.join('?' * len(columns))})"
+        return [
+            Statement(head + ", ".join([row] * size), [value for each in rows[start : start + size] for value in each])
+            for start, size in batches(len(rows))
+        ]
+
+    def delete(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
+        """Return one statement a row: given a list, SQLite may walk every row that shares the first column."""
+        text = f"DELETE FROM mainstay_{table} WHERE {' AND '.join(f'{name} = ?' for name in columns)}"  # noqa: S608
+        return [Statement(text, row) for row in rows]
+
+
+def translated(text: str) -> str:
+    """Return a text in PostgreSQL's form as SQLite writes it."""
+    for form, ours in _FORMS:
+        text = form.sub(ours, text)
+    return text
+
+
+DIALECT = SqliteDialect()

@@ -1,2 +1,0 @@
--- Asks a running job to stop.
-UPDATE mainstay_job SET cancel_at = coalesce(cancel_at, :now) WHERE id = :id AND state = 'running'

@@ -1,2 +1,0 @@
--- What a job last saved.
-SELECT body FROM mainstay_checkpoint WHERE job = (SELECT seq FROM mainstay_job WHERE id = :id)

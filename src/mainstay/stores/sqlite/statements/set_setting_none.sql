@@ -1,2 +1,0 @@
--- Removes a setting.
-DELETE FROM mainstay_setting WHERE name = :name
