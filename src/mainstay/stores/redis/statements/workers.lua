@@ -1,5 +1,5 @@
--- Registered workers: the description each registered with; when it registered, when it last renewed and whether it stops;
--- when its lease runs out; how many jobs it holds.
+-- Returns the registered workers: description; when each registered, when it last renewed its lease, whether it stops,
+-- the end of its lease; how many jobs it runs.
 -- uses: base
 local rows, found = {}, call("ZRANGE", P .. "workers", 0, -1, "WITHSCORES")
 for n = 1, #found, 2 do
