@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..operations import Statement
 from ..sql.dialect import Dialect
+from . import columns
 from .sql import FOLDER
 
 if TYPE_CHECKING:
@@ -15,11 +16,9 @@ if TYPE_CHECKING:
     from ...core.export import JobRecord
     from .sql import Statements
 
-BODY = (
-    "id", "payload", "backoff", "created_at", "timeout", "keep", "max_attempts", "lock", "key", "tenant", "ref", "tags", "parent",
-)  # fmt: skip
 FRAGMENTS = {
     "ids": "mainstay.body", "number": "job",
+    "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",
     "now": "(SELECT coalesce(:now::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))",
     "for_update": "FOR NO KEY UPDATE OF j", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",
 }  # fmt: skip
@@ -35,7 +34,7 @@ class PostgresDialect(Dialect):
     """Parameters are numbered in the order in which they come first."""
 
     def __init__(self, load: Statements) -> None:
-        super().__init__(FOLDER, BODY, FRAGMENTS, COLUMNS)
+        super().__init__(FOLDER, columns.BODY, FRAGMENTS | columns.FRAGMENTS, COLUMNS)
         self._load = load
         self._texts: dict[str, tuple[str, list[str]]] = {}
 

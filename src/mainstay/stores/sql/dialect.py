@@ -6,14 +6,16 @@ A shared statement is a file in `statements/`; a file of the same name in the en
 - A join is `= ANY (ARRAY[x])`, which leaves PostgreSQL one possible plan (docs/decisions/0017-one-plan.md).
 - `{keep}` is a column of a job at the table in which the engine keeps it: `j` is `mainstay.job`, `b` is `mainstay.body`.
 - `{Job}` is a select list of all fields of that record, `{w.WorkerInfo}` the same with every field at the table `w`.
-- `{now}`, `{for_update}` and so on are fragments, below or the engine's own.
+- `{now}`, `{for_update}` and so on are fragments: below, the engine's own, or a file in its folder `parts`.
+- `{admit.state | run_at | now}` and `{admit.ord | run_at | now | place}` are the admission step (`parts/admit.sql`) over these expressions:
+  no statement makes a job queued or scheduled, or gives it a place in the order, in another way.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from ...core import export, job
 
@@ -44,7 +46,8 @@ FRAGMENTS = {
     "retained": "CASE WHEN j.lock_until > :now::bigint + {keep} THEN j.lock_until ELSE :now::bigint + {keep} END",
 }
 _FRAGMENT = re.compile(r"\{(?:(\w+)\.)?(\w+)\}")
-_TYPES = {int: "bigint", str: "text", float: "double precision"}
+_ADMIT = re.compile(r"\{admit\.(\w+) \| ([^{}]+)\}")
+_TYPES = {"int": "bigint", "str": "text", "float": "double precision"}
 
 
 class Dialect:
@@ -86,17 +89,28 @@ class Dialect:
         text = self._read(name).replace("{table}", table)
         while _FRAGMENT.search(text):
             text = _FRAGMENT.sub(lambda found: self._fragment(*found.groups()), text)
-        return text
+        return _ADMIT.sub(lambda found: self._admission(found[1], *found[2].split(" | ")), text)
 
     def _read(self, name: str) -> str:
-        own = os.path.join(self._folder, name + ".sql")
+        own = self._own(name)
         with open(own if os.path.exists(own) else os.path.join(FOLDER, name + ".sql"), encoding="utf-8") as file:
             return "".join(line for line in file if not line.startswith("--")).strip()
+
+    def _own(self, name: str) -> str:
+        return os.path.join(self._folder, name + ".sql")
+
+    def _admission(self, column: str, run_at: str, now: str, place: str = "") -> str:
+        lines = self._read(os.path.join("parts", "admit")).splitlines()
+        text = next(line for line in lines if line.startswith(column)).removeprefix(column + " = ")
+        return text.replace("{run_at}", run_at).replace("{now}", now).replace("{place}", place)
 
     def _fragment(self, table: str | None, name: str) -> str:
         if name in RECORDS:
             return ", ".join(self._column(field, table, name) for field in RECORDS[name]._fields)
-        return self._fragments[name] if name in self._fragments else self._column(name, table)
+        if name in self._fragments:
+            return self._fragments[name]
+        part = os.path.join("parts", name)
+        return self._read(part) if os.path.exists(self._own(part)) else self._column(name, table)
 
     def _column(self, field: str, table: str | None, record: str = "") -> str:
         special = self._columns.get(f"{record}.{field}")
@@ -105,7 +119,7 @@ class Dialect:
         return self._columns.get(field) or f"{'b' if field in self.body else 'j'}.{field}"
 
 
-def column_types(record: Any) -> dict[str, str]:
-    """Return the fields of a record and the types of their columns."""
-    hints = get_type_hints(record)
-    return {name: _TYPES[hint if isinstance(hint, type) else hint.__args__[0]] for name, hint in hints.items()}
+def column_types(record: Any, *names: str) -> dict[str, str]:
+    """Return the fields of a record, or those named, and the types of their columns."""
+    hints = record.__annotations__
+    return {name: _TYPES[hints[name].__forward_arg__.split()[0]] for name in names or record._fields}
