@@ -48,14 +48,16 @@ def patched(*patches: tuple[Any, str, Any]) -> Iterator[None]:
 
 
 @contextmanager
-def statements(**changes: tuple[str, str]) -> Iterator[None]:
-    """Change the text of statements; what is to be changed must be there."""
+def statements(**changes: tuple[str, ...]) -> Iterator[None]:
+    """Change the text of statements: pairs of old and new. What is to be changed must be there."""
     cache = sql._cache
     texts = {name: sql.load(name) for name in changes}
-    for name, (old, new) in changes.items():
-        if old not in texts[name]:
-            raise LookupError(f"{name}.sql no longer says {old!r}: bring this variant up to date")
-        cache[name] = texts[name].replace(old, new)
+    for name, pairs in changes.items():
+        cache[name] = texts[name]
+        for old, new in zip(pairs[::2], pairs[1::2], strict=True):
+            if old not in cache[name]:
+                raise LookupError(f"{name}.sql no longer says {old!r}: bring this variant up to date")
+            cache[name] = cache[name].replace(old, new)
     forget(cache, changes)
     try:
         yield
@@ -64,7 +66,7 @@ def statements(**changes: tuple[str, str]) -> Iterator[None]:
         forget(cache, changes)
 
 
-def forget(cache: dict[str, str], names: dict[str, tuple[str, str]]) -> None:
+def forget(cache: dict[str, str], names: dict[str, tuple[str, ...]]) -> None:
     """Drop the texts that were made of these."""
     for text in [text for text in cache if " " in text and text.partition(" ")[0] in names]:
         del cache[text]

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from mainstay.core.job import Claimed
 from mainstay.core.outcome import COMPLETED
 from mainstay.core.verdict import ALREADY, STORED
-from mainstay.stores.sqlite import actions, claim, connect, enqueue, errors, maintenance, sql
+from mainstay.stores.sql import actions, maintenance
+from mainstay.stores.sqlite import claim, connect, enqueue, errors, sql
+from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.upkeep import sweep
 from mainstay.worker import Worker, outcome_buffer
 from mainstay.worker.claimer import Claimer
@@ -37,19 +39,16 @@ __all__ = ["VARIANTS"]
 def no_fence() -> AbstractContextManager[object]:
     """An outcome is written by id alone."""
     return statements(
-        finish=("AND token = ?9", "AND ?9 IS NOT NULL"), finish_completed=("AND token = done.column2", "")
+        finish=("AND token = :token", "AND :token IS NOT NULL"), finish_completed=("AND token = done.column2", "")
     )
 
 
 @variant("I5")
 def fence_on_attempt() -> AbstractContextManager[object]:
     """The fence is the attempt number, which a snooze or a hand-back gives back."""
-    bound = claim._bound
     stack = ExitStack()
-    stack.enter_context(statements(finish=("AND token = ?9", "AND attempt = ?9")))
-    stack.enter_context(
-        patched((claim, "_bound", lambda t: (*bound(t)[:-1], t.number)), (claim, "_finish_all", lambda *_: False))
-    )
+    stack.enter_context(statements(finish=("AND token = :token", "AND attempt = :number")))
+    stack.enter_context(patched((claim, "_finish_all", lambda *_: False)))
     return stack
 
 
@@ -57,14 +56,14 @@ def fence_on_attempt() -> AbstractContextManager[object]:
 def unfenced_notes() -> AbstractContextManager[object]:
     """Log lines, progress and checkpoints are taken from anybody."""
     guard = ("AND state = 'running' AND token = :token", "")
-    return statements(note_log=guard, note_progress=guard, note_checkpoint=guard)
+    return statements(update_log=guard, update_progress=guard, update_checkpoint=guard)
 
 
 @variant("I4")
 def token_lowered() -> AbstractContextManager[object]:
     """A hand-back gives the token back too."""
-    lower = "SET state = ?2, token = CASE WHEN ?2 = 'queued' THEN token - 1 ELSE token END,"
-    return statements(finish=("SET state = ?2,", lower))
+    lower = "SET token = CASE WHEN :state = 'queued' THEN token - 1 ELSE token END, state ="
+    return statements(finish=("SET state =", lower))
 
 
 @variant("I3")
@@ -110,8 +109,8 @@ def returned_unclaimed() -> AbstractContextManager[object]:
     """A claim sets expired jobs back to queued and hands them out without claiming them."""
     take = claim._take
     gone = "worker IN (SELECT id FROM mainstay_worker WHERE expires_at <= ?)"
-    columns, _, rest = sql.load("claimed_by").partition("WHERE")
-    held = columns + "WHERE " + gone + " AND " + rest.replace("AND worker = :worker", "")
+    columns, _, rest = DIALECT.text("claimed_by").partition("WHERE")
+    held = columns + "WHERE j." + gone + " AND " + rest.replace("AND j.worker = :worker", "")
     statement = "UPDATE mainstay_job SET state = 'queued' WHERE state = 'running' AND " + gone
 
     def expired(connection: Any, worker: str, wants: Any, limit: int, now: int) -> list[Claimed]:
@@ -130,8 +129,8 @@ def sweep_from_stale_read() -> AbstractContextManager[object]:
     def unguarded(connection: Any, transition: Any) -> str:
         if transition.outcome != "crashed":
             return finish_one(connection, transition)
-        statement = sql.load("finish").partition("WHERE")[0] + "WHERE seq = ?1 AND ?9 IS NOT NULL"
-        connection.execute(statement, claim._bound(transition))
+        statement = sql.load("finish").partition("\nWHERE")[0] + " WHERE seq = :seq"
+        connection.execute(statement, transition._asdict())
         return STORED
 
     return patched((claim, "_finish_one", unguarded))
@@ -152,13 +151,13 @@ def heart_stopped_before_drain() -> AbstractContextManager[object]:
 @variant("I7")
 def renewed_after_the_end() -> AbstractContextManager[object]:
     """A worker that was buried comes back to its old lease."""
-    beat = maintenance.renew
+    renew = maintenance.renew
     statement = "INSERT INTO mainstay_worker VALUES (?, '', 0, 1, '[]', '[]', ?, ?, ?, 0)"
 
-    def resurrect(db: Any, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
-        found = beat(db, worker, now, lease, stopping)
+    def resurrect(store: Any, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
+        found = renew(store, worker, now, lease, stopping)
         if not found.alive:
-            with db.writing() as connection:
+            with store.db.writing() as connection:
                 connection.execute("DELETE FROM mainstay_worker WHERE id = ?", (worker,))
                 connection.execute(statement, (worker, now, now, now + lease))
         return found._replace(alive=True)
@@ -266,7 +265,10 @@ def crash_is_free() -> AbstractContextManager[object]:
 def key_kept() -> AbstractContextManager[object]:
     """An ended job keeps its key."""
     return statements(
-        finish=("lock = CASE WHEN ?6 IS NOT NULL AND lock_until IS NULL THEN NULL ELSE lock END", "lock = lock"),
+        finish=(
+            "lock = CASE WHEN :finished_at IS NOT NULL AND lock_until IS NULL THEN NULL ELSE lock END",
+            "lock = lock",
+        ),
         finish_completed=("lock = CASE WHEN lock_until IS NULL THEN NULL ELSE lock END", "lock = lock"),
     )
 
@@ -296,7 +298,7 @@ def sent_twice_stored_twice() -> AbstractContextManager[object]:
 def cancel_ignored() -> AbstractContextManager[object]:
     """A job that was asked to stop may complete all the same."""
     return statements(
-        finish=("AND (cancel_at IS NULL OR ?2 IN ('cancelled', 'dead'))", ""),
+        finish=("AND (cancel_at IS NULL OR :state IN ('cancelled', 'dead'))", ""),
         finish_completed=("AND cancel_at IS NULL", ""),
     )
 
@@ -304,13 +306,16 @@ def cancel_ignored() -> AbstractContextManager[object]:
 @variant("I16")
 def promoted_early() -> AbstractContextManager[object]:
     """What is due within a second is run now."""
-    return statements(promote=("run_at <= :now", "run_at <= :now + 1000"))
+    soon = ("state = 'scheduled' AND run_at <= :now", "state = 'scheduled' AND run_at <= :now + 1000")
+    admitted = ("CASE WHEN run_at > :now THEN 'scheduled'", "CASE WHEN run_at > :now + 1000 THEN 'scheduled'")
+    return statements(promote=(*soon, *admitted))
 
 
 @variant("I16")
 def priority_ignored() -> AbstractContextManager[object]:
     """First come, first served, whatever the priority."""
-    return statements(claim_next=("ORDER BY priority DESC, ord, seq", "ORDER BY ord, seq"))
+    merged = claim._merged
+    return patched((claim, "_merged", lambda arms: merged(arms).replace("ORDER BY 1 DESC, 2, 3", "ORDER BY 2, 3")))
 
 
 @variant("I15")
@@ -323,9 +328,9 @@ def left_behind() -> AbstractContextManager[object]:
 def deleted_while_running() -> AbstractContextManager[object]:
     """An operator can delete a job that runs."""
 
-    def anything(connection: Any, job_id: str, now: int, actor: str) -> str:
-        row = connection.execute("SELECT seq FROM mainstay_job WHERE id = ?", (job_id,)).fetchone()
-        actions.remove(connection, [row[0]] if row else [])
-        return "deleted"
+    def anything(dialect: Any, ids: Any, now: int, actor: str) -> Any:
+        found = yield from actions._locked(dialect, ids)
+        yield from actions.removal(dialect, [job.seq for job in found.values()])
+        return dict.fromkeys(found, "deleted")
 
     return patched((actions, "_delete", anything))

@@ -37,7 +37,7 @@ def plan(store, text):
         ("tenant:acme", "mainstay_body_tenant (tenant=?"),
         ("parent:01JQ93", "mainstay_body_parent (parent>? AND parent<?"),
         ("tag:eu", "PRIMARY KEY (tag=?"),
-        ("state:queued", "mainstay_job_claim"),
+        ("state:queued", "mainstay_job_lane"),
         ("state:scheduled", "mainstay_job_due"),
         ("state:retrying", "mainstay_job_due"),
         ("state:running", "mainstay_job_running"),

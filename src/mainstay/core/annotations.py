@@ -1,4 +1,4 @@
-"""The annotations of a function: resolved to types, and spelled for people. Imported when a schema is built."""
+"""The annotations of a function: resolved to types, and written for people. Imported when a schema is built."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _JSON = (Any, object, dict, list, str, int, float, bool, NoneType)
 def resolve(
     function: Callable[..., Any], parameters: Sequence[inspect.Parameter], local: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The type of each parameter, `Any` where none is given; `TypeError` for an annotation that means nothing here."""
+    """Return the type of each parameter, `Any` where none is given; raise `TypeError` for an annotation that is not a type."""
     space = getattr(inspect.unwrap(function), "__globals__", {})
     return {each.name: _type(each, space, dict(local or {})) for each in parameters}
 
 
 def is_plain(hint: Any) -> bool:
-    """Whether a type promises plain JSON and nothing else, so that a date in its place would arrive as text."""
+    """Return whether values of a type are plain JSON, so that a date in such a place would arrive as text."""
     if get_origin(hint) in (dict, list, Union, UnionType):
         return all(is_plain(part) for part in get_args(hint))
     return any(hint is plain for plain in _JSON)
 
 
 def spell(parameters: Sequence[inspect.Parameter]) -> Iterator[str]:
-    """Each parameter as it stands in a signature."""
+    """Return each parameter as it is written in a signature."""
     marked = False
     for each in parameters:
         if each.kind == each.KEYWORD_ONLY and not marked:
@@ -42,7 +42,7 @@ def _type(parameter: inspect.Parameter, space: dict[str, Any], local: dict[str, 
 
     if parameter.annotation is parameter.empty:
         return Any
-    # One at a time: the error can name it, and what the function returns does not matter.
+    # One at a time, so that the error can name it. The annotation of the return value does not matter.
     holder.__annotations__ = {"value": parameter.annotation}
     try:
         return get_type_hints(holder, space, local, include_extras=True)["value"]
@@ -72,7 +72,7 @@ def _name(annotation: Any) -> str:
 
 
 def _value(default: Any) -> str:
-    """A default that says something at a glance, or an ellipsis."""
+    """Return a default value if it is short enough to read, else an ellipsis."""
     plain = default is None or isinstance(default, (str, int, float, bool, list, dict, tuple))
     text = repr(default) if plain else ""
     return text if 0 < len(text) <= 40 else "…"

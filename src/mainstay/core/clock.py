@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Clock(Protocol):
-        """What tells the time."""
+        """A source of the time."""
 
         def now(self) -> int:
-            """Milliseconds since the epoch."""
+            """Return the milliseconds since the epoch."""
             ...
 
     Duration = str | int | float | timedelta
@@ -42,7 +42,7 @@ class ManualClock:
         return self._now
 
     def advance(self, duration: Duration) -> int:
-        """Move forward and answer the new time."""
+        """Move forward and return the new time."""
         self._now += milliseconds(duration)
         return self._now
 
@@ -52,7 +52,7 @@ class ManualClock:
 
 
 def milliseconds(duration: Duration) -> int:
-    """A duration as whole milliseconds: seconds as a number, `"90s" "5m" "2h" "3d" "250ms" "1h30m"`, or a timedelta."""
+    """Return a duration as whole milliseconds: seconds as a number, `"90s" "5m" "2h" "3d" "250ms" "1h30m"`, or a timedelta."""
     if isinstance(duration, str):
         return _parse(duration)
     if hasattr(duration, "total_seconds"):
@@ -89,7 +89,7 @@ def _bad(given: object) -> ValueError:
 
 
 def human(ms: int) -> str:
-    """A duration for people: two units at most, `1h 05m`, `12s`, `350ms`."""
+    """Return a duration for people: two units at most, `1h 05m`, `12s`, `350ms`."""
     if ms < 0:
         return "-" + human(-ms)
     if ms < SECOND:
@@ -106,6 +106,6 @@ def human(ms: int) -> str:
 
 
 def iso(ms: int) -> str:
-    """An instant as ISO 8601 in UTC, to the millisecond."""
+    """Return an instant as ISO 8601 in UTC, to the millisecond."""
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ms // 1000))
     return f"{whole}.{ms % 1000:03}Z"

@@ -21,7 +21,7 @@ _asdict = msgspec.structs.asdict
 
 
 class Codec:
-    """Reads and writes the JSON object of one function's arguments, strictly. Arguments not given stay away."""
+    """Reads and writes the JSON object of one function's arguments, strictly. Arguments that are not given are left out."""
 
     def __init__(self, name: str, hints: Mapping[str, Any], required: frozenset[str], rest: Any = None) -> None:
         fields = [(field, hint) if field in required else (field, hint, UNSET) for field, hint in hints.items()]
@@ -32,7 +32,7 @@ class Codec:
         self._rest = None if rest is None else msgspec.json.Decoder(dict[str, rest], dec_hook=_load).decode
 
     def load(self, text: str | bytes) -> dict[str, Any]:
-        """The arguments; raises what msgspec, or a type's own validation, raises."""
+        """Return the arguments; raise what msgspec, or a type's own validation, raises."""
         given: dict[str, Any] = _asdict(self._decode(text))
         for field in self._optional:
             if given[field] is UNSET:
@@ -43,7 +43,7 @@ class Codec:
         return given
 
     def dump(self, given: dict[str, Any], limit: int) -> str:
-        """JSON that loads as the same arguments; raises what `load` raises, or `InvalidPayload`.
+        """Return JSON that loads as the same arguments; raise what `load` raises, or `InvalidPayload`.
 
         Writing and reading again is cheaper than checking, and proves the point: what the handler would get equals
         what was given. Only when it does not (a tuple became a list, a NaN became null) is every value looked at.
@@ -52,7 +52,7 @@ class Codec:
             data = _PAYLOAD.encode(given)
             back = self.load(data)
         except Exception:
-            Typed(_open).value(given, "payload")  # has the better words, if that is where the trouble is
+            Typed(_open).value(given, "payload")  # its message is better, if the values are the problem
             raise
         text = data.decode()
         if not _same(back, given) or suspect(text, data, limit):
@@ -61,7 +61,7 @@ class Codec:
         return text
 
     def _examine(self, given: dict[str, Any], back: dict[str, Any]) -> None:
-        """Raise unless the values themselves, not only their JSON, are what they are declared to be."""
+        """Raise unless the values themselves, not only their JSON, have their declared types."""
         Typed(_open).value(given, "payload")
         declared = {name: value for name, value in given.items() if name in self.struct.__struct_fields__}
         msgspec.convert(declared, self.struct, strict=True, str_keys=True, dec_hook=_load)
@@ -72,7 +72,7 @@ class Codec:
                 refuse(f"payload.{name}", "loses data in JSON (a secret, an excluded field?): pass that part as text")
 
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the arguments, definitions included."""
+        """Return the JSON Schema of the arguments, definitions included."""
         nested: dict[str, Any] = {}
         made = msgspec.json.schema(self.struct, schema_hook=lambda kind: _model_schema(kind, nested))
         definitions: dict[str, Any] = made.pop("$defs")
@@ -82,7 +82,7 @@ class Codec:
 
 
 def dump_result(value: Any, limit: int) -> str:
-    """A result as JSON; what no store can hold is mended, what is not data raises `InvalidPayload`."""
+    """Return a result as JSON. Replace what no store can hold; raise `InvalidPayload` for what is not data."""
     data = b""
     try:
         data = _RESULT.encode(value)
@@ -98,7 +98,7 @@ def dump_result(value: Any, limit: int) -> str:
 
 
 def reason(error: Exception) -> str:
-    """What a failure of msgspec means, with the place: `payload.width: expected int, got str`."""
+    """Return what an error of msgspec means, with the place: `payload.width: expected int, got str`."""
     text, _, where = (str(error) or type(error).__name__).partition(" - at `")
     place = where.rpartition("$")[2].rstrip("`")
     text = text.replace("`", "")
@@ -108,7 +108,7 @@ def reason(error: Exception) -> str:
 
 
 class Typed(Walk):
-    """A walk that also goes through dataclasses, models, dates and whatever else msgspec or a hook can write."""
+    """A walk that also visits dataclasses, models, dates and everything else that msgspec or a hook can write."""
 
     def __init__(self, hook: Callable[[Any], Any]) -> None:
         self._hook = hook
@@ -121,7 +121,7 @@ class Typed(Walk):
         if isinstance(value, (set, frozenset)):
             return self.value(list(value), path, depth - 1)
         names: Any = getattr(kind, "__struct_fields__", None) or getattr(kind, "__dataclass_fields__", ())
-        for name in names:  # first, for the sake of the path; then as msgspec writes it, renamed fields, tags and all
+        for name in names:  # first, for the path in errors; then as msgspec writes it, with renamed fields and tags
             self.value(getattr(value, name, None), f"{path}.{name}", depth)
         return self.value(self._written(value, path, depth), path, depth - 1)
 
@@ -136,7 +136,7 @@ class Typed(Walk):
     def _written_key(self, key: Any, path: str) -> str:
         try:
             return str(*msgspec.to_builtins({key: None}, str_keys=True, enc_hook=self._hook))
-        except Exception:  # noqa: BLE001 - whatever it was, it is not a key
+        except Exception:  # noqa: BLE001 - whatever it is, it cannot be a key
             return super().key(key, path)
 
 
@@ -160,12 +160,12 @@ class Mend(Typed):
     def _digits(self, value: int, path: str) -> str:
         try:
             return str(value)
-        except ValueError:  # Python's own guard: the time to write it grows with the square of its length
+        except ValueError:  # Python's own limit: the time to write an integer grows with the square of its length
             refuse(path, f"is an integer of {value.bit_length():,} bits, too long to write: return hex(value)")
 
 
 def _survived(value: Any, back: Any) -> bool:
-    """Whether a model came back whole: pydantic writes a secret as asterisks without a word."""
+    """Return whether a model was read back unchanged: pydantic writes a secret as asterisks without an error."""
     if not hasattr(value, "model_dump") or not hasattr(back, "model_dump"):
         return True
     return bool(value.model_dump() == back.model_dump())
@@ -174,26 +174,26 @@ def _survived(value: Any, back: Any) -> bool:
 def _same(back: dict[str, Any], given: dict[str, Any]) -> bool:
     try:
         return bool(back == given)
-    except Exception:  # noqa: BLE001 - a user's __eq__ may do anything; "not known to be the same" is an answer
+    except Exception:  # noqa: BLE001 - a user's __eq__ may do anything; then the models count as different
         return False
 
 
 def _open(value: Any) -> Any:
-    """What msgspec cannot write, in terms of what it can, such that it can be read back."""
+    """Convert what msgspec cannot write to something that it can write and that can be read back."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", by_alias=True, round_trip=True, warnings=False)
     return _plainer(value)
 
 
 def _open_result(value: Any) -> Any:
-    """The same for results, which nobody reads back into a model: computed fields are welcome."""
+    """As above, for results, which are not read back into a model: computed fields are included."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", by_alias=True)
     return _plainer(value)
 
 
 def _plainer(value: Any) -> Any:
-    if isinstance(value, str):  # of a class of its own, as the next two
+    if isinstance(value, str):  # of a subclass, like the next two
         return str.__str__(value)
     if isinstance(value, int):
         return int.__int__(value)
@@ -207,7 +207,7 @@ def _plainer(value: Any) -> Any:
 
 
 def _load(kind: Any, value: Any) -> Any:
-    """An instance of a type that msgspec does not know."""
+    """Return an instance of a type that msgspec does not know."""
     if not isinstance(kind, type):  # a callable, a generic protocol
         raise TypeError(f"{kind} is not a type that a payload can carry")
     if isinstance(value, kind):
@@ -230,7 +230,7 @@ def _model(kind: Any, value: Any) -> Any:
 
 
 def _explain(error: Any) -> NoReturn:
-    """The many lines of pydantic as one, about the first mistake."""
+    """Return the first error of a pydantic message, on one line."""
     if not hasattr(error, "errors"):
         raise error
     first = error.errors()[0]

@@ -1,4 +1,4 @@
-"""The one decision about a job that leaves `running`: pure, so that every engine and the simulator share it."""
+"""Decides what happens to a job that leaves `running`. Pure, so that every engine and the simulator share it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Transition(NamedTuple):
-    """What becomes of a running job. The store applies it only where id, `running` and token still match."""
+    """A decided change of a running job. The store applies it only where id, state and token still match."""
 
     seq: int | str
     id: str
@@ -30,7 +30,7 @@ class Transition(NamedTuple):
     expires_at: int | None
     reason: str | None
     started_at: int
-    number: int  # the attempt as it was counted while it ran
+    number: int  # the attempt's number while it ran; a release lowers `attempt`
     worker: str | None
     at: int
     outcome: str
@@ -49,7 +49,7 @@ _UNRECORDED = {("completed", states.COMPLETED), ("released", states.QUEUED)}
 
 
 class Completed(Transition):
-    """The transition of a job that completed and leaves nothing but that: nearly all of them. Told by its class alone."""
+    """The transition of a job that completed without a result or children: nearly all of them. Recognised by its class."""
 
     __slots__ = ()
 
@@ -58,8 +58,8 @@ _KNOWN = field_getter(Claimed, "seq", "id", "token", "attempt", "crashes", "keep
 
 
 def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int = CRASHES) -> Transition:
-    """What becomes of a running job after this outcome."""
-    if outcome is COMPLETED and not job.cancelling:  # nearly all of them: nothing to keep but the fact
+    """Return what happens to a running job after this outcome."""
+    if outcome is COMPLETED and not job.cancelling:  # nearly all of them
         return completed(job, now)
     kind = outcome.kind
     if kind == "completed" and not job.cancelling:
@@ -76,7 +76,7 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
 
 
 def completed(job: Claimed, now: int) -> Completed:
-    """What becomes of a job that returned nothing and enqueued nothing."""
+    """Return what happens to a job that returned nothing and enqueued nothing."""
     seq, id, token, attempt, crashes, keep, started_at, worker = _KNOWN(job)
     expires = None if keep is None else now + keep
     return tuple.__new__(Completed, (
@@ -92,11 +92,11 @@ def _failed(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float
             return _ended(job, outcome, now, states.DEAD, f"poison: {job.crashes} workers died while they ran it")
     if not outcome.retry:
         return _ended(job, outcome, now, states.DEAD, outcome.reason or "permanent")
-    if outcome.kind == "lost_unknown":  # it may not have begun: that costs no attempt
+    if outcome.kind == "lost_unknown":  # it may not have started, so it loses no attempt
         return _waiting(job, outcome, now, states.QUEUED, now, job.attempt - 1)
     if job.attempt >= job.max_attempts:
         return _ended(job, outcome, now, states.DEAD, "attempts used up")
-    if outcome.kind == "crashed":  # not the job's fault, as far as anyone knows: no wait
+    if outcome.kind == "crashed":  # the job may not be the cause: no wait
         return _waiting(job, outcome, now, states.QUEUED, now, job.attempt)
     return _waiting(job, outcome, now, states.SCHEDULED, now + wait(job.backoff, job.attempt, random), job.attempt)
 

@@ -1,4 +1,4 @@
-"""Every exception of mainstay, one tree. A class's docstring is its default message; each message says what to do."""
+"""Every exception of mainstay, in one hierarchy. A class's docstring is its default message; each message says what to do."""
 
 from __future__ import annotations
 

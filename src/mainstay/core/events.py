@@ -1,4 +1,4 @@
-"""What happened, told to whoever listens: logs, metrics, alerts and tests. No listener, no cost."""
+"""Events of a worker or an application, for logs, metrics, alerts and tests. An event without a listener costs nothing."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ NAMES = (
     "enqueued",  # ids: the jobs were accepted
     "claimed",  # jobs: a batch was taken
     "started",  # job: its handler is about to be called
-    "ended",  # job, outcome: its handler is through
+    "ended",  # job, outcome: its handler has ended
     "stored",  # transitions: these outcomes were recorded
-    "lost",  # transition: it was refused, the lease was gone
+    "lost",  # transition: it was refused because the lease was lost
     "swept",  # orphans: jobs of dead workers were freed
     "beat",  # worker (its id): the lease was renewed
-    "lease_lost",  # worker (its id): the lease is gone, the worker rejoins
+    "lease_lost",  # worker (its id): the lease is lost, the worker registers anew
     "cancelling",  # job: a running job was asked to stop
     "store_error",  # error, wait (in ms): the store failed, the worker waits
-    "late",  # job: a handler was given up after its timeout and is still running
-    "worker_started",  # worker (the object): it has joined and is about to claim
+    "late",  # job: its handler still runs after its timeout; the worker no longer waits for it
+    "worker_started",  # worker (the object): it is registered and about to claim
     "worker_stopping",  # worker (the object): it claims nothing more
-    "worker_stopped",  # worker (the object): it has left
+    "worker_stopped",  # worker (the object): it is deregistered
     "pruned",  # count: so many ended jobs were removed by retention
 )
 
 
 class Events:
-    """A bus of one process: `on` subscribes, `emit` tells."""
+    """The events of one process: `on` subscribes, `emit` calls the listeners."""
 
     def __init__(self) -> None:
         self._listeners: dict[str, list[Listener]] = {name: [] for name in NAMES}
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
-        """Call `listener(**fields)` for every event of that name; answers how to stop."""
+        """Call `listener(**fields)` for every event of that name; return a function that unsubscribes it."""
         if name not in NAMES:
             raise ValueError(f"there is no event {name!r}; there are: {', '.join(NAMES)}")
         listeners = self._listeners[name]
@@ -44,15 +44,15 @@ class Events:
         return lambda: listeners.remove(listener) if listener in listeners else None
 
     def listeners(self, name: str) -> list[Listener]:
-        """Who listens, as a list that stays current: hot paths hold it and skip the telling while it is empty."""
+        """Return the live list of listeners: hot paths keep it and skip `emit` while it is empty."""
         return self._listeners[name]
 
     def emit(self, name: str, **fields: Any) -> None:
-        """Tell every listener, in the order in which they subscribed."""
+        """Call every listener, in the order in which they subscribed."""
         for listener in tuple(self._listeners[name]):
             try:
                 listener(**fields)
-            except Exception as error:  # noqa: BLE001  (a listener's bug must not stop the worker it listens to)
+            except Exception as error:  # noqa: BLE001  (a listener's bug must not stop the worker)
                 _report(name, error)
 
 

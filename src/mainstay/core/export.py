@@ -1,4 +1,4 @@
-"""A whole installation as plain rows, the same on every engine: what `mainstay move` carries from one store to another."""
+"""All data of an installation as plain rows, the same on every engine: what `mainstay move` copies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class JobRecord(NamedTuple):
-    """Everything about a job but its history."""
+    """Every column of a job: the one list from which the engines derive theirs. Attempts and log lines are apart."""
 
     id: str
     type: str
@@ -45,7 +45,7 @@ class JobRecord(NamedTuple):
 
 
 class AttemptRecord(NamedTuple):
-    """One attempt that left a record."""
+    """One recorded attempt."""
 
     job: str
     token: int
@@ -72,7 +72,7 @@ class LogRecord(NamedTuple):
 
 
 class ActionRecord(NamedTuple):
-    """One operator action; the trail is in their order."""
+    """One operator action, in the order in which they happened."""
 
     at: int
     actor: str
@@ -82,7 +82,7 @@ class ActionRecord(NamedTuple):
 
 
 class TypeRecord(NamedTuple):
-    """One declared type."""
+    """One registered type."""
 
     name: str
     queue: str
@@ -98,7 +98,7 @@ class SettingRecord(NamedTuple):
     value: str
 
 
-# In this order: history comes after the jobs that it belongs to.
+# In this order: attempts and log lines come after their jobs.
 PARTS: dict[str, type[Any]] = {
     "types": TypeRecord,
     "settings": SettingRecord,
@@ -107,17 +107,17 @@ PARTS: dict[str, type[Any]] = {
     "logs": LogRecord,
     "actions": ActionRecord,
 }
-PRIVATE = "move."  # settings that start so belong to the store they are in
-ANOTHER = "another move into this store is at work: let it finish, or stop it and run this one again"
+PRIVATE = "move."  # settings that start so belong to one store and are not moved
+ANOTHER = "another move into this store is running: let it finish, or stop it and run this one again"
 
 
 class Batch(NamedTuple):
-    """Some rows of one part, in the store's order, and where to go on; None: that was all. Few where they are large."""
+    """Some rows of one part, in the store's order, and the position to continue from; None at the end. Fewer if they are large."""
 
     rows: list[tuple[Any, ...]]
     after: str | None
 
 
 def real(value: float | None) -> float | None:
-    """A number as all engines can keep it: SQLite knows no NaN, and only one zero."""
+    """Return a number that all engines can store: SQLite has no NaN and only one zero."""
     return None if value is None or value != value else float(value) + 0.0  # noqa: PLR0124  (NaN alone differs from itself)

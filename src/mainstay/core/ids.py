@@ -1,4 +1,4 @@
-"""Job ids: 26 characters (a ULID), sorted by time, unique without asking anyone, and rising within a process."""
+"""Job ids: 26 characters (a ULID), sorted by time, unique without coordination, and increasing within a process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ids:
         self._now, self._prefix, self._count = -1, "", 0
 
     def new(self, now: int) -> str:
-        """The next id. A clock that steps back does not make ids go back."""
+        """Return the next id. Ids increase even if the clock steps back."""
         with self._lock:
             if now > self._now or self._count >= (1 << 30) - 1:
                 self._restart(max(now, self._now + 1))
@@ -36,18 +36,18 @@ class Ids:
         self._prefix = encode(now, 10) + encode(int.from_bytes(self._entropy(7), "big") & (1 << 50) - 1, 10)
 
     def after_fork(self) -> None:
-        """Draw new random bits: a forked child must not count on from its parent's."""
+        """Draw new random bits, so that a forked child does not continue its parent's sequence."""
         self._lock = threading.Lock()
         self._now = -1
 
 
 def encode(value: int, length: int) -> str:
-    """A number in Crockford's base 32, left-padded."""
+    """Return a number in Crockford's base 32, left-padded."""
     return "".join(ALPHABET[value >> 5 * place & 31] for place in range(length - 1, -1, -1))
 
 
 def created_at(job_id: str) -> int:
-    """The millisecond in which an id was made."""
+    """Return the millisecond in which an id was made."""
     value = 0
     for character in job_id[:10]:
         value = value << 5 | ALPHABET.index(character)
@@ -55,7 +55,7 @@ def created_at(job_id: str) -> int:
 
 
 def normal(text: str) -> str:
-    """An id or a prefix of one as people type it, in the form in which it is stored."""
+    """Return an id, or a prefix of one, that a person typed, in its stored form."""
     return text.strip().upper().replace("O", "0").replace("I", "1").replace("L", "1")
 
 

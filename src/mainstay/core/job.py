@@ -1,4 +1,4 @@
-"""What the store answers about jobs: frozen values, the same on every engine."""
+"""What stores return about jobs, workers and types: frozen values, the same on every engine."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .states import SCHEDULED
 
 
 def field_getter(record: Any, *names: str) -> itemgetter[Any]:
-    """What takes these fields out of a record, many times quicker than one by one by their names: for the hot path."""
+    """Return a getter for these fields of a record. On the hot path it is many times faster than access by name."""
     return itemgetter(*map(record._fields.index, names))
 
 
 class Job(NamedTuple):
-    """A job as it stands: what was asked, how it is treated, where it is."""
+    """A job as it is stored now: its payload, its policy and its state."""
 
     id: str
     type: str
@@ -42,26 +42,26 @@ class Job(NamedTuple):
     ref: str | None
     tags: tuple[str, ...]
     parent: str | None
-    done: float | None  # progress: this much …
-    total: float | None  # … of this
+    done: float | None  # progress: how much is done …
+    total: float | None  # … and of how much
     stage: str | None
     error: str | None  # the last attempt's error, one line
 
     @property
     def retrying(self) -> bool:
-        """Waiting for its next attempt after one that failed."""
+        """Whether the job waits for its next attempt after one that failed."""
         return self.state == SCHEDULED and self.attempt > 0
 
     @property
     def label(self) -> str:
-        """The state as people are shown it."""
+        """The state as it is shown to people."""
         if self.retrying:
             return "retrying"
         return "cancelling" if self.cancel_at is not None and self.state == "running" else self.state
 
 
 class Claimed(NamedTuple):
-    """A job in the hands of a worker: enough to run it and to decide what becomes of it. `seq` is the store's own."""
+    """A claimed job: what a worker needs to run it and to decide what happens next. `seq` is the store's own number."""
 
     seq: int | str
     id: str
@@ -78,7 +78,7 @@ class Claimed(NamedTuple):
     started_at: int
     cancelling: bool
     payload: str
-    rank: int  # with `ord` and `seq` the place in its queue: lower runs first
+    rank: int  # with `ord` and `seq` the place in its queue: the lowest runs first
     ord: int
     worker: str | None
 
@@ -97,7 +97,7 @@ class Attempt(NamedTuple):
 
 
 def history(job: Job, recorded: list[Attempt]) -> list[Attempt]:
-    """Every attempt: those on record, then the one that runs or that completed, of which the job itself tells."""
+    """Return every attempt: the recorded ones, then one that runs or completed, which the job row itself describes."""
     known = job.started_at is None or any(attempt.token == job.token for attempt in recorded)
     if known or job.state not in ("running", "completed"):
         return recorded
@@ -117,7 +117,7 @@ class LogLine(NamedTuple):
 
 
 class Action(NamedTuple):
-    """One operator action in the audit trail."""
+    """One operator action."""
 
     at: int
     actor: str
@@ -127,7 +127,7 @@ class Action(NamedTuple):
 
 
 class WorkerInfo(NamedTuple):
-    """A worker as the store sees it."""
+    """A registered worker."""
 
     id: str
     host: str

@@ -1,4 +1,4 @@
-"""How an attempt ended, and the exceptions by which a handler says so."""
+"""How an attempt ended, and the exceptions that a handler raises to end it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Signal(Exception):
-    """What a handler raises to end its attempt otherwise than by failing."""
+    """Base class of the exceptions that a handler raises to end its attempt without failing."""
 
 
 class Snooze(Signal):
@@ -44,7 +44,7 @@ class Permanent(Signal):
 
 
 class Stopping(BaseException):
-    """Raised at a safe point when the worker is shutting down: the job is handed back with its checkpoint.
+    """Raised at a safe point when the worker is shutting down: the job is released with its checkpoint.
 
     Not an `Exception`, so that a handler's own `except Exception` does not swallow it.
     """
@@ -55,7 +55,7 @@ class Cancelled(BaseException):
 
 
 class Outcome(NamedTuple):
-    """How an attempt ended. `decide` says what becomes of the job."""
+    """How an attempt ended. `decide` returns what happens to the job."""
 
     kind: str
     error: str | None = None
@@ -71,6 +71,6 @@ COMPLETED = Outcome("completed")
 RELEASED = Outcome("released")
 CRASHED = Outcome("crashed", error="WorkerLost: the worker died while it ran this job")
 LOST_UNKNOWN = Outcome(
-    "lost_unknown", error="WorkerLost: the worker died while it held this job; whether it had begun is not known"
+    "lost_unknown", error="WorkerLost: the worker died while it held this job; whether the job had started is not known"
 )
 CANCELLED = Outcome("cancelled", reason="cancelled")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1 << 20  # of a payload, unless max_payload= says otherwise
 MAX_RESULT = 10 << 20
-DEPTH = 100  # the limit of nesting; the readers of other engines and languages stop not far above
+DEPTH = 100  # the limit of nesting; parsers of other engines and languages allow little more
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -45,7 +45,7 @@ _INSTEAD = {
 
 
 def encode(payload: Mapping[str, Any], limit: int = MAX_BYTES) -> str:
-    """The payload as compact JSON in the order given, or `InvalidPayload` that names the culprit and the way out."""
+    """Return the payload as compact JSON in the given order; raise `InvalidPayload` that names the value and the remedy."""
     if type(payload) is not dict:
         payload = _as_dict(payload)
     try:
@@ -61,7 +61,7 @@ def encode(payload: Mapping[str, Any], limit: int = MAX_BYTES) -> str:
 
 
 def encode_result(value: Any, limit: int = MAX_RESULT) -> str | None:
-    """What a handler returned as JSON, None for None; models, dataclasses, dates and the like included.
+    """Return as JSON what a handler returned, None for None; models, dataclasses, dates and the like included.
 
     What no store can hold is replaced, so that a job always ends: NaN and infinities become null; NUL characters and lone
     surrogates become U+FFFD; integers beyond 64 bits become text. What is not data at all raises `InvalidPayload`.
@@ -77,12 +77,12 @@ def _result_writer() -> Callable[[Any, int], str]:
 
 
 def decode_result(text: str | None) -> Any:
-    """What `encode_result` stored, as plain JSON values."""
+    """Return what `encode_result` stored, as plain JSON values."""
     return None if text is None else _loads(text, "result")
 
 
 def fingerprint(text: str) -> str:
-    """The same 32 characters for the same payload, whatever the order of its keys."""
+    """Return the same 32 characters for the same payload, whatever the order of its keys."""
     from hashlib import blake2b
 
     value = _loads(text, "payload")
@@ -91,7 +91,7 @@ def fingerprint(text: str) -> str:
 
 
 def clean(text: str, limit: int) -> str:
-    """The text as every store can hold it: no NUL, no lone surrogate (U+FFFD instead), at most `limit` characters."""
+    """Return the text as every store can hold it: no NUL, no lone surrogate (U+FFFD instead), at most `limit` characters."""
     if len(text) > limit:
         text = _cut(text, limit)
     if "\0" in text:
@@ -100,13 +100,13 @@ def clean(text: str, limit: int) -> str:
 
 
 def suspect(text: str, data: bytes, limit: int, plain: bool = False) -> bool:
-    """Whether the JSON may hold what is not allowed: quick, and right whenever it says no."""
+    """Return whether the JSON may hold what is not allowed. It is fast; only a False is certain."""
     if len(data) > limit or "\\u0000" in text:
         return True
     zeros = data.translate(_DIGITS).decode("latin-1")  # every digit a 0, so that one search finds any run of digits
     if _LONG in zeros or (len(data) > 2 * DEPTH and _deep(text)):
         return True
-    # Plain JSON only: a key may have been something else than text; `json` turns 1, None and True into keys silently.
+    # Plain JSON only: `json` turns keys such as 1, None and True into texts without an error.
     return plain and ('0":' in zeros or '"null":' in text or '"true":' in text or '"false":' in text)
 
 
@@ -121,7 +121,7 @@ def check_size(data: bytes, limit: int, what: str = "payload") -> None:
 
 
 class Walk:
-    """Goes through a value and refuses, at its exact place, what plain JSON cannot carry. Answers the value as JSON.
+    """Walks a value and refuses, with its exact place, what plain JSON cannot hold. Returns the value as JSON.
 
     Slow, so only for values under suspicion. `codec` derives one that knows typed values and one that mends.
     """
@@ -179,7 +179,7 @@ class Walk:
 
 
 def step(key: Any) -> str:
-    """One step of a path: `.price`, or `['unit price']`."""
+    """Return one step of a path: `.price`, or `['unit price']`."""
     if isinstance(key, str) and key.isidentifier():
         return f".{key}"
     return f"[{clean(key, 40) if isinstance(key, str) else key!r:.40}]"
@@ -211,10 +211,10 @@ def _as_dict(payload: Any) -> dict[Any, Any]:
 
 
 def _deep(text: str) -> bool:
-    """Whether the nesting passes the limit: takes the innermost brackets away, level by level, without parsing."""
+    """Return whether the nesting exceeds the limit: remove the innermost brackets, level by level, without parsing."""
     if text.count("[") + text.count("{") <= DEPTH:
         return False
-    outside = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])  # in strings, they do not nest
+    outside = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])  # brackets in strings do not nest
     shape = outside.encode().translate(_BRACKETS, _NOT_BRACKETS)
     for _ in range(DEPTH):
         if not shape:
@@ -224,7 +224,7 @@ def _deep(text: str) -> bool:
 
 
 def _cut(text: str, limit: int) -> str:
-    """The start and the end of a text, with a mark between that says how much is missing."""
+    """Return the start and the end of a text, with a mark between them that says how much is missing."""
     kept = limit - len(f"… [{len(text)} characters left out] …")
     if kept <= 0:
         return text[:limit]

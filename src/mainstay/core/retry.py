@@ -1,4 +1,4 @@
-"""How often a failed job is tried again, and how long it waits in between."""
+"""How often a failed job is retried, and how long it waits in between."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Exceptions = type[BaseException] | tuple[type[BaseException], ...]
 
 ATTEMPTS, BASE, CAP, FACTOR = 3, SECOND, HOUR, 2.0
-CRASHES = 3  # a job that has taken this many workers down with it is poison
+CRASHES = 3  # a job whose workers died this many times is poison
 
 
 class Retry:
@@ -52,20 +52,20 @@ class Retry:
         return cls(attempts, base=every, cap=every, factor=1.0, **options)
 
     def retryable(self, error: BaseException) -> bool:
-        """Whether this exception deserves another attempt."""
+        """Return whether this exception is worth another attempt."""
         if self.never and isinstance(error, self.never):
             return False
         return not self.on or isinstance(error, self.on)
 
     def pack(self) -> str | None:
-        """The waits as they travel on the job; None for the usual ones."""
+        """Return the waits as they are stored on the job; None for the default ones."""
         if (self.base, self.cap, self.factor, self.jitter) == (BASE, CAP, FACTOR, True):
             return None
         return f"{self.base} {self.cap} {self.factor!r} {int(self.jitter)}"
 
 
 def wait(packed: str | None, attempt: int, random: Callable[[], float]) -> int:
-    """How many milliseconds to wait after this attempt failed."""
+    """Return how many milliseconds to wait after this attempt failed."""
     base, cap, factor, jitter = _unpack(packed)
     power = min(attempt - 1, 64)
     plain = min(base * factor**power, cap)

@@ -1,4 +1,4 @@
-"""A search as the stores understand it: terms that must all hold. The grammar that makes them is `mainstay.query`."""
+"""A search as stores take it: terms that must all hold. `mainstay.query` parses the text of a search into them."""
 
 from __future__ import annotations
 

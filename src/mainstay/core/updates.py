@@ -1,4 +1,4 @@
-"""What a running handler says about itself. Every note carries the token: the store refuses those of an older attempt."""
+"""What a running handler reports: log lines, progress, checkpoints. The store refuses those of an older attempt by the token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Log(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far the job is; only the newest counts."""
+    """How far the job is; the newest one replaces the others."""
 
     seq: int | str
     token: int

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from functools import partial
+from functools import cache, partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from ...core.decide import Completed
+from ...core.decide import Completed, Transition
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
 from ...core.states import COMPLETED
@@ -24,16 +24,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ...core.decide import Transition
     from ..operations import Operations
     from .connect import Database
 
-    Columns = tuple[str | None, list[list[Any]]]
 
 MARK = "\x1e"  # between joined texts: JSON has no such character, nor has a sane name
+LAST = "\U0010ffff"  # sorts behind every name
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
+GROUP = 64  # lanes merged at a time
+DIRECT = 8  # a worker with up to this many lanes walks all of them; others first find those in which jobs wait
+
+# The columns of `Claimed` as a claim reads them, before it changes the rows. The others are the same for all its jobs.
+NUMBERS = {
+    "attempt": "attempt + 1", "max_attempts": "max_attempts", "crashes": "crashes", "token": "token + 1",
+    "timeout": "coalesce(timeout, 'null')", "keep": "coalesce(keep, 'null')",
+    "backoff": "CASE WHEN backoff IS NULL THEN 'null' ELSE json_quote(backoff) END", "created_at": "created_at",
+    "rank": "-priority", "ord": "ord", "seq": "seq",
+}  # fmt: skip
+TEXTS = {
+    "id": "j.id", "type": "j.type", "queue": "queue",
+    "payload": "coalesce((SELECT payload FROM mainstay_body WHERE job = seq), '')",
+}  # fmt: skip
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _DONE = field_getter(Completed, "seq", "token", "finished_at")
+_ATTEMPT = field_getter(
+    Transition, "seq", "token", "number", "worker", "started_at", "at", "outcome", "error", "traceback"
+)
 _STATEMENTS = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}
 
 
@@ -55,44 +71,90 @@ def claim(
 def _take(
     connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int
 ) -> list[Claimed]:
-    jobs: list[Claimed] = []
-    for queue, types in wants.items():
-        left = limit - len(jobs)
-        if left <= 0:
-            break
-        seqs, columns = _next(connection, queue, json.dumps(types), left)
-        if seqs is not None:
-            connection.execute(load("claim"), {"worker": worker, "now": now, "seqs": seqs})
-            jobs += _claimed(columns, queue, worker, now)
+    seqs = _first(connection, _lanes(connection, wants), limit)
+    if not seqs:
+        return []
+    columns = _columns(connection, seqs)
+    chosen = {"worker": worker, "now": now, "seqs": f"[{','.join(map(str, columns['seq']))}]"}
+    connection.execute(load("claim"), chosen)
+    jobs = _claimed(columns, worker, now)
+    if len(wants) > 1:
+        places = {queue: place for place, queue in enumerate(wants)}
+        jobs.sort(key=lambda job: places[job.queue])
     return jobs
 
 
-def _next(connection: sqlite3.Connection, queue: str, types: str, limit: int, mark: str = MARK) -> Columns:
-    """The next jobs of a queue: their numbers as JSON, for the claim, and what a worker must know of them."""
+def _lanes(connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    """Return what is wanted, without the lanes in which no job waits if there are many."""
+    if sum(map(len, wants.values())) <= DIRECT:
+        return wants
+    waiting: dict[str, list[str]] = {}
+    for queue, type in connection.execute(load("claim_lanes"), {"queues": json.dumps(list(wants)), "last": LAST}):
+        waiting.setdefault(queue, []).append(type)
+    sets: dict[int, set[str]] = {}  # most workers want the same types of every queue: one set for all
+    found = {}
+    for queue, names in wants.items():
+        if queue in waiting:
+            known = sets.get(id(names)) or sets.setdefault(id(names), set(names))
+            found[queue] = [type for type in waiting[queue] if type in known]
+    return found
+
+
+def _first(connection: sqlite3.Connection, lanes: Mapping[str, Sequence[str]], limit: int) -> list[str]:
+    """Return the numbers of the first jobs, queue by queue."""
+    seqs: list[str] = []
+    for queue, types in lanes.items():
+        if len(seqs) >= limit:
+            break
+        if types:
+            arms = len(types) if len(types) <= DIRECT else 1 << (len(types) - 1).bit_length()  # few texts to prepare
+            bound = (limit - len(seqs), queue, *types, *(None,) * (arms - len(types)))
+            (found,) = connection.execute(_merged(arms), bound).fetchone()
+            seqs += found.split(",") if found else ()
+    return seqs
+
+
+@cache
+def _merged(arms: int) -> str:
+    """Return `claim_first` for so many lanes; SQLite takes 500 arms at most, so many lanes are merged in groups."""
+    arm = "SELECT priority, ord, seq FROM mainstay_job WHERE state = 'queued' AND queue = ?2 AND type = ?"
+    lanes = [f"{arm}{number}" for number in range(3, 3 + arms)]
+    while len(lanes) > GROUP:
+        groups = [" UNION ALL ".join(lanes[start : start + GROUP]) for start in range(0, len(lanes), GROUP)]
+        lanes = [f"SELECT * FROM ({group} ORDER BY 1 DESC, 2, 3 LIMIT ?1)" for group in groups]  # noqa: S608  (our names)
+    return load("claim_first").replace("{arms}", " UNION ALL ".join(lanes))
+
+
+def _columns(connection: sqlite3.Connection, seqs: list[str], mark: str = MARK) -> dict[str, list[Any]]:
+    """Return what a worker needs to know of these jobs, a list per column, in any order; of fewer jobs if they are large."""
     from ...core.codec import load_plain
 
-    asked = {"queue": queue, "types": types, "limit": limit, "mark": mark}
     try:
-        seqs, numbers, *texts = connection.execute(load("claim_next"), asked).fetchone()
+        row = connection.execute(_rows(), {"seqs": f"[{','.join(seqs)}]", "mark": mark}).fetchone()
     except sqlite3.DataError:  # more text than SQLite can join
-        if limit == 1:
+        if len(seqs) == 1:
             raise
-        return _next(connection, queue, types, limit // 2)
-    if seqs is None:
-        return None, []
-    columns = [load_plain(seqs), *load_plain(numbers), *(text.split(mark) for text in texts)]
-    if any(len(column) != len(columns[0]) for column in columns):  # the mark is in a text
-        return _next(connection, queue, types, limit, os.urandom(16).hex())
-    return seqs, columns
+        return _columns(connection, seqs[: len(seqs) // 2])
+    numbers, *texts = row
+    found = [*load_plain(numbers), *(text.split(mark) for text in texts)]
+    if any(len(column) != len(found[0]) for column in found):  # the mark is in a text
+        return _columns(connection, seqs, os.urandom(16).hex())
+    return dict(zip((*NUMBERS, *TEXTS), found, strict=True))
 
 
-def _claimed(columns: list[list[Any]], queue: str, worker: str, now: int) -> list[Claimed]:
-    """Jobs just taken, in order, which no aggregate promises: what is the same for all of them is not read from each."""
-    seq, attempt, most, crashes, token, timeout, keep, backoff, created, rank, ord, id, type, payload = columns
-    rows = zip(
-        seq, id, type, repeat(queue), attempt, most, crashes, token, timeout, keep, backoff, created, repeat(now), repeat(False),
-        payload, rank, ord, repeat(worker), strict=False,
-    )  # fmt: skip
+@cache
+def _rows() -> str:
+    numbers = " || '],[' || ".join(f"group_concat({name})" for name in NUMBERS)
+    texts = ", ".join(f"group_concat({name}, :mark)" for name in TEXTS)
+    columns = ", ".join(f"{source} AS {name}" for name, source in (NUMBERS | TEXTS).items())
+    text = load("claim_rows").replace("{numbers}", f"'[' || {numbers} || ']'")
+    return text.replace("{texts}", texts).replace("{columns}", columns)
+
+
+def _claimed(columns: dict[str, list[Any]], worker: str, now: int) -> list[Claimed]:
+    """Return the jobs just claimed, in the order of their queue, which no aggregate promises."""
+    same = {"started_at": now, "cancelling": False, "worker": worker}
+    rows = zip(*(columns[name] if name in columns else repeat(same[name]) for name in Claimed._fields), strict=False)
     return sorted(map(partial(tuple.__new__, Claimed), rows), key=_PLACE)
 
 
@@ -122,7 +184,7 @@ def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition
     simple = [t for t in transitions if type(t) is Completed or (t.state == COMPLETED and t.reason is None)]
     applied = 0
     if len(simple) < len(transitions):
-        others = [_bound(t) for t in transitions if t.state != COMPLETED or t.reason is not None]
+        others = [t._asdict() for t in transitions if t.state != COMPLETED or t.reason is not None]
         applied = connection.executemany(load("finish"), others).rowcount
     for start, size in batches(len(simple)):
         values = list(chain.from_iterable(map(_DONE, simple[start : start + size])))
@@ -136,7 +198,7 @@ def _finish_one(connection: sqlite3.Connection, transition: Transition) -> str:
 
 def finish_operations(transition: Transition) -> Operations[bool]:
     """Apply one transition, on whichever connection; False where it does not hold any more."""
-    _, count = yield Statement(load("finish"), _bound(transition))
+    _, count = yield Statement(load("finish"), transition._asdict())
     if count == 0:
         return False
     yield from _effects((transition,))
@@ -150,35 +212,21 @@ def standing(connection: sqlite3.Connection, transition: Transition) -> str:
     return refusal(transition, state, token, cancel_at is not None)
 
 
-def _bound(transition: Transition) -> tuple[Any, ...]:
-    return (
-        transition.seq, transition.state, transition.attempt, transition.crashes, transition.run_at,
-        transition.finished_at, transition.expires_at, transition.reason, transition.token,
-    )  # fmt: skip
-
-
 def _effects(transitions: Sequence[Transition]) -> Operations[None]:
     """What an applied transition leaves behind: its attempt, its result, its children."""
     transitions = [t for t in transitions if type(t) is not Completed]
-    attempts = [_attempt(t) for t in transitions if t.recorded]
+    attempts = [_ATTEMPT(t) for t in transitions if t.recorded]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
     children = [child for t in transitions for child in t.children]
     yield from _insert("finish_attempt", attempts)
     yield from _insert("finish_result", results)
     if children:
-        yield from enqueue_operations(children, transitions[0].at, alone=True)
+        yield from enqueue_operations(children, transitions[0].at, ignore_conflicts=True)
 
 
 def _insert(name: str, rows: Sequence[tuple[Any, ...]]) -> Operations[None]:
     for start, size in batches(len(rows)):
         yield Statement(many(name, size), [value for row in rows[start : start + size] for value in row])
-
-
-def _attempt(transition: Transition) -> tuple[Any, ...]:
-    return (
-        transition.seq, transition.token, transition.number, transition.worker, transition.started_at, transition.at,
-        transition.outcome, transition.error, transition.traceback,
-    )  # fmt: skip
 
 
 def write_updates(connection: sqlite3.Connection, updates: Sequence[Update]) -> list[bool]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..operations import Statement
 from ..sql.dialect import Dialect
+from .inserts import BODY
 from .sql import FOLDER, batches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-BODY = ("payload", "key", "tenant", "ref", "tags", "parent")
 FRAGMENTS = {"ids": "mainstay.job", "number": "seq", "now": ":now", "for_update": "", "skip_locked": ""}
 # PostgreSQL's form and SQLite's, in this order.
 _FORMS = (

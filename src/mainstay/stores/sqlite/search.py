@@ -33,7 +33,7 @@ LABELS = {state: f"j.state = '{state}'" for state in states.STATES} | {
     "cancelling": "j.state = 'running' AND j.cancel_at IS NOT NULL",
 }
 INDEXES = {
-    "queued": "mainstay_job_claim", "scheduled": "mainstay_job_due", "retrying": "mainstay_job_due",
+    "queued": "mainstay_job_lane", "scheduled": "mainstay_job_due", "retrying": "mainstay_job_due",
     "running": "mainstay_job_running", "cancelling": "mainstay_job_running", "review": "mainstay_job_review",
     "dead": "mainstay_job_dead",
 }  # fmt: skip

@@ -30,7 +30,7 @@ CREATE TABLE mainstay_job (
 ) STRICT;
 
 -- One partial index per access path.
-CREATE INDEX mainstay_job_claim    ON mainstay_job (queue, priority DESC, ord, seq, type) WHERE state = 'queued';
+CREATE INDEX mainstay_job_lane     ON mainstay_job (queue, type, priority DESC, ord, seq) WHERE state = 'queued';
 CREATE INDEX mainstay_job_due      ON mainstay_job (run_at, type, attempt)                WHERE state = 'scheduled';
 CREATE INDEX mainstay_job_running  ON mainstay_job (worker, type)                         WHERE state = 'running';
 CREATE INDEX mainstay_job_review   ON mainstay_job (type, created_at)                     WHERE state = 'review';

@@ -1,10 +1,13 @@
 -- The one door out of running: applied only while the job runs under this token. A job that was asked to stop may end
--- only as cancelled or dead. A key that holds while the job is alive is let go when it ends; one that holds for a period
--- keeps its job to the end of that period. What goes back to the queue (a crash, a hand-back) keeps its place there.
+-- only as cancelled or dead. A key that holds while the job is alive is freed when it ends; one that holds for a period
+-- keeps its job to the end of that period. A job that goes back to the queue (a crash, a release) keeps its place there.
+-- One that is decided to be scheduled is never queued here, even if its time is this instant: hence the millisecond.
 UPDATE mainstay_job
-SET state = ?2, worker = NULL, attempt = ?3, crashes = ?4, run_at = ?5,
-    ord = CASE WHEN ?2 = 'queued' THEN ord ELSE coalesce(?5, ord) END, finished_at = ?6,
-    expires_at = max(?7, coalesce(lock_until, 0)), reason = ?8,
-    lock = CASE WHEN ?6 IS NOT NULL AND lock_until IS NULL THEN NULL ELSE lock END
-WHERE seq = ?1 AND state = 'running' AND token = ?9
-  AND (cancel_at IS NULL OR ?2 IN ('cancelled', 'dead'))
+SET state = CASE WHEN :state IN ('queued', 'scheduled')
+                 THEN {admit.state | CASE WHEN :state = 'scheduled' THEN :run_at END | :at - 1} ELSE :state END,
+    ord = {admit.ord | CASE WHEN :state = 'scheduled' THEN :run_at END | :at - 1 | ord},
+    worker = NULL, attempt = :attempt, crashes = :crashes, run_at = :run_at, finished_at = :finished_at,
+    expires_at = max(:expires_at, coalesce(lock_until, 0)), reason = :reason,
+    lock = CASE WHEN :finished_at IS NOT NULL AND lock_until IS NULL THEN NULL ELSE lock END
+WHERE seq = :seq AND state = 'running' AND token = :token
+  AND (cancel_at IS NULL OR :state IN ('cancelled', 'dead'))

@@ -1,0 +1,108 @@
+"""The statements that insert jobs, made from the list of their columns.
+
+A job is two rows: `mainstay_job` is narrow and changes, `mainstay_body` holds what was asked. A new column of a draft is on the
+job's row unless `BODY` names it. On the path of every cold producer: nothing is imported that a bare interpreter lacks.
+"""
+
+from __future__ import annotations
+
+from _operator import attrgetter  # `operator` alone costs a cold producer a file
+
+from ...core.draft import Draft
+from .sql import admission
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+NOT_STORED = ("on_conflict", "undeclared")
+BODY = ("payload", "key", "tenant", "ref", "tags", "parent")
+RARE = ("run_at", "backoff", "lock", "lock_until", *BODY[1:])  # most jobs have none of these
+KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces
+JOB = tuple(name for name in Draft.__slots__ if name not in (*BODY, *NOT_STORED))
+PLAIN_JOB = tuple(name for name in JOB if name not in RARE)
+PLAIN_BODY = BODY[:1]
+
+_job, _plain_job, _rare = attrgetter(*JOB), attrgetter(*PLAIN_JOB), attrgetter(*RARE)
+_body = attrgetter(*BODY)
+_TAGS = BODY.index("tags")
+_NOTHING = tuple(() if name == "tags" else None for name in RARE)
+_texts: dict[tuple[tuple[str, ...], int], str] = {}
+
+
+def is_plain(draft: Draft) -> bool:
+    """Whether a draft has none of the columns that most do without."""
+    return bool(_rare(draft) == _NOTHING)
+
+
+def job_rows(drafts: Sequence[Draft], first: int, plain: bool) -> list[Any]:
+    """Return the values of job rows that are numbered from `first` on."""
+    values: list[Any] = []
+    get = _plain_job if plain else _job
+    for seq, draft in enumerate(drafts, first):
+        values.append(seq)
+        values += get(draft)
+    return values
+
+
+def body_rows(drafts: Sequence[Draft], first: int, plain: bool) -> list[Any]:
+    """Return the values of body rows for jobs that are numbered from `first` on."""
+    if plain:
+        return [value for seq, draft in enumerate(drafts, first) for value in (seq, draft.payload)]
+    return [value for seq, draft in enumerate(drafts, first) for value in (seq, *body_values(draft))]
+
+
+def job_values(draft: Draft) -> tuple[Any, ...]:
+    """Return the values of one job row whose number SQLite gives."""
+    return (None, *_job(draft))
+
+
+def body_values(draft: Draft) -> tuple[Any, ...]:
+    """Return the values of a body row, without the number of its job."""
+    values: tuple[Any, ...] = _body(draft)
+    if not draft.tags:
+        return (*values[:_TAGS], None, *values[_TAGS + 1 :])
+    import json
+
+    return (*values[:_TAGS], json.dumps(draft.tags), *values[_TAGS + 1 :])
+
+
+def insert_jobs(columns: tuple[str, ...], rows: int) -> str:
+    """Return the statement for some job rows: bound are the instant, then per row its number and these columns.
+
+    Nothing happens to a row whose id or lock is there already. Served by the unique indexes.
+    """
+    text = _texts.get((columns, rows))
+    if text is None:
+        values = ", ".join(_job_row(columns, 2 + n * (len(columns) + 1)) for n in range(rows))
+        head = f"INSERT INTO mainstay_job (seq, {', '.join(columns)}, state, ord) VALUES "  # noqa: S608  (our names)
+        text = _texts[columns, rows] = head + values + " ON CONFLICT DO NOTHING"
+    return text
+
+
+def _job_row(columns: tuple[str, ...], first: int) -> str:
+    binds = [f"?{first + n}" for n in range(len(columns) + 1)]
+    run_at = binds[columns.index("run_at") + 1] if "run_at" in columns else "NULL"
+    return f"({', '.join(binds)}, {admission('state', run_at, '?1')}, {admission('ord', run_at, '?1', '?1')})"
+
+
+def insert_bodies(columns: tuple[str, ...], rows: int) -> str:
+    """Return the statement for some body rows: bound are per row the number of its job and these columns."""
+    row = f"({', '.join('?' * (len(columns) + 1))})"
+    return f"INSERT INTO mainstay_body (job, {', '.join(columns)}) VALUES {', '.join([row] * rows)}"  # noqa: S608
+
+
+INSERT_BODY = (
+    f"INSERT INTO mainstay_body (job, {', '.join(BODY)}) "  # noqa: S608
+    f"VALUES (last_insert_rowid(), {', '.join('?' * len(BODY))})"  # of the job that this connection has just inserted
+)
+INSERT_TAG = (
+    "INSERT OR IGNORE INTO mainstay_tag (tag, job) VALUES (?, last_insert_rowid())"  # without changing that number
+)
+
+
+def replacement(draft: Draft) -> tuple[str, str, dict[str, Any]]:
+    """Return the assignments that make a job what a draft asks for, on its row and in its body, and their values."""
+    job, body = (", ".join(f"{name} = :{name}" for name in names if name not in KEPT) for names in (JOB, BODY))
+    return job, body, dict(zip((*JOB, *BODY), (*_job(draft), *body_values(draft)), strict=True))
