@@ -49,7 +49,7 @@ TRIES = 5  # of a transaction that met another and was rolled back for it
 # moment ago. So one generic plan serves for ever, and rows are locked in the order in which they were asked for.
 SETTINGS = {
     "enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
-    "enable_sort": "off", "jit": "off", "plan_cache_mode": "force_generic_plan", "lock_timeout": LOCKED,
+    "enable_sort": "off", "enable_memoize": "off", "jit": "off", "plan_cache_mode": "force_generic_plan", "lock_timeout": LOCKED,
     "idle_in_transaction_session_timeout": "60s",
 }  # fmt: skip
 # A peer that is gone without a word is found out within some ten seconds.
