@@ -51,6 +51,11 @@ def _store(url: str, clock: Clock | None) -> Any:
     )
 
 
+def folder(path: str) -> str:
+    """Return the folder in which the workers of a database file keep their lock files and sockets."""
+    return path + "-mainstay"
+
+
 def _need(module: str, extra: str) -> None:
     from importlib.util import find_spec
 

@@ -1,8 +1,8 @@
-"""Life signs on this machine: each worker holds a lock on a file of its own, so its death is seen at once.
+"""Locks of the workers on this machine: each holds one on a file of its own, so that its death is detected immediately.
 
-The lock is the kernel's: it goes when the process goes, however it goes. The files lie beside a SQLite database, or for a
-server in the user's folder for such things (`neighbours`). Never the database file itself or its -wal and -shm: opening and
-closing those outside SQLite would drop SQLite's own locks.
+The lock is the kernel's: it ends with the process, however that ends. The files lie beside a SQLite database, or for a server
+in the user's runtime folder (`local_workers`). Never lock the database file itself or its -wal and -shm: opening and closing
+those outside SQLite would drop SQLite's own locks.
 """
 
 from __future__ import annotations
@@ -11,25 +11,21 @@ import errno
 import os
 
 from ..core import errors
+from . import folder
 
 try:
     import fcntl
 
     LOCKS = True
-except ImportError:  # not on Windows: there a worker's death is seen when its lease runs out
+except ImportError:  # Windows: there a worker's death is detected when its lease expires
     LOCKS = False
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-SETTLED = 60  # seconds after which a lock that nobody holds is not one that somebody is about to take
+SETTLED = 60  # seconds after which an unlocked file is not one that its worker is about to lock
 _held: dict[str, int] = {}
-
-
-def folder(path: str) -> str:
-    """Where the life signs and doorbells of a database lie."""
-    return path + "-mainstay"
 
 
 def hold(path: str, worker: str) -> None:
@@ -46,7 +42,7 @@ def _locked(path: str, file: str, worker: str) -> int:
         os.makedirs(folder(path), exist_ok=True)
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise beside(error, path) from error
+        raise mapped(error, path) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -58,7 +54,7 @@ def _locked(path: str, file: str, worker: str) -> int:
 
 
 def release(path: str, worker: str) -> None:
-    """Let our lock go and remove its file. A dead worker's file, for which a supervisor signs off, a sweep will read."""
+    """Release our lock and remove its file. Keeps a dead worker's file, which is not ours: the sweep needs it."""
     descriptor = _held.pop(lock_file(path, worker), None)
     if descriptor is not None:
         remove_files(path, worker)
@@ -66,14 +62,14 @@ def release(path: str, worker: str) -> None:
 
 
 def dead(path: str, workers: Iterable[str]) -> list[str]:
-    """Those of the workers whose lock file is there and held by nobody."""
+    """Return those of the workers whose lock file exists and is not locked."""
     if not LOCKS or path == ":memory:":
         return []
     return [worker for worker in workers if _free(lock_file(path, worker))]
 
 
 def remove_files(path: str, worker: str) -> None:
-    """Remove what a worker left behind."""
+    """Remove the lock file and the socket of a worker."""
     for file in (lock_file(path, worker), os.path.join(folder(path), worker + ".sock")):
         try:
             os.unlink(file)
@@ -82,7 +78,7 @@ def remove_files(path: str, worker: str) -> None:
 
 
 def tidy(path: str, registered: Container[str], now: int) -> None:
-    """Remove what workers left behind that no row names any more: they died unregistered, or after their lease."""
+    """Remove the files of workers that are not registered: they died before they registered, or after their lease expired."""
     try:
         names = os.listdir(folder(path))
     except OSError:
@@ -98,7 +94,7 @@ def tidy(path: str, registered: Container[str], now: int) -> None:
 def _age(file: str, now: int) -> float:
     try:
         return now / 1000 - os.stat(file).st_mtime
-    except OSError:  # another sweep was faster
+    except OSError:  # another sweep has removed it
         return 0.0
 
 
@@ -117,27 +113,20 @@ def _free(file: str) -> bool:
 
 
 def lock_file(path: str, worker: str) -> str:
-    """The lock of a worker, in which it also keeps its marks."""
+    """Return the lock file of a worker, in which it also records the jobs that it runs."""
     return os.path.join(folder(path), worker + ".lock")
 
 
-def beside(error: OSError, path: str) -> errors.StoreError:
-    """A failure with the files that lie beside the database, as one of ours."""
-    kind, advice = _BESIDE.get(
-        error.errno or 0, (errors.StoreUnavailable, "Workers keep their locks and sockets there")
-    )
+def mapped(error: OSError, path: str) -> errors.StoreError:
+    """Return a failure with a file beside the database as one of our errors."""
+    kind, advice = _KINDS.get(error.errno or 0, (errors.StoreUnavailable, "Workers keep their locks and sockets there"))
     return kind(f"{error.filename or path}: {error.strerror or error}. {advice}.")
 
 
-_BESIDE: dict[int, tuple[type[errors.StoreError], str]] = {
-    errno.EACCES: (
-        errors.StoreReadOnly,
-        "A worker needs to write beside the database: check the folder's owner and mode",
-    ),
-    errno.EPERM: (
-        errors.StoreReadOnly,
-        "A worker needs to write beside the database: check the folder's owner and mode",
-    ),
+_OWNER = "A worker needs to write beside the database: check the folder's owner and mode"
+_KINDS: dict[int, tuple[type[errors.StoreError], str]] = {
+    errno.EACCES: (errors.StoreReadOnly, _OWNER),
+    errno.EPERM: (errors.StoreReadOnly, _OWNER),
     errno.EROFS: (errors.StoreReadOnly, "A worker needs to write beside the database, on a file system that allows it"),
     errno.ENOSPC: (errors.StoreFull, "Free some space on this disk; nothing accepted was lost"),
     errno.EDQUOT: (errors.StoreFull, "Free some space within the quota; nothing accepted was lost"),
@@ -145,7 +134,7 @@ _BESIDE: dict[int, tuple[type[errors.StoreError], str]] = {
 
 
 def _after_fork() -> None:
-    """A forked child must not keep its parent's worker alive."""
+    """Close the locks in a forked child, which must not keep its parent's worker alive."""
     for descriptor in _held.values():
         os.close(descriptor)
     _held.clear()

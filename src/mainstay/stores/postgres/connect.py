@@ -13,7 +13,6 @@ A URL is libpq's, `postgresql://user:password@host,other:5432/database?sslmode=r
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from ...core.errors import ConfigError, StoreBusy
+from ..fork import ForkGuard
 from ..operations import Statement, drive
 from . import arrays, errors, schema
 from .sql import SCHEMA, Statements
@@ -61,8 +61,8 @@ OURS = ("schema", "connections", "pooler", "listen", "mode")
 _RETRIED = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, psycopg.errors.UniqueViolation)
 
 
-class Database:
-    """One database, connected to when first used."""
+class Database(ForkGuard):
+    """One database, connected to when first used, and again after a fork."""
 
     def __init__(self, url: str) -> None:
         self.params, options = parse_url(url)
@@ -74,19 +74,12 @@ class Database:
         self.pooled = _pooled(options.get("pooler", "auto"))  # None: to be found out
         self.create = _creating(options.get("mode", "create"))
         self.listen = options.get("listen", "")  # the URL of a way around the pooler; "no": none
-        self._forget()
+        super().__init__()
 
-    def _forget(self) -> None:
-        """Start without connections. Those of a parent process are not closed here: psycopg knows whose they are."""
-        self._pid = os.getpid()
+    def _start(self) -> None:
         self._gate = threading.Condition()
         self._idle: list[tuple[float, Wire]] = []  # the last used at the end
         self._open, self._checked = 0, False
-
-    def _same_process(self) -> None:
-        if self._pid != os.getpid():
-            self._abandoned = getattr(self, "_abandoned", []), self._idle  # kept: they are the parent's
-            self._forget()
 
     # use ----------------------------------------------------------------------------------------------------------
     def checkout(self) -> Checkout:
@@ -189,7 +182,7 @@ class Database:
         """Take a connection back. `fresh`: let go of all that are idle; what broke this one broke them too."""
         now = time.monotonic()
         with self._gate:
-            if self._pid != os.getpid():
+            if not self._same_process():
                 return
             if fresh or (self._idle and now - self._idle[0][0] > IDLE):
                 self._let_go(0.0 if fresh else IDLE, now)

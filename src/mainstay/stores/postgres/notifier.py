@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from ...core.errors import StoreError
+from ..fork import ForkGuard
 from .connect import parse_url
 
 if TYPE_CHECKING:
@@ -36,16 +37,15 @@ DEAF = 30.0  # … and one that heard nothing, for which there is a reason that 
 NAME = "mainstay listener"
 
 
-class Debouncer:
+class Debouncer(ForkGuard):
     """Rings for one store. The first ring goes out at once, those that follow within the gap as one at its end."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._forget()
+        super().__init__()
         atexit.register(_flush, weakref.ref(self))
 
-    def _forget(self) -> None:
-        self._pid = os.getpid()
+    def _start(self) -> None:
         self._change, self._sending = threading.Condition(), threading.Lock()
         self._waiting: set[str] = set()
         self._last = float("-inf")
@@ -53,8 +53,7 @@ class Debouncer:
 
     def notify(self, what: str) -> None:
         """Ring now, or soon."""
-        if self._pid != os.getpid():
-            self._forget()
+        self._same_process()
         with self._change:
             now = time.monotonic()
             if self._waiting or now - self._last < GAP:
@@ -84,7 +83,7 @@ class Debouncer:
 
     def flush(self) -> None:
         """Send what waits, now."""
-        if self._pid != os.getpid():
+        if not self._same_process():
             return
         with self._sending:  # who flushes before closing the store waits for the thread's last word
             with self._change:

@@ -11,6 +11,7 @@ import sqlite3
 import threading
 
 from ...core.errors import ConfigError, StoreUnavailable
+from ..fork import ForkGuard
 from . import errors, schema
 
 TYPE_CHECKING = False
@@ -22,8 +23,8 @@ BUSY_MS = 10_000
 SYNCHRONOUS = ("full", "normal", "extra")
 
 
-class Database:
-    """One database file (or one in memory), opened when first used, and anew after a fork."""
+class Database(ForkGuard):
+    """One database file (or one in memory), opened when first used, and again after a fork."""
 
     def __init__(self, url: str) -> None:
         self.path, options = parse_url(url)
@@ -32,23 +33,15 @@ class Database:
         self.create = options.pop("mode", "create") == "create"
         if options or self.synchronous not in SYNCHRONOUS:
             raise ConfigError(f"{url!r}: options are synchronous=full|normal|extra and mode=create|existing")
-        self._abandoned: list[object] = []
-        self._forget()
+        super().__init__()
 
-    def _forget(self) -> None:
-        """Start without connections; those of a parent process must not even be closed here."""
-        self._pid = os.getpid()
+    def _start(self) -> None:
         self._lock = threading.RLock()
         self._gate = threading.Lock()  # for the list of readers
         self._writer: sqlite3.Connection | None = None
         self._local = threading.local()
         self._readers: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._file: tuple[int, int] | None = None  # which file the connections have open
-
-    def _same_process(self) -> None:
-        if self._pid != os.getpid():
-            self._abandoned += [self._writer, self._readers]  # kept alive: they are the parent's to close
-            self._forget()
 
     def writing(self) -> Writing:
         """A write transaction: `with db.writing() as connection:`; committed at the end, rolled back on error."""
@@ -138,7 +131,7 @@ class Database:
             for connection in (self._writer, *(reader for _, reader in self._readers)):
                 if connection is not None:
                     connection.close()
-            self._forget()
+            self._start()
 
 
 def prepare(connection: sqlite3.Connection, synchronous: str, memory: bool) -> None:
