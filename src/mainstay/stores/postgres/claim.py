@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from ...core.decide import Completed
+from ...core.decide import Completed, Transition
 from ...core.errors import LeaseLost, MainstayError
 from ...core.job import Claimed, field_getter
 from ...core.states import COMPLETED, QUEUED
@@ -26,7 +26,6 @@ from .locked_rows import with_busy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...core.decide import Transition
     from ...core.updates import Update
     from ..operations import Operations, Result, Statement
     from .dialect import PostgresDialect
@@ -37,7 +36,8 @@ PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _QUEUE = field_getter(Claimed, "queue")
 _SEQ = field_getter(Completed, "seq")
-_completed, _finished = columns.of(columns.COMPLETED), columns.of(columns.FINISH)
+_completed, _finished = columns.of(Completed, columns.COMPLETED), columns.of(Transition, columns.FINISH)
+_updated = {kind: columns.of(kind, kind._fields) for kind in columns.UPDATES}
 
 
 def claim(
@@ -112,12 +112,9 @@ def _claim_statements(
         return [store.dialect.statement("claim_wide", **asked, **store.many_lanes.columns(wants))]
     queues, types = map(list, zip(*few, strict=True))
     priorities, ords, seqs = map(list, zip(*store.cursors.starts(few, now), strict=True))
-    return [
-        store.dialect.statement(
-            "claim", **asked, places=list(few.values()), queues=queues, types=types,
-            priorities=priorities, ords=ords, seqs=seqs,
-        )
-    ]  # fmt: skip
+    bound = {"queues": queues, "types": types, "priorities": priorities, "ords": ords, "seqs": seqs}
+    name = "claim" if len(few) > 1 else "claim_lane"
+    return [store.dialect.statement(name, **asked, **bound, places=list(few.values()))]
 
 
 def _claims(verdicts: list[str], results: Sequence[Result], wants: Wants, limit: int) -> Claims:
@@ -269,8 +266,8 @@ def _update_statements(dialect: PostgresDialect, updates: Sequence[Update]) -> l
     ]
 
 
-def _update_columns(kind: Any, updates: list[Update]) -> dict[str, list[Any]]:
-    bound = columns.of(kind._fields)(updates)
+def _update_columns(kind: type, updates: list[Update]) -> dict[str, list[Any]]:
+    bound = _updated[kind](updates)
     if kind is Progress:  # a whole number would make the array one of whole numbers
         for name in ("done", "total"):
             bound[name] = [None if value is None else float(value) for value in bound[name]]

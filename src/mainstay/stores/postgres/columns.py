@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from ...core.decide import Transition
 from ...core.draft import Draft
 from ...core.export import JobRecord
+from ...core.job import field_getter
 from ...core.updates import Checkpoint, Log, Progress
 from ..sql.dialect import column_types
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 BODY = (
     "id", "payload", "backoff", "created_at", "timeout", "keep", "max_attempts", "lock", "key", "tenant", "ref", "tags", "parent",
@@ -27,13 +28,18 @@ RARE = tuple(name for name in DRAFT if name not in PLAIN)  # most jobs have none
 KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces
 FINISH = tuple(name for name in Transition._fields if name not in ("id", "children"))
 COMPLETED = ("seq", "token", "finished_at", "expires_at", "result")
-UPDATES: dict[type, str] = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}
+UPDATES: dict[Any, str] = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}
 
 
-def of(names: tuple[str, ...]) -> Callable[[Iterable[Any]], dict[str, list[Any]]]:
-    """Return a function that turns records into a list a column, by name. There must be a record."""
-    getter = attrgetter(*names)
-    return lambda records: dict(zip(names, map(list, zip(*map(getter, records), strict=True)), strict=True))
+def of(record: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], dict[str, list[Any]]]:
+    """Return a function that turns records of a kind into a list a column, by name."""
+    if hasattr(record, "_fields"):  # to read a tuple by position takes half as long as by name
+        return _columns([(name, field_getter(record, name)) for name in names])
+    return _columns([(name, attrgetter(name)) for name in names])
+
+
+def _columns(getters: list[tuple[str, Callable[[Any], Any]]]) -> Callable[[Sequence[Any]], dict[str, list[Any]]]:
+    return lambda records: {name: list(map(getter, records)) for name, getter in getters}
 
 
 def _unnest(columns: Mapping[str, str], last: str = "") -> str:

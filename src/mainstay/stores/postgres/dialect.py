@@ -40,20 +40,18 @@ class PostgresDialect(Dialect):
 
     def text(self, name: str) -> str:
         """Return the text of a statement."""
-        return self._numbered(name)[0]
+        return (self._texts.get(name) or self._numbered(name))[0]
 
     def statement(self, name: str, /, **values: Any) -> Statement:
-        text, names = self._numbered(name)
-        return Statement(text, tuple([values[each] for each in names]))
+        text, names = self._texts.get(name) or self._numbered(name)
+        return Statement(text, tuple(map(values.__getitem__, names)))
 
     def _numbered(self, name: str) -> tuple[str, list[str]]:
-        found = self._texts.get(name)
-        if found is None:
-            text = self._load.with_schema(self.template(name))
-            names = list(dict.fromkeys(_PARAMETER.findall(text)))
-            text = _PARAMETER.sub(lambda each: f"${names.index(each[1]) + 1}", text)
-            found = self._texts[name] = text, names
-        return found
+        text = self._load.with_schema(self.template(name))
+        names = list(dict.fromkeys(_PARAMETER.findall(text)))
+        text = _PARAMETER.sub(lambda each: f"${names.index(each[1]) + 1}", text)
+        self._texts[name] = text, names
+        return text, names
 
     def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         return self._each(f"INSERT INTO mainstay.{table} ({', '.join(columns)}) SELECT * FROM {{}}", columns, rows)  # noqa: S608

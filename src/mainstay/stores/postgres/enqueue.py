@@ -6,6 +6,7 @@ import json
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from ...core.draft import Draft
 from ...core.errors import DuplicateKey, StoreBusy
 from ...core.ids import IDS
 from . import columns
@@ -13,7 +14,6 @@ from . import columns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...core.draft import Draft
     from ..operations import Operations, Statement
     from .dialect import PostgresDialect
     from .store import PostgresStore
@@ -22,7 +22,7 @@ Accepted = tuple[str, bool]
 ROUNDS = 10  # tries for a draft whose key is held by a job that is gone when we read it
 CHUNK = 5_000  # drafts a statement
 
-_all, _plain = columns.of(columns.DRAFT), columns.of(columns.PLAIN)
+_all, _plain = columns.of(Draft, columns.DRAFT), columns.of(Draft, columns.PLAIN)
 _rare = attrgetter(*columns.RARE)
 _NOTHING = tuple(() if name == "tags" else None for name in columns.RARE)
 
@@ -48,11 +48,12 @@ def enqueue_operations(
 
     `ignore_conflicts`: nobody reads the result (children of a completed job), so a key that is held raises nothing.
     """
-    fresh = not any(draft.id for draft in drafts)
+    made = 0
     for draft in drafts:
-        draft.id = draft.id or IDS.new(now)
+        if not draft.id:
+            draft.id, made = IDS.new(now), made + 1
         draft.created_at = draft.created_at or now
-    fresh = fresh and len({draft.id for draft in drafts}) == len(drafts)  # a new id cannot exist yet
+    fresh = made == len(drafts)  # a new id cannot exist yet; a draft that is given twice counts once
     yield from _follow_registrations(dialect, [draft for draft in drafts if draft.undeclared is not None])
     created = 0
     for start in range(0, len(drafts), CHUNK):
@@ -74,14 +75,9 @@ def _follow_registrations(dialect: PostgresDialect, drafts: list[Draft]) -> Oper
 
 
 def _insert(dialect: PostgresDialect, drafts: Sequence[Draft], now: int, fresh: bool = False) -> Statement:
-    if fresh and all(map(_is_plain, drafts)):
+    if fresh and list(map(_rare, drafts)).count(_NOTHING) == len(drafts):
         return dialect.statement("enqueue_fresh", now=now, **_plain(drafts))
     return dialect.statement("enqueue", now=now, **_stored(drafts))
-
-
-def _is_plain(draft: Draft) -> bool:
-    """Whether a draft has none of the columns that most jobs lack."""
-    return bool(_rare(draft) == _NOTHING)
 
 
 def _stored(drafts: Sequence[Draft]) -> dict[str, list[Any]]:
