@@ -1,14 +1,19 @@
-"""One way into `queued`: no SQLite statement makes a job queued or scheduled, or orders it, but through the admission step."""
+"""One way into `queued`: no SQL statement makes a job queued or scheduled, or orders it, but through the admission step."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+from mainstay.stores.postgres import sql as postgres
 from mainstay.stores.sql import dialect
 from mainstay.stores.sqlite import inserts, sql
 
-STATEMENTS = sorted(path for folder in (sql.FOLDER, dialect.FOLDER) for path in Path(folder).glob("*.sql"))
+FOLDERS = (sql.FOLDER, postgres.FOLDER, dialect.FOLDER)
+STATEMENTS = sorted(path for folder in FOLDERS for path in Path(folder).rglob("*.sql") if path.stem != "admit")
+INSERTED = re.compile(
+    r"INSERT INTO mainstay\.job \(seq, state, ord, [^)]*\)\nSELECT seq, \{admit\.state [^}]*\}, \{admit\.ord [^}]*\},"
+)
 # An assignment, not a comparison: `SET state = …` or `, ord = …`.
 ASSIGNED = re.compile(r"(?:SET|,)\s+(state|ord)\s*=\s*(.{1,90})|\(state, ord\) = \((.{1,40})", re.DOTALL)
 
@@ -25,11 +30,12 @@ def test_inserts_enter_jobs_by_the_admission_step():
     assert text.count("'queued'") == text.count("'scheduled'") == 1
 
 
-def test_an_insert_beside_the_step_is_seen():
+def test_statements_that_insert_jobs_enter_them_by_the_admission_step():
     """A move inserts jobs too, in the state and place that they had elsewhere; it makes its statements from the columns."""
-    assert [
-        path.stem for path in STATEMENTS if re.search(r"INSERT INTO mainstay.job\b", path.read_text(encoding="utf-8"))
-    ] == []
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in STATEMENTS}
+    inserting = {name: text for name, text in texts.items() if re.search(r"INSERT INTO mainstay.job\b", text)}
+    assert set(inserting) == {"enqueue", "enqueue_fresh"}
+    assert [name for name, text in inserting.items() if not INSERTED.search(text)] == []
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""The hot statements walk their index and nothing else: PostgreSQL's own generic plan says so, whatever statistics it has.
+"""The hot statements read along their index and nothing else: PostgreSQL's own generic plan says so, whatever statistics it has.
 
-The worst are those of a moment in which a table was empty, or a great enqueue not yet committed: every row seems to be one,
-and a walk over all of them as good as a look at one.
+The worst statistics are those of a moment in which a table was empty, or a large enqueue not yet committed: every table seems to
+have one row, and to read all of it as good as to look one up.
 """
 
 import re
@@ -23,7 +23,7 @@ FILES = {path.stem for folder in (sql.FOLDER, dialect.FOLDER) for path in Path(f
 NAMES = sorted(FILES - {"remove"} | {f"remove:{table}" for table in BELONGINGS})
 # What must be in the plan, and how often at least.
 INDEXES = {
-    "claim": ("Index Scan using job_lane", 3), "claim_ready": ("using job_due", 2),
+    "claim": ("Index Scan using job_lane", 6), "claim_lane": ("Index Scan using job_lane", 3), "claim_wide": ("using job_lane", 5), "claim_ready": ("using job_due", 2),
     "finish": ("Index Scan using job_pkey", 1),
     "finish_completed": ("Index Scan using job_pkey", 1), "finish_standing": ("Index Scan using job_pkey", 1),
     "renew": ("Index Scan using worker_pkey", 1), "claimed_by": ("Index Scan using job_running", 1),
@@ -40,8 +40,9 @@ INDEXES = {
 }  # fmt: skip
 # These tables are as small as there are workers, types and settings.
 SCAN = re.compile(r"Index (Only )?Scan (Backward )?using (?P<index>\w+) on (?P<table>\w+)")
+LANE = re.compile(r"using job_lane on job.*\n +Index Cond: (.*)")
 SMALL = ("worker", "type", "setting", "schema_version")
-# These look at a whole index, because they count what is in it, or because it holds little: what runs, the last actions.
+# These read a whole index, because they count what is in it, or because it holds little: what runs, the last actions.
 WHOLE = {
     "actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"},
     "listen_poll": {"job_lane"}, "counts": {"job_lane", "job_due", "job_running", "job_review", "job_dead"},
@@ -49,7 +50,7 @@ WHOLE = {
 
 
 TABLES = ("job", "body", "tag", "attempt", "log", "result", "checkpoint", "progress", "action", "worker")
-# What the planner takes the tables for: what it finds on the disk, what ANALYZE saw, or what ANALYZE saw when it saw no row.
+# What the planner knows of the tables: what it finds on the disk, what ANALYZE found, or what ANALYZE found when there was no row.
 STATISTICS = {
     "none": "SELECT 1",
     "true": "ANALYZE {schema}.{table}",
@@ -106,20 +107,38 @@ def test_no_statement_walks_a_whole_index(store, name):
 
 
 def walks(plan):
-    """The index scans that begin and end nowhere, as (index, table)."""
+    """Return the index scans without bounds, as (index, table)."""
     nodes = plan.split("->")
     scans = [(SCAN.search(node), "Index Cond" in node) for node in nodes]
     return {(scan["index"], scan["table"]) for scan, bounded in scans if scan and not bounded}
 
 
-@pytest.mark.parametrize("name", ["claim_ready"])
+@pytest.mark.parametrize("name", ["claim_lane", "claim_ready"])
 def test_nothing_is_sorted_that_an_index_has_in_order(store, name):
     assert "Sort" not in plan(store, name)
 
 
+@pytest.mark.parametrize(("name", "sorts"), [("claim", 1), ("claim_wide", 2)])
+def test_a_claim_sorts_only_the_first_jobs_of_its_lanes(store, name, sorts):
+    found = plan(store, name)
+    assert found.count("Sort Key") == sorts, found
+    assert all("queue = " in bounds for bounds in LANE.findall(found)), found
+    sorted_rows = found.split("Sort Key: ")[sorts].split("->  Nested Loop")[1]
+    assert "Limit" in sorted_rows, found
+    assert "type = " in sorted_rows, found
+
+
+@pytest.mark.parametrize("name", ["claim", "claim_wide"])
+def test_a_claim_locks_one_row_after_the_other(store, name):
+    """What is locked is what the limit counts: no node between them reads ahead."""
+    found = plan(store, name)
+    assert found.count("LockRows") == len(re.findall(r"LockRows\n +->  Tid Scan", found)) == 1, found
+    assert "Memoize" not in found
+
+
 @pytest.mark.parametrize("name", ["finish", "finish_completed", "lock_jobs"])
 def test_jobs_are_locked_in_the_order_given(store, name):
-    """No join that would go through a hash table: two batches with the same jobs would wait for each other in a circle."""
+    """No join goes through a hash table: two batches with the same jobs would deadlock."""
     found = plan(store, name)
     assert "Hash Join" not in found
     assert "Merge Join" not in found

@@ -1,68 +1,72 @@
-"""Where the last claim ended in each queue, so that the next need not walk through what was taken before.
+"""Where the last claim ended in each lane (queue × type), so that the next does not read what was claimed before.
 
-PostgreSQL keeps the index entries of rows that have changed until a vacuum removes them, and while any transaction of the
-server is old enough to see them none can: a claim from the front would walk over all of them. What is queued afterwards
-belongs behind the trail's end, or near it: clocks of producers differ, so `SLACK` ms before the present are always walked.
-The rest, such as a job that another worker handed back to its old place, is found by a walk from the front, which there
-is at least every `WHOLE` seconds.
+PostgreSQL keeps the index entries of changed rows until a vacuum removes them, and it cannot remove them while any transaction of
+the server is old enough to see them: a claim from the front would read all of them. Jobs that are queued later belong behind
+the cursor or near it: clocks of producers differ, so the last `SLACK` ms are always read. The rest, such as a job that another
+worker released to its old place, is found by a claim from the front, which there is at least every `WHOLE` seconds.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...core.job import Claimed, field_getter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    Lane = tuple[str, str]  # queue, type
 
 SLACK = 250
 WHOLE = 1.0
-NOWHERE = (2**31 - 1, 0, 0)  # every priority is below this one, so all of them are walked whole
+_LANE = field_getter(Claimed, "queue", "type")
 
 
-class End(NamedTuple):
-    """The last place of a queue that was taken from: its priority, order and number."""
+class Place(NamedTuple):
+    """A place in a lane: a priority, and an order and number within it."""
 
     priority: int
     ord: int
     seq: int
 
 
+FRONT = Place(2**31 - 1, 0, 0)  # every priority is below this one, so all jobs are read
+
+
 class ClaimCursors:
-    """The ends of one process. Racing threads may lose one: that costs a walk."""
+    """The cursors of one process. Racing threads may lose one: that costs one claim from the front."""
 
     def __init__(self) -> None:
-        self._ends: dict[tuple[str, tuple[str, ...]], End] = {}
+        self._places: dict[Lane, Place] = {}
         self._whole_at = float("-inf")
 
     def forget(self) -> None:
-        """Walk from the front next time: something went back to an old place."""
-        self._ends = {}
+        """Claim from the front next time: a job went back to an old place."""
+        self._places = {}
 
-    def starts(self, queues: Sequence[str], types: Sequence[str], now: int) -> list[tuple[int, int, int]]:
-        """From where to walk each queue: whole above and below a priority, and that one from this order and number on."""
+    def starts(self, lanes: Iterable[Lane], now: int) -> list[Place]:
+        """Return where to read each lane: all priorities above and below, and that priority from the order and number on."""
         clock = time.monotonic()
         if clock - self._whole_at > WHOLE:
-            self._ends, self._whole_at = {}, clock
-        ends, kinds = self._ends, tuple(types)
-        return [self._start(ends.get((queue, kinds)), now) for queue in queues]
+            self._places, self._whole_at = {}, clock
+        places = self._places
+        return [_start(places.get(lane), now) for lane in lanes]
 
-    @staticmethod
-    def _start(end: End | None, now: int) -> tuple[int, int, int]:
-        if end is None:
-            return NOWHERE
-        return end if end.ord < now - SLACK else (end.priority, now - SLACK, 0)
-
-    def note(
-        self, queues: Sequence[str], types: Sequence[str], rows: Sequence[tuple[Any, ...]], full: bool, now: int
-    ) -> None:
-        """Keep where a claim ended; `rows` are in order. A queue in which it found nothing, though it looked, is empty."""
-        kinds, ends = tuple(types), dict(self._ends)
-        last = {row[3]: row for row in rows}
-        for queue in queues:
-            row = last.get(queue)
-            if row is not None:
-                ends[queue, kinds] = End(-row[15], row[16], row[0])
+    def note(self, lanes: Iterable[Lane], jobs: Sequence[Claimed], full: bool, now: int) -> None:
+        """Keep where a claim ended; `jobs` are in order. If the claim was not `full`, a lane without a job is empty."""
+        places = dict(self._places)
+        last = dict(zip(map(_LANE, jobs), jobs, strict=True))
+        for lane in lanes:
+            job = last.get(lane)
+            if job is not None:
+                places[lane] = Place(-job.rank, job.ord, int(job.seq))
             elif not full:
-                ends[queue, kinds] = ends.get((queue, kinds)) or End(0, now, 0)
-        self._ends = ends
+                places.setdefault(lane, Place(0, now, 0))
+        self._places = places
+
+
+def _start(place: Place | None, now: int) -> Place:
+    if place is None:
+        return FRONT
+    return place if place.ord < now - SLACK else Place(place.priority, now - SLACK, 0)

@@ -49,7 +49,7 @@ TRIES = 5  # of a transaction that conflicts with another and is rolled back
 # moment ago. So one generic plan serves for ever, and rows are locked in the order in which they are given.
 SETTINGS = {
     "enable_seqscan": "off", "enable_bitmapscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
-    "enable_sort": "off", "jit": "off", "plan_cache_mode": "force_generic_plan", "lock_timeout": LOCKED,
+    "enable_sort": "off", "enable_memoize": "off", "jit": "off", "plan_cache_mode": "force_generic_plan", "lock_timeout": LOCKED,
     "idle_in_transaction_session_timeout": "60s",
 }  # fmt: skip
 # A server that is gone without closing the connection is detected within about ten seconds.

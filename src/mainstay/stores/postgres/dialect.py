@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..operations import Statement
 from ..sql.dialect import Dialect
+from . import columns
 from .sql import FOLDER
 
 if TYPE_CHECKING:
@@ -15,11 +16,9 @@ if TYPE_CHECKING:
     from ...core.export import JobRecord
     from .sql import Statements
 
-BODY = (
-    "id", "payload", "backoff", "created_at", "timeout", "keep", "max_attempts", "lock", "key", "tenant", "ref", "tags", "parent",
-)  # fmt: skip
 FRAGMENTS = {
     "ids": "mainstay.body", "number": "job",
+    "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",
     "now": "(SELECT coalesce(:now::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))",
     "for_update": "FOR NO KEY UPDATE OF j", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",
 }  # fmt: skip
@@ -35,26 +34,24 @@ class PostgresDialect(Dialect):
     """Parameters are numbered in the order in which they come first."""
 
     def __init__(self, load: Statements) -> None:
-        super().__init__(FOLDER, BODY, FRAGMENTS, COLUMNS)
+        super().__init__(FOLDER, columns.BODY, FRAGMENTS | columns.FRAGMENTS, COLUMNS)
         self._load = load
         self._texts: dict[str, tuple[str, list[str]]] = {}
 
     def text(self, name: str) -> str:
         """Return the text of a statement."""
-        return self._numbered(name)[0]
+        return (self._texts.get(name) or self._numbered(name))[0]
 
     def statement(self, name: str, /, **values: Any) -> Statement:
-        text, names = self._numbered(name)
-        return Statement(text, tuple([values[each] for each in names]))
+        text, names = self._texts.get(name) or self._numbered(name)
+        return Statement(text, tuple(map(values.__getitem__, names)))
 
     def _numbered(self, name: str) -> tuple[str, list[str]]:
-        found = self._texts.get(name)
-        if found is None:
-            text = self._load.with_schema(self.template(name))
-            names = list(dict.fromkeys(_PARAMETER.findall(text)))
-            text = _PARAMETER.sub(lambda each: f"${names.index(each[1]) + 1}", text)
-            found = self._texts[name] = text, names
-        return found
+        text = self._load.with_schema(self.template(name))
+        names = list(dict.fromkeys(_PARAMETER.findall(text)))
+        text = _PARAMETER.sub(lambda each: f"${names.index(each[1]) + 1}", text)
+        self._texts[name] = text, names
+        return text, names
 
     def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         return self._each(f"INSERT INTO mainstay.{table} ({', '.join(columns)}) SELECT * FROM {{}}", columns, rows)  # noqa: S608

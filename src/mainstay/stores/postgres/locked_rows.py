@@ -1,8 +1,8 @@
-"""Jobs whose rows an open transaction of somebody else's holds: a user's `complete_in` or cancel whose end does not come.
+"""Jobs whose rows another open transaction has locked: a user's `complete_in` or cancel that does not end.
 
-A worker's batch that meets such a row waits for it, and with it all other outcomes and the next claim. That happens once:
-after the wait, which lock_timeout ends, the jobs of that batch are looked at before they are written to, and those that
-are held are left out until they are free.
+A worker's batch that meets such a row waits for it, and with it all other outcomes and the next claim. That happens once: after
+the wait, which lock_timeout ends, the jobs of that batch are looked up before they are written, and the locked ones are left
+out until they are free.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import psycopg
 
 from ...core.errors import StoreBusy
 from ...core.verdict import BUSY
-from ..operations import Statement
 from .connect import WORKER_TIMEOUT
 
 if TYPE_CHECKING:
@@ -21,40 +20,41 @@ if TYPE_CHECKING:
 
     from ...core.decide import Transition
     from .connect import Database
+    from .dialect import PostgresDialect
 
 T = TypeVar("T")
-LOOKS = ("finish_free", "finish_standing")
 
 
 class LockedRows:
-    """What one process knows to be held. Racing threads may forget one: that costs a wait."""
+    """The jobs that one process knows to be locked. Racing threads may forget one: that costs a wait."""
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    def __init__(self, db: Database, dialect: PostgresDialect) -> None:
+        self._db, self._dialect = db, dialect
         self._seqs: set[int | str] = set()
 
-    def around(
+    def write_others(
         self, transitions: Sequence[Transition], write: Callable[[Sequence[Transition]], T]
     ) -> tuple[T, set[int | str]]:
-        """Write what can be written: `write`'s answer, and the jobs that were left out."""
+        """Write the transitions whose jobs are not locked; return what `write` returned, and the jobs that are."""
         if not self._seqs or not any(t.seq in self._seqs for t in transitions):
             try:
                 return write(transitions), set()
             except StoreBusy as error:
                 if not transitions or not isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
                     raise
-        held = self._look([t.seq for t in transitions])
-        return write([t for t in transitions if t.seq not in held]), held
+        locked = self._locked([t.seq for t in transitions])
+        return write([t for t in transitions if t.seq not in locked]), locked
 
-    def _look(self, seqs: list[int | str]) -> set[int | str]:
-        """Which of these are held at this moment."""
-        free, there = self._db.batch([Statement(self._db.load(name), (seqs,)) for name in LOOKS], WORKER_TIMEOUT)
-        held = {row[0] for row in there.rows} - {row[0] for row in free.rows}
-        self._seqs = self._seqs.difference(seqs) | held
-        return held
+    def _locked(self, seqs: list[int | str]) -> set[int | str]:
+        """Return which of these are locked at this moment."""
+        looks = [self._dialect.statement(name, seqs=seqs) for name in ("finish_free", "finish_standing")]
+        free, existing = self._db.batch(looks, WORKER_TIMEOUT)
+        locked = {row[0] for row in existing.rows} - {row[0] for row in free.rows}
+        self._seqs = self._seqs.difference(seqs) | locked
+        return locked
 
 
-def filled(transitions: Sequence[Transition], verdicts: list[str], held: set[int | str]) -> list[str]:
-    """The verdicts on all, where some were left out."""
+def with_busy(transitions: Sequence[Transition], verdicts: list[str], busy: set[int | str]) -> list[str]:
+    """Return the verdicts on all transitions, where those of `busy` jobs were left out."""
     found = iter(verdicts)
-    return [BUSY if t.seq in held else next(found) for t in transitions] if held else verdicts
+    return [BUSY if t.seq in busy else next(found) for t in transitions] if busy else verdicts

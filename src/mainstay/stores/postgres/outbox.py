@@ -52,7 +52,7 @@ class PostgresOutbox:
     def _enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
         if not drafts:
             return []
-        answers = yield from enqueue_operations(self._db.load, drafts, now)
+        answers = yield from enqueue_operations(self._dialect, drafts, now)
         if any(created for _, created in answers):
             yield from self._notify("jobs")
         return answers
@@ -64,7 +64,7 @@ class PostgresOutbox:
         return answers
 
     def finish(self, transition: Transition) -> Operations[bool]:
-        if (yield from finish_operations(self._db.load, [transition])) != [STORED]:
+        if (yield from finish_operations(self._dialect, [transition])) != [STORED]:
             return False
         if transition.children:
             yield from self._notify("jobs")

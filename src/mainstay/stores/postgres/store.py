@@ -6,22 +6,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..local_workers import LocalWorkers
 from ..verbs import Verbs, cold, table
-from . import claim
 from .claim_cursor import ClaimCursors
 from .connect import WORKER_TIMEOUT, Database
 from .dialect import PostgresDialect
-from .enqueue import enqueue
+from .lanes import ManyLanes
 from .locked_rows import LockedRows
 from .notifier import Debouncer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
     from ...core.clock import Clock
-    from ...core.decide import Transition
-    from ...core.draft import Draft
-    from ...core.updates import Update
-    from ..contract import Claims
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
 
@@ -34,6 +29,8 @@ class PostgresStore(Verbs):
     VERBS = table(
         {
             **cold("sql"),
+            "postgres.enqueue": "enqueue",
+            "postgres.claim": "claim finish",
             "postgres.search": "search",
             "postgres.diagnostics": "diagnostics",
             "postgres.notifier": "notifier notify",
@@ -50,7 +47,8 @@ class PostgresStore(Verbs):
         self.local_workers = LocalWorkers(*self.db.identity)
         self._callers_clock = clock is not None
         self.debouncer = Debouncer(self.db)
-        self._cursors, self._locked_rows = ClaimCursors(), LockedRows(self.db)
+        self.cursors, self.many_lanes = ClaimCursors(), ManyLanes()
+        self.locked_rows = LockedRows(self.db, self.dialect)
         self._outbox: Outbox | None = None
 
     # what the shared verbs use ------------------------------------------------------------------------------------
@@ -68,34 +66,13 @@ class PostgresStore(Verbs):
         """Drive operations in one transaction, from the start again if it met another and was rolled back."""
         return self.db.run(operations, WORKER_TIMEOUT if by_worker else None)
 
-    # verbs whose functions take a database ------------------------------------------------------------------------
-    def enqueue(self, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
-        if not drafts:
-            return []
-        accepted = enqueue(self.db, drafts, now)
-        self.notify()
-        return accepted
-
+    # other verbs --------------------------------------------------------------------------------------------------
     def outbox(self) -> Outbox:
         if self._outbox is None:
             from .outbox import PostgresOutbox
 
             self._outbox = PostgresOutbox(self.db, self.dialect)
         return self._outbox
-
-    def claim(
-        self, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
-        finishing: Sequence[Transition] = (), updates: Sequence[Update] = (),
-    ) -> Claims:  # fmt: skip
-        engine_now = self.engine_now(now)
-        return claim.claim(
-            self.db, self._cursors, self._locked_rows, worker, wants, limit, now, engine_now, finishing, updates
-        )
-
-    def finish(self, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
-        if any(transition.state == "queued" for transition in transitions):
-            self._cursors.forget()
-        return claim.finish(self.db, self._locked_rows, transitions, updates)
 
     def close(self) -> None:
         """Send what waits to be sent and close every connection; the next use opens them again."""

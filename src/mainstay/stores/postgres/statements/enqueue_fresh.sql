@@ -1,13 +1,9 @@
--- As enqueue_plain, for jobs whose ids were made a moment ago: nothing can be in their way, and what it takes to be ready for
--- that (48 bytes of log a job, and a second look at the list) is saved.
+-- As enqueue, for the many jobs that have none of the rarer columns, and ids that were made a moment ago: nothing can conflict
+-- with them. That saves 48 bytes of log a job and a second read of the list.
 WITH given AS MATERIALIZED (
-    SELECT nextval('mainstay.job_seq') AS seq, u.*
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-                $9::text[], $10::text[])
-         AS u(id, type, queue, priority, max_attempts, timeout, keep, created_at, backoff, payload)
+    SELECT nextval('mainstay.job_seq') AS seq, u.* FROM {plain_drafts}
 ), made AS (
-    INSERT INTO mainstay.body (job, created_at, timeout, keep, max_attempts, id, payload, backoff)
-    SELECT seq, created_at, timeout, keep, max_attempts, id, payload, backoff FROM given
+    INSERT INTO mainstay.body (job, {plain_body}) SELECT seq, {plain_body} FROM given
 )
-INSERT INTO mainstay.job (seq, ord, priority, queue, type, state)
-SELECT seq, $11::bigint, priority, queue, type, 'queued' FROM given
+INSERT INTO mainstay.job (seq, state, ord, {plain_job})
+SELECT seq, {admit.state | NULL::bigint | :now::bigint}, {admit.ord | NULL::bigint | :now::bigint | :now::bigint}, {plain_job} FROM given

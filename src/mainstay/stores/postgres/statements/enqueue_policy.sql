@@ -1,2 +1,2 @@
--- The policies with which types were declared. Served by the primary key.
-SELECT name, policy FROM mainstay.type WHERE name = ANY ($1::text[])
+-- The policies with which types were registered. Served by the primary key.
+SELECT name, policy FROM mainstay.type WHERE name = ANY (:types::text[])

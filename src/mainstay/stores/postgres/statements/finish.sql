@@ -1,18 +1,17 @@
--- The one door out of running: each is applied only while its job runs under this token (a job has a worker if and only if
--- it runs; asked by its state, the planner would walk all that run). A job that was asked to stop may end only as
--- cancelled or dead. A key that holds while the job is alive is let go when it ends; one that holds for a period keeps its
--- job to the end of that period. What goes back to the queue (a crash, a hand-back) keeps its place there.
--- Answers NULL when all were applied, else those that were.
+-- The one way out of running: each transition is applied only while its job runs under this token (a job has a worker if and only
+-- if it runs; by its state, the planner would read all that run). A job that was asked to stop may end only as cancelled or dead.
+-- A key that is held while the job is alive is released when it ends; one that is held for a period keeps its job to the end
+-- of that period. A job that goes back to the queue (a crash, a release) keeps its place there. One that is decided to be
+-- scheduled is never queued here, even if its time is this instant: hence the millisecond.
+-- Returns NULL if all were applied, else those that were.
 WITH given AS MATERIALIZED (
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-                         $8::bigint[], $9::text[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[], $14::text[],
-                         $15::text[], $16::text[], $17::text[])
-                  AS u(seq, token, state, attempt, crashes, run_at, finished_at, expires_at, reason, number, worker,
-                       started_at, at, outcome, error, traceback, result)
+    SELECT * FROM {transitions}
 ), done AS (
     UPDATE mainstay.job j
-    SET state = g.state, worker = NULL, attempt = g.attempt, crashes = g.crashes, run_at = g.run_at,
-        ord = CASE WHEN g.state = 'queued' THEN j.ord ELSE coalesce(g.run_at, j.ord) END,
+    SET state = CASE WHEN g.state IN ('queued', 'scheduled')
+                     THEN {admit.state | CASE WHEN g.state = 'scheduled' THEN g.run_at END | g.at - 1} ELSE g.state END,
+        ord = {admit.ord | CASE WHEN g.state = 'scheduled' THEN g.run_at END | g.at - 1 | j.ord},
+        worker = NULL, attempt = g.attempt, crashes = g.crashes, run_at = g.run_at,
         finished_at = g.finished_at, reason = g.reason,
         expires_at = CASE WHEN g.expires_at IS NOT NULL AND j.lock_until > g.expires_at THEN j.lock_until ELSE g.expires_at END
     FROM given g
@@ -32,4 +31,4 @@ WITH given AS MATERIALIZED (
     SELECT seq, result FROM given WHERE result IS NOT NULL AND CASE WHEN seq IN (SELECT seq FROM done) THEN true END
     ON CONFLICT (job) DO UPDATE SET body = excluded.body
 )
-SELECT CASE WHEN count(*) <> cardinality($1::bigint[]) THEN coalesce(array_agg(seq), '{}') END FROM done
+SELECT CASE WHEN count(*) <> cardinality(:seq::bigint[]) THEN coalesce(array_agg(seq), '{}') END FROM done

@@ -1,10 +1,9 @@
--- The same door as finish for the many that simply completed: seq, token, instant, end of retention, and results, if any.
+-- As finish, for the many jobs that simply completed; the array of results is empty if there are none.
 WITH given AS MATERIALIZED (
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[])
-                  AS u(seq, token, at, expires_at, result)
+    SELECT * FROM {completions}
 ), done AS (
     UPDATE mainstay.job j
-    SET state = 'completed', worker = NULL, run_at = NULL, finished_at = g.at, reason = NULL,
+    SET state = 'completed', worker = NULL, run_at = NULL, finished_at = g.finished_at, reason = NULL,
         expires_at = CASE WHEN g.expires_at IS NOT NULL AND j.lock_until > g.expires_at THEN j.lock_until ELSE g.expires_at END
     FROM given g
     WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker IS NOT NULL AND j.token = g.token AND j.cancel_at IS NULL
@@ -16,4 +15,4 @@ WITH given AS MATERIALIZED (
     SELECT seq, result FROM given WHERE result IS NOT NULL AND CASE WHEN seq IN (SELECT seq FROM done) THEN true END
     ON CONFLICT (job) DO UPDATE SET body = excluded.body
 )
-SELECT CASE WHEN count(*) <> cardinality($1::bigint[]) THEN coalesce(array_agg(seq), '{}') END FROM done
+SELECT CASE WHEN count(*) <> cardinality(:seq::bigint[]) THEN coalesce(array_agg(seq), '{}') END FROM done

@@ -1,2 +1,2 @@
--- Which of these jobs no open transaction holds. Served by the primary key.
-SELECT seq FROM mainstay.job WHERE seq = ANY ($1::bigint[]) FOR NO KEY UPDATE SKIP LOCKED
+-- Which of these jobs no other open transaction has locked. Served by the primary key.
+SELECT seq FROM mainstay.job WHERE seq = ANY (:seqs::bigint[]) FOR NO KEY UPDATE SKIP LOCKED

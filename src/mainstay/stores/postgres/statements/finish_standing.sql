@@ -1,2 +1,2 @@
--- Where jobs stand whose transitions were refused.
-SELECT j.seq, j.state, j.token, j.cancel_at FROM mainstay.job j WHERE j.seq = ANY ($1::bigint[])
+-- The states of jobs whose transitions were refused.
+SELECT j.seq, j.state, j.token, j.cancel_at FROM mainstay.job j WHERE j.seq = ANY (:seqs::bigint[])

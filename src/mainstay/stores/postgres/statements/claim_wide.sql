@@ -1,0 +1,39 @@
+-- As claim, for workers with many lanes: those in which jobs wait are found first, one seek of job_lane each. For every queue in
+-- which a job waits, `lane` goes from type to type and reads the first job of each; the next queue is read only if more jobs are
+-- wanted. The first :limit jobs of a queue are in the :limit lanes whose first jobs come first; 16 more lanes make up for jobs
+-- that others have locked.
+WITH next AS MATERIALIZED (
+    SELECT locked.ctid
+    FROM unnest(:queues::text[], :firsts::bigint[], :lasts::bigint[]) AS u(queue, first, last)
+    CROSS JOIN LATERAL (
+        SELECT 1 FROM mainstay.job j WHERE j.state = 'queued' AND j.queue = u.queue LIMIT 1
+    ) waiting
+    CROSS JOIN LATERAL (
+        WITH RECURSIVE lane AS (
+            (
+                SELECT j.type, j.priority, j.ord, j.seq FROM mainstay.job j
+                WHERE j.state = 'queued' AND j.queue = u.queue
+                ORDER BY j.type, j.priority DESC, j.ord, j.seq LIMIT 1
+            )
+            UNION ALL
+            SELECT head.* FROM lane CROSS JOIN LATERAL (
+                SELECT j.type, j.priority, j.ord, j.seq FROM mainstay.job j
+                WHERE j.state = 'queued' AND j.queue = u.queue AND j.type > lane.type
+                ORDER BY j.type, j.priority DESC, j.ord, j.seq LIMIT 1
+            ) head
+        ), l AS MATERIALIZED (
+            SELECT u.queue, lane.type FROM lane WHERE lane.type = ANY ((:types::text[])[u.first : u.last])
+            ORDER BY lane.priority DESC, lane.ord, lane.seq LIMIT :limit::bigint + 16
+        )
+        SELECT first.ctid FROM (
+            SELECT r.ctid FROM l CROSS JOIN LATERAL (
+                {lane} ORDER BY j.priority DESC, j.ord, j.seq LIMIT :limit::bigint
+            ) r ORDER BY r.priority DESC, r.ord, r.seq
+        ) first
+        UNION ALL
+        SELECT r.ctid FROM l CROSS JOIN LATERAL (
+            {lane} ORDER BY j.priority DESC, j.ord, j.seq OFFSET :limit::bigint
+        ) r
+    ) c
+    {lock_each}
+), {take}
