@@ -60,6 +60,15 @@ def test_a_beat_renews_the_lease(desk):
     assert (info.beat_at, info.expires_at) == (desk.now, desk.now + LEASE)
 
 
+def test_a_worker_that_stops_says_so_until_it_registers_again(desk):
+    assert desk.store.renew(WORKER, desk.now, LEASE, stopping=True).alive
+    assert desk.store.renew(WORKER, desk.now, LEASE).alive  # its supervisor's
+    (info,) = desk.store.workers()
+    assert info == worker(WORKER, desk.now)._replace(stopping=True)
+    desk.join()
+    assert not desk.store.workers()[0].stopping
+
+
 @pytest.mark.parametrize("late", [0, 1, HOUR])
 def test_a_lease_that_ran_out_can_never_be_renewed(desk, late):
     desk.clock.move_to(desk.now + LEASE + late)

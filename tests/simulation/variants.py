@@ -152,8 +152,8 @@ def renewed_after_the_end() -> AbstractContextManager[object]:
     beat = maintenance.renew
     statement = "INSERT INTO mainstay_worker VALUES (?, '', 0, 1, '[]', '[]', ?, ?, ?, 0)"
 
-    def resurrect(db: Any, worker: str, now: int, lease: int) -> Renewal:
-        found = beat(db, worker, now, lease)
+    def resurrect(db: Any, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
+        found = beat(db, worker, now, lease, stopping)
         if not found.alive:
             with db.writing() as connection:
                 connection.execute("DELETE FROM mainstay_worker WHERE id = ?", (worker,))

@@ -154,8 +154,11 @@ class Store(Protocol):
         """Register a worker; its lease runs until `expires_at`."""
         ...
 
-    def renew(self, worker: str, now: int, lease: int) -> Renewal:
-        """Renew a lease that has not run out. One that has can never be renewed."""
+    def renew(self, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
+        """Renew a lease that has not run out; one that has can never be renewed.
+
+        `stopping` records that the worker claims nothing more. The record stays until the worker registers again.
+        """
         ...
 
     def deregister(self, worker: str) -> None:

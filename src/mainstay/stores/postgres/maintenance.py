@@ -28,9 +28,9 @@ def register(db: Database, worker: WorkerInfo, judged: bool) -> None:
     )  # fmt: skip
 
 
-def renew(db: Database, worker: str, judged: int | None, lease: int) -> Renewal:
-    """Renew a lease; answer the jobs that were asked to stop."""
-    rows = db.batch([Statement(db.load("renew"), (worker, judged, lease))], WORKER_TIMEOUT)[0].rows
+def renew(db: Database, worker: str, judged: int | None, lease: int, stopping: bool = False) -> Renewal:
+    """Renew a lease; return whether it holds and which jobs were asked to stop."""
+    rows = db.batch([Statement(db.load("renew"), (worker, judged, lease, stopping))], WORKER_TIMEOUT)[0].rows
     jobs = [(job, token) for job, token in rows if job is not None]
     return Renewal(len(jobs) < len(rows), jobs)
 

@@ -108,8 +108,8 @@ class PostgresStore:
             self.local_workers.release(worker.id)
             raise
 
-    def renew(self, worker: str, now: int, lease: int) -> Renewal:
-        return maintenance.renew(self.db, worker, self._judged(now), lease)
+    def renew(self, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
+        return maintenance.renew(self.db, worker, self._judged(now), lease, stopping)
 
     def deregister(self, worker: str) -> None:
         maintenance.deregister(self.db, worker)

@@ -31,9 +31,9 @@ def register(store: RedisStore, worker: WorkerInfo) -> None:
         raise
 
 
-def renew(store: RedisStore, worker: str, now: int, lease: int) -> Renewal:
-    """Renew a lease. Return the jobs that were asked to stop."""
-    alive, *found = store.server.run("renew", [store.engine_now(now), worker, lease])
+def renew(store: RedisStore, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
+    """Renew a lease. Return whether it holds, and the jobs that were asked to stop."""
+    alive, *found = store.server.run("renew", [store.engine_now(now), worker, lease, int(stopping)])
     return Renewal(alive == 1, list(zip(found[::2], found[1::2], strict=True)))
 
 

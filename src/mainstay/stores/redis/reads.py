@@ -149,10 +149,10 @@ def workers(store: RedisStore) -> list[WorkerInfo]:
 def _worker(row: list[Any]) -> WorkerInfo:
     worker, described, renewals, expires, running = row
     host, pid, slots, queues, types = json.loads(described)
-    started, renewed = map(int, renewals.split())
+    started, renewed, *stopping = renewals.split()
     return WorkerInfo(
-        worker, host, pid, slots, tuple(queues), tuple(types), started, renewed, int(float(expires)), running,
-        stopping=False,
+        worker, host, pid, slots, tuple(queues), tuple(types), int(started), int(renewed), int(float(expires)),
+        running, bool(stopping),
     )  # fmt: skip
 
 

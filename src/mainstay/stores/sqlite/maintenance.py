@@ -25,10 +25,11 @@ def register(db: Database, worker: WorkerInfo) -> None:
         connection.execute(load("register"), bound)
 
 
-def renew(db: Database, worker: str, now: int, lease: int) -> Renewal:
-    """Renew a lease; answer the jobs that were asked to stop."""
+def renew(db: Database, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
+    """Renew a lease; return whether it holds and which jobs were asked to stop."""
     with db.writing() as connection:
-        alive = connection.execute(load("renew"), {"worker": worker, "now": now, "lease": lease}).rowcount == 1
+        renewal = {"worker": worker, "now": now, "lease": lease, "stopping": stopping}
+        alive = connection.execute(load("renew"), renewal).rowcount == 1
         rows = connection.execute(load("renew_cancelling"), {"worker": worker}).fetchall()
     return Renewal(alive, rows)
 

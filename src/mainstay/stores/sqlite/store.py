@@ -103,10 +103,10 @@ class SqliteStore:
             worker_locks.release(self.db.path, worker.id)
             raise
 
-    def renew(self, worker: str, now: int, lease: int) -> Renewal:
+    def renew(self, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
         from .maintenance import renew
 
-        return renew(self.db, worker, now, lease)
+        return renew(self.db, worker, now, lease, stopping)
 
     def deregister(self, worker: str) -> None:
         from .. import worker_locks

@@ -1,4 +1,5 @@
--- Registered workers: id, description, when each registered and last renewed, the end of its lease, how many jobs it runs.
+-- Registered workers: id, description, when each registered and last renewed and whether it is stopping, the end of its
+-- lease, how many jobs it runs.
 -- uses: base
 local rows, found = {}, call("ZRANGE", P .. "workers", 0, -1, "WITHSCORES")
 for n = 1, #found, 2 do
