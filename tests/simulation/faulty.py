@@ -146,12 +146,12 @@ class FaultyStore:
 
     def _ask(self, verb: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         if self._own_clock:
-            args = self._judged(verb, args)
+            args = self.engine_args(verb, args)
         answer = real(*args)
         self._observer.committed(self._process, verb, args, answer)
         return answer
 
-    def _judged(self, verb: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def engine_args(self, verb: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The call as an engine with a clock of its own understands it."""
         place, now = VERBS[verb], self._scheduler.now
         if verb == "register":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainstay.core.states import ENDED, REVIEW
 from mainstay.core.verdict import LOST, STORED
-from tests.simulation import ledger
+from tests.simulation import commit_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,20 +57,20 @@ class Recorder:
             )  # fmt: skip
 
     def _drain(self) -> None:
-        lines = ledger.read(self._connection, self._seen)
+        lines = commit_log.read(self._connection, self._seen)
         if not lines:
             return
         self._seen = lines[-1].n
         self._commits += 1
         for line in lines:
-            record = ledger.record(line, self._commits)
+            record = commit_log.record(line, self._commits)
             self.history.add(
                 self._scheduler.now, record.process, record.op, "ok", record.job, record.token, **record.args
             )
             if record.op == "move":
                 self._follow(line)
 
-    def _follow(self, line: ledger.Seen) -> None:
+    def _follow(self, line: commit_log.Seen) -> None:
         if line.after in AT_REST:
             self.unrest.pop(line.job, None)
         else:
@@ -97,9 +97,9 @@ class Recorder:
         """Record how everything stands at the end."""
         self._drain()
         now = self._scheduler.now
-        for job, token, state in ledger.finals(self._connection):
+        for job, token, state in commit_log.finals(self._connection):
             self.history.add(now, "engine", "final", "ok", job, token, state=state)
-        for table in ledger.strays(self._connection):
+        for table in commit_log.strays(self._connection):
             self.history.add(now, "engine", "stray", table=table)
 
 

@@ -96,7 +96,7 @@ class Scheduler:
 
 
 class Service:
-    """Stands in for `worker.service.Service`: the same promises, steps called by the scheduler."""
+    """In place of `worker.service.Service`: the scheduler calls the steps."""
 
     def __init__(
         self, scheduler: Scheduler, broken: Callable[[BaseException], None], name: str, step: Callable[[int], int],
@@ -109,7 +109,7 @@ class Service:
 
     def start(self) -> None:
         """Begin, unless stopped already."""
-        if self._name != "bell":  # it would wait for a ring; here the ring calls it
+        if self._name != "listener":  # it would wait for a notification; here the notification calls it
             self._plan(0)
 
     def wake(self) -> None:
@@ -139,7 +139,7 @@ class Service:
         self._go_on(wait)
 
     def _go_on(self, wait: int) -> None:
-        if not self._stopping and self._name != "bell":
+        if not self._stopping and self._name != "listener":
             self._plan(0 if self._woken else wait)
 
     def _try(self) -> int:

@@ -17,8 +17,8 @@ from tests.waiting import eventually
 SOURCE = Path(__file__).with_name("jobs.py")
 WORKER = """
 import json, sys, jobs
-from mainstay.worker.shutdown import leave
-leave(jobs.app.worker(**json.loads(sys.argv[1])).run())
+from mainstay.worker.shutdown import exit_process
+exit_process(jobs.app.worker(**json.loads(sys.argv[1])).run())
 """
 SUPERVISOR = """
 import json, sys

@@ -67,9 +67,9 @@ def app(clock, gate, ran):
 def worker(app):
     """One that has joined, and whose parts are called by the test."""
     worker = app.worker(concurrency=1)
-    worker.join()
+    worker.registration.register()
     yield worker
-    worker.crew.stop()
+    worker.slots.stop()
 
 
 def claim(worker):
@@ -79,28 +79,28 @@ def claim(worker):
 
 def test_what_comes_with_a_ring_is_run(app, worker, clock, ran):
     handle = app.enqueue("work", {"n": 1})
-    offer = worker.claimer.offer(clock.now())
+    offer = worker.claimer.offers.make(clock.now())
     offer.take(claim(worker))
-    assert worker.claimer.answered(sure=True)
+    assert worker.claimer.offers.close(replied=True)
     worker.claimer.step(clock.now())
     eventually(lambda: ran == [1], "the job runs")
     assert app.get(handle.id).state == "running"
 
 
 def test_when_nothing_came_there_is_nothing_to_do(worker, clock):
-    offer = worker.claimer.offer(clock.now())
+    offer = worker.claimer.offers.make(clock.now())
     offer.take([])
-    assert not worker.claimer.answered(sure=True)
+    assert not worker.claimer.offers.close(replied=True)
 
 
 def test_room_that_is_gone_meanwhile_is_not_used_twice(app, worker, clock, ran):
     """The one slot is taken by a usual claim: what comes with the ring goes to another worker, without an attempt."""
     first, second = app.enqueue("work", {"n": 1}), app.enqueue("work", {"n": 2})
-    offer = worker.claimer.offer(clock.now())
+    offer = worker.claimer.offers.make(clock.now())
     worker.claimer.step(clock.now())
     eventually(lambda: ran == [1], "the first job runs")
     offer.take(claim(worker))
-    worker.claimer.answered(sure=True)
+    worker.claimer.offers.close(replied=True)
     worker.claimer.step(clock.now())
     worker.claimer.step(clock.now())
     assert [(app.get(job.id).state, app.get(job.id).attempt) for job in (first, second)] == [
@@ -111,10 +111,10 @@ def test_room_that_is_gone_meanwhile_is_not_used_twice(app, worker, clock, ran):
 
 def test_a_worker_that_stops_hands_back_what_comes(app, worker, clock, ran):
     handle = app.enqueue("work", {"n": 1})
-    offer = worker.claimer.offer(clock.now())
-    worker.claimer.open = False
+    offer = worker.claimer.offers.make(clock.now())
+    worker.registration.stopping = True
     offer.take(claim(worker))
-    worker.claimer.answered(sure=True)
+    worker.claimer.offers.close(replied=True)
     worker.claimer.step(clock.now())
     worker.claimer.step(clock.now())
     assert (app.get(handle.id).state, app.get(handle.id).attempt, ran) == ("queued", 0, [])
@@ -122,52 +122,52 @@ def test_a_worker_that_stops_hands_back_what_comes(app, worker, clock, ran):
 
 def test_an_answer_that_did_not_come_is_asked_for(app, worker, clock, ran):
     app.enqueue("work", {"n": 1})
-    worker.claimer.offer(clock.now())
+    worker.claimer.offers.make(clock.now())
     claim(worker)
-    assert worker.claimer.answered(sure=False)
-    assert worker.claimer.offer(clock.now()) is None  # not before it is known what became of the last
+    assert worker.claimer.offers.close(replied=False)
+    assert worker.claimer.offers.make(clock.now()) is None  # not before it is known what became of the last
     worker.claimer.step(clock.now())
     eventually(lambda: ran == [1], "the job runs")
-    assert worker.claimer.offer(clock.now()) is None  # there is no room
+    assert worker.claimer.offers.make(clock.now()) is None  # there is no room
 
 
 def test_what_may_still_come_is_not_looked_up(app, worker, clock, ran):
     """Else it would be run twice: once from here, and once when it comes."""
     app.enqueue("work", {"n": 1})
-    offer = worker.claimer.offer(clock.now())
+    offer = worker.claimer.offers.make(clock.now())
     jobs = claim(worker)
-    worker.claimer._unsure = True  # a claim of its own got no answer
+    worker.claimer.uncertain.pending = True  # a claim of its own got no reply
     worker.claimer.step(clock.now())
-    assert len(worker.flights) == 0
+    assert len(worker.in_flight) == 0
     offer.take(jobs)
-    worker.claimer.answered(sure=True)
+    worker.claimer.offers.close(replied=True)
     for _ in range(3):
         worker.claimer.step(clock.now())
     eventually(lambda: ran == [1], "the job runs")
-    assert worker.flights.ended == 0
+    assert worker.in_flight.ended == 0
 
 
 def test_the_time_on_the_way_counts(app, worker, clock):
     """By then a sweep may have taken the job away: who starts it must know how old the claim is."""
     handle = app.enqueue("work", {"n": 1})
     began = clock.now()
-    offer = worker.claimer.offer(began)
+    offer = worker.claimer.offers.make(began)
     jobs = claim(worker)
     clock.advance("3s")
     offer.take(jobs)
-    worker.claimer.answered(sure=True)
+    worker.claimer.offers.close(replied=True)
     worker.claimer.step(clock.now())
-    assert worker.flights.get(handle.id).claimed_at == began
+    assert worker.in_flight.get(handle.id, 1).claimed_at == began
 
 
 def test_without_room_nothing_is_offered(app, worker, clock, ran):
-    worker.claimer.open = False
-    assert worker.claimer.offer(clock.now()) is None
-    worker.claimer.open = True
+    worker.registration.open = False
+    assert worker.claimer.offers.make(clock.now()) is None
+    worker.registration.open = True
     app.enqueue("work", {"n": 1})
     worker.claimer.step(clock.now())
     eventually(lambda: ran == [1], "the job runs")
-    assert worker.claimer.offer(clock.now()) is None
+    assert worker.claimer.offers.make(clock.now()) is None
 
 
 # in a worker that runs ------------------------------------------------------------------------------------------------

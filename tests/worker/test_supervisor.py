@@ -93,8 +93,8 @@ def test_a_worker_told_to_stop_from_outside_is_replaced(jobs, start_supervisor):
 @pytest.mark.parametrize(
     ("module", "told"),
     [
-        ("raise RuntimeError('no licence')", "importing broken:app failed: RuntimeError: no licence"),
-        ("app = 7", "broken:app is not a Mainstay application"),
+        ("raise RuntimeError('no licence')", "importing broken failed: RuntimeError: no licence"),
+        ("app = 7", "broken:app is a int, not a Mainstay application"),
         ("from mainstay import Mainstay\napp = Mainstay('sqlite:///:memory:')", "keeps its jobs in memory"),
         ("import os\nos._exit(5)", "ended with exit code 5"),
     ],

@@ -31,7 +31,7 @@ class Attempt:
         self.stored: list[Record] = []
 
 
-class Life:
+class JobHistory:
     """Everything known about one job."""
 
     __slots__ = (
