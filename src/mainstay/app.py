@@ -351,6 +351,6 @@ def _configured_url() -> str:
 
     if os.environ.get("MAINSTAY_URL"):
         return os.environ["MAINSTAY_URL"]
-    from .core.settings import Settings
+    from .settings_file import load_settings
 
-    return Settings.load().url
+    return load_settings().url

@@ -53,7 +53,11 @@ class Options:
     def __init__(self, given: Mapping[str, Any], of_type: bool = False) -> None:
         for name in given:
             if name not in NAMES:
-                raise UsageError(f"there is no option {name!r}{_nearest(name)}; there are: {', '.join(NAMES)}")
+                from .core.suggest import did_you_mean
+
+                raise UsageError(
+                    f"there is no option {name!r}{did_you_mean(name, NAMES)}; there are: {', '.join(NAMES)}"
+                )
         values: dict[str, Any] = {}  # set on every draft as it is
         for name, check in _CHECKS.items():
             if name in given:
@@ -217,13 +221,6 @@ def _read_instant(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(f"at={text!r} is not an instant: write it as 2030-01-31T09:30:00+00:00") from None
-
-
-def _nearest(name: str) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, NAMES, 1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 _CHECKS = {

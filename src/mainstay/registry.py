@@ -9,6 +9,7 @@ from .core.errors import ConfigError, UnknownType, UsageError
 from .core.job import TypeInfo
 from .core.retry import Retry
 from .core.schema import Schema
+from .core.suggest import did_you_mean
 from .options import NAMES, NO_OPTIONS, POLICY, Options, checked_name
 
 if TYPE_CHECKING:
@@ -143,13 +144,10 @@ class Registry:
         return self._types.get(name)
 
     def expect(self, name: str) -> JobType[..., Any, Any]:
-        """The type of that name; raises with the nearest names."""
-        from difflib import get_close_matches
-
+        """Return the type of that name, or raise with the closest name."""
         found = self._types.get(name)
         if found is None:
-            close = get_close_matches(name, self._types, 1)
-            raise UnknownType(f"no job is called {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+            raise UnknownType(f"no job is called {name!r}{did_you_mean(name, self._types)}")
         return found
 
     def __iter__(self) -> Iterator[JobType[..., Any, Any]]:

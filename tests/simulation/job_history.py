@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mainstay.core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED, legal
+from mainstay.core.states import CANCELLED, COMPLETED, DEAD, ENDED, MOVES, QUEUED, REVIEW, RUNNING, SCHEDULED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +96,7 @@ class JobHistory:
             breach("I7", "was taken while another held it")
         elif before in ENDED and after == RUNNING:
             breach("I6", f"was taken after it had ended as {before}")
-        elif before != after and not legal(before, after):  # the same state: only its priority or time was changed
+        elif before != after and (before, after) not in MOVES:  # the same state: only its priority or time was changed
             breach("I8", f"moved from {before or 'nothing'} to {after}, which the table does not allow")
         if after == COMPLETED and self.cancelled:
             breach("I14", "completed after a cancel had been accepted")

@@ -1,4 +1,4 @@
-"""Outcomes on their way to the store: kept until it has taken them, and told apart by what it answers."""
+"""The buffer keeps outcomes until the store has taken them, and acts on its verdicts."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def in_flight():
 
 @pytest.fixture
 def told():
-    """What was told as stored."""
+    """The jobs that the event `stored` has named."""
     return []
 
 
@@ -34,7 +34,7 @@ def buffer(in_flight, told):
     return buffer
 
 
-def test_what_somebody_holds_up_is_kept_and_asked_again(buffer, in_flight, told):
+def test_an_outcome_of_a_locked_job_is_kept_and_sent_again(buffer, in_flight, told):
     batch, _ = buffer.take()
     buffer.apply_verdicts(batch, [BUSY, STORED])
     assert (told, [execution.job.id for execution in in_flight]) == (["second"], ["first"])
@@ -45,13 +45,13 @@ def test_what_somebody_holds_up_is_kept_and_asked_again(buffer, in_flight, told)
 
 
 @pytest.mark.parametrize("verdict", [ALREADY, STORED, LOST])
-def test_what_is_settled_is_let_go(buffer, in_flight, told, verdict):
+def test_what_is_stored_or_lost_is_forgotten(buffer, in_flight, told, verdict):
     batch, _ = buffer.take()
     buffer.apply_verdicts(batch, [verdict] * 2)
     assert (len(in_flight), buffer.pending, bool(told)) == (0, 0, verdict != LOST)
 
 
-def test_what_was_cancelled_meanwhile_is_decided_anew(buffer, in_flight, told):
+def test_what_was_cancelled_meanwhile_is_decided_again(buffer, in_flight, told):
     batch, _ = buffer.take()
     buffer.apply_verdicts(batch, [CANCELLING, STORED])
     ((execution, transition),), _ = buffer.take()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ..core.settings import Settings
 from ..load_app import load_app
+from ..settings_file import load_settings
 from ..worker.shutdown import exit_process
 from ..worker.worker_process import main
 from .log import WorkerLog
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def logging_app(spec: str) -> Mainstay:
     """Return the application, with a log of its events."""
-    app, settings = load_app(spec), Settings.load()
+    app, settings = load_app(spec), load_settings()
     WorkerLog(app, settings.log_level, settings.log_format)
     return app
 

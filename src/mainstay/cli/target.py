@@ -23,10 +23,10 @@ class Target:
 
     def settings(self) -> Settings:
         """Return the settings; the command line comes first."""
-        from ..core.settings import Settings
+        from ..settings_file import load_settings
 
         given = {"url": self.given_url, "app": self.given_app}
-        return Settings.load(**{name: value for name, value in given.items() if value})
+        return load_settings(**{name: value for name, value in given.items() if value})
 
     def url(self) -> str:
         """Return the URL of the store. The URL of an application given by --app comes before a configured one."""
