@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..core.decide import decide
 from ..core.errors import StoreError
 from ..core.outcome import CRASHED, LOST_UNKNOWN, RELEASED, Outcome
-from ..stores.contract import STORED
+from ..core.verdict import STORED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
