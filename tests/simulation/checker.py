@@ -43,7 +43,7 @@ class Violation(NamedTuple):
 
 
 class Checker:
-    """Takes records one by one; `close` answers what was broken.
+    """Takes records one by one; `close` returns what was broken.
 
     `ordered` says that the order of the records is the true order (the simulator's is). Where the logs of real processes
     were merged by their clocks, a start may be written a moment after the fact: then only what cannot be a matter of
@@ -84,7 +84,7 @@ class Checker:
         rule(record, life)
 
     def close(self, live: bool = False) -> list[Violation]:
-        """Judge the whole; answers every violation, in the order in which they were seen."""
+        """Check the whole history; return every violation, in the order in which they were seen."""
         self._close_batch()
         for life in self.lives.values():
             self._life = life

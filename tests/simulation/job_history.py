@@ -1,4 +1,4 @@
-"""One job as a history tells it, and the rules about one job alone. Each breach is named after its invariant."""
+"""One job in a history, and the rules about one job alone. Each breach is named after its invariant."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Attempt:
     def __init__(self) -> None:
         self.taken: Record | None = None  # the move to running
         self.left: Record | None = None  # the move out of running
-        self.holders: list[str] = []  # who was told that it holds this token
+        self.holders: list[str] = []  # the processes that got this token
         self.starts: list[Record] = []
         self.ends: list[Record] = []
         self.stored: list[Record] = []
@@ -63,7 +63,7 @@ class JobHistory:
         return self.born or self.removed or self.final is not None
 
     def begin_again(self) -> None:
-        """It was deleted, and a producer without an answer sent its draft once more: a new job of the same name."""
+        """Start over: it was deleted, and a producer without a reply sent its draft again, as a new job with the same id."""
         self.removed = self.cancelled = False
         self.reborn = True
         self.token, self.attempts = 0, {}
@@ -121,7 +121,7 @@ class JobHistory:
             breach("I14", f"became {record.args['after']} although a cancel had been accepted")
 
     def claim(self, record: Record, breach: Breach) -> None:
-        """A worker was told that it holds the job."""
+        """A worker got the reply that it holds the job."""
         attempt = self.attempt(record.token)
         attempt.holders.append(record.process)
         if len(attempt.holders) > 1:

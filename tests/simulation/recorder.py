@@ -1,4 +1,4 @@
-"""Turns what happens in a simulated world into history: the engine's account after every commit, and what was answered."""
+"""Records the history of a simulated world: the commit log after every commit, and the replies."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ class Recorder:
             self.unrest[line.job] = line.after
 
     def add(self, process: Process, op: str, phase: str = "ok", job: str = "", token: int = 0, **args: Any) -> None:
-        """Record what a process did or was told."""
+        """Record what a process did or got as a reply."""
         self.history.add(self._scheduler.now, process.name, op, phase, job, token, **args)
 
     def claimed(self, process: Process, jobs: Sequence[Claimed]) -> None:
-        """Record that a worker learnt what it holds."""
+        """Record that a worker got jobs."""
         for job in jobs:
             self.add(process, "claim", "ok", job.id, job.token)
 
@@ -90,7 +90,7 @@ class Recorder:
         self.add(process, "start", "ok", job.id, job.token)
 
     def struck(self, process: Process, kind: str, verb: str = "") -> None:
-        """Record a fault: whoever suffers one may lose its lease."""
+        """Record a fault: the process may lose its lease by it."""
         self.add(process, "fault", kind=kind, verb=verb)
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Recorder:
 
 
 def mode_of(draft: Draft) -> str:
-    """How long a draft's key holds, in the words of the history."""
+    """Return how long a draft's key holds: start, alive or period."""
     return "start" if draft.lock_until == 0 else "alive" if draft.lock_until is None else "period"
 
 

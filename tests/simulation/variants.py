@@ -106,7 +106,7 @@ def lease_by_worker_clock() -> AbstractContextManager[object]:
 
 @variant("I4", "I7", "I8")
 def returned_unclaimed() -> AbstractContextManager[object]:
-    """A claim sets expired jobs back to queued and hands them out without claiming them."""
+    """A claim sets expired jobs back to queued and returns them without claiming them."""
     take = claim._take
     gone = "worker IN (SELECT id FROM mainstay_worker WHERE expires_at <= ?)"
     columns, _, rest = sql.load("claimed_by").partition("WHERE")
@@ -150,7 +150,7 @@ def heart_stopped_before_drain() -> AbstractContextManager[object]:
 
 @variant("I7")
 def renewed_after_the_end() -> AbstractContextManager[object]:
-    """A worker that was buried comes back to its old lease."""
+    """A worker that was removed gets its old lease back."""
     beat = maintenance.renew
     statement = "INSERT INTO mainstay_worker VALUES (?, '', 0, 1, '[]', '[]', ?, ?, ?, 0)"
 
@@ -185,8 +185,8 @@ def started_without_a_look() -> AbstractContextManager[object]:
 
 
 @variant("I1")
-def unanswered_claim_forgotten() -> AbstractContextManager[object]:
-    """A claim that was committed without an answer is nobody's, as long as its worker lives."""
+def uncertain_claim_forgotten() -> AbstractContextManager[object]:
+    """A claim that was committed without a reply is forgotten: no worker runs its jobs as long as this one lives."""
     step = Claimer.step
 
     def forgetful(claimer: Any, now: int) -> int:
@@ -197,7 +197,7 @@ def unanswered_claim_forgotten() -> AbstractContextManager[object]:
 
 
 @variant("I1")
-def beats_on_adrift() -> AbstractContextManager[object]:
+def renews_while_replacing() -> AbstractContextManager[object]:
     """A worker that dropped its jobs and could not rejoin beats on under the old name, and so keeps them for ever."""
     step = Heartbeat.step
 
@@ -281,7 +281,7 @@ def key_dropped() -> AbstractContextManager[object]:
 
 @variant("I2", "I3")
 def sent_twice_stored_twice() -> AbstractContextManager[object]:
-    """A draft that is sent again for want of an answer becomes a second job."""
+    """A draft that is sent again without a reply becomes a second job."""
     real = enqueue.enqueue
 
     def anew(connection: Any, drafts: Any, now: int, *more: Any) -> Any:

@@ -38,7 +38,7 @@ EXAM = 60_000  # … and then for each worker to do one more job
 
 
 class Result(NamedTuple):
-    """What a seed came to."""
+    """The result of a seed."""
 
     seed: int
     history: History
@@ -48,18 +48,18 @@ class Result(NamedTuple):
 
 
 class Host:
-    """A place for one worker: starts it, stops it gracefully now and then, and starts another when it died."""
+    """Keeps one worker running: starts it, stops it gracefully now and then, starts another when it has died."""
 
     def __init__(self, world: World, number: int) -> None:
         self._world, self._number, self._lives = world, number, 0
         self.queue = f"host-{number}"  # served by this worker alone
         self.process: Process = world.process(f"worker-{number}.0")
         self.worker: Worker | None = None
-        self._rings: list[str] = []
+        self._notified: list[str] = []
         self._listening: set[Worker] = set()
 
     def start(self) -> None:
-        """Start a worker in a process of its own, and look after it."""
+        """Start a worker in a process of its own, and watch it."""
         self._lives += 1
         self.process = self._world.process(f"worker-{self._number}.{self._lives}")
         self.worker = None
@@ -108,16 +108,16 @@ class Host:
         self.process.alive = False
 
     def hear(self, what: str) -> None:
-        """A ring arrives after a moment."""
+        """A notification arrives after a moment."""
         if self.worker is not None:
             self._world.scheduler.after(0, self.process, partial(self._listen, what))
 
     def _listen(self, what: str) -> None:
-        """As the thread of a worker's bell, of which there is one: what rings while it is at work is lost, as a ring may be."""
+        """As the thread of a worker's listener, of which there is one: a notification that comes while it works is lost."""
         worker = self.worker
         if worker is None or worker in self._listening:
             return
-        self._rings.append(what)
+        self._notified.append(what)
         self._listening.add(worker)
         try:
             worker.listener.step(self.process.now())
@@ -125,19 +125,19 @@ class Host:
             self._listening.discard(worker)
 
     def wait(self, timeout: int) -> str:
-        """As a worker's bell: what rang."""
-        return self._rings.pop() if self._rings else ""
+        """As a worker's notifier: return what was notified."""
+        return self._notified.pop() if self._notified else ""
 
     def take(self, timeout: int, offer: SlotOffer) -> str:
-        """As the bell of an engine that claims in the moment of a ring."""
-        rang, worker = self.wait(timeout), self.worker
-        if rang and worker is not None:
+        """As a notifier that claims a job with the notification."""
+        heard, worker = self.wait(timeout), self.worker
+        if heard and worker is not None:
             with suppress(LeaseLost):
                 offer.take(worker.store.claim(worker.registration.registered, offer.wants, 1, self.process.now()).jobs)
-        return rang
+        return heard
 
     def close(self) -> None:
-        """As a worker's bell."""
+        """As a worker's notifier."""
 
 
 class World:
@@ -201,7 +201,7 @@ class World:
 
     # run ----------------------------------------------------------------------------------------------------------
     def run(self) -> Result:
-        """Trouble, then peace; answers what came of it."""
+        """Run with faults, then without; return the result."""
         with patched((IDS, "new", self.ids.new)):
             self._populate()
             self.scheduler.pump(self.scheduler.now + TROUBLE)

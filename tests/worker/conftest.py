@@ -44,7 +44,7 @@ def jobs(folder):
 
 @contextmanager
 def installed(folder, name="jobs"):
-    """A module of that folder, imported; in the end nobody waits at a gate any longer."""
+    """Import a module of that folder; at the end open every gate."""
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
@@ -68,7 +68,7 @@ def journal(folder):
 
 
 class Journal:
-    """What the handlers told."""
+    """What the handlers wrote."""
 
     def __init__(self, path):
         self._path = path

@@ -7,7 +7,7 @@ LEASE = 1.0
 
 
 def completions(jobs, handle):
-    """The tokens under which the job was completed: the store keeps one, and the one it keeps is told here."""
+    """Return the tokens under which the job was completed, as the event `stored` gives them."""
     return handle.result(timeout=30), handle.job().token
 
 

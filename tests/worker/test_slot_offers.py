@@ -1,4 +1,4 @@
-"""Jobs that come with a ring: a worker with room offers it while it waits for its bell, and what comes is run once, or handed back."""
+"""Claim-on-wake: a worker offers a free slot while it waits for a notification; a job that comes runs once or is released."""
 
 import threading
 from contextlib import closing
@@ -12,24 +12,24 @@ from mainstay.stores.contract import ClaimingNotifier
 from tests.waiting import eventually
 
 
-class Dispenser:
-    """A bell that claims in the moment of a ring, on an engine that has none of its own; it rings when told to."""
+class ScriptedNotifier:
+    """A notifier that claims a job with each notification, for an engine that has none; the test notifies it."""
 
     def __init__(self, worker):
         self._worker = worker
-        self.rings, self.fails = threading.Event(), False
+        self.notified, self.fails = threading.Event(), False
 
     def wait(self, timeout):
-        return "jobs" if self.rings.wait(timeout / 1000) else ""
+        return "jobs" if self.notified.wait(timeout / 1000) else ""
 
     def take(self, timeout, offer):
-        rang = self.wait(timeout)
-        if rang:
-            self.rings.clear()
+        heard = self.wait(timeout)
+        if heard:
+            self.notified.clear()
             offer.take(self._worker.store.claim(self._worker.id, offer.wants, 1, offer.now).jobs)
             if self.fails:
-                raise StoreUnavailable("the answer was lost")
-        return rang
+                raise StoreUnavailable("the reply was lost")
+        return heard
 
     def close(self):
         pass
@@ -65,7 +65,7 @@ def app(clock, gate, ran):
 
 @pytest.fixture
 def worker(app):
-    """One that has joined, and whose parts are called by the test."""
+    """A registered worker whose parts the test calls."""
     worker = app.worker(concurrency=1)
     worker.registration.register()
     yield worker
@@ -73,11 +73,11 @@ def worker(app):
 
 
 def claim(worker):
-    """What a bell claims for an offer."""
+    """Return what a notifier claims for an offer."""
     return worker.store.claim(worker.id, worker.wants, 1, worker.app.clock.now()).jobs
 
 
-def test_what_comes_with_a_ring_is_run(app, worker, clock, ran):
+def test_a_job_that_comes_with_a_notification_runs(app, worker, clock, ran):
     handle = app.enqueue("work", {"n": 1})
     offer = worker.claimer.offers.make(clock.now())
     offer.take(claim(worker))
@@ -87,14 +87,14 @@ def test_what_comes_with_a_ring_is_run(app, worker, clock, ran):
     assert app.get(handle.id).state == "running"
 
 
-def test_when_nothing_came_there_is_nothing_to_do(worker, clock):
+def test_without_a_job_there_is_nothing_to_do(worker, clock):
     offer = worker.claimer.offers.make(clock.now())
     offer.take([])
     assert not worker.claimer.offers.close(replied=True)
 
 
-def test_room_that_is_gone_meanwhile_is_not_used_twice(app, worker, clock, ran):
-    """The one slot is taken by a usual claim: what comes with the ring goes to another worker, without an attempt."""
+def test_a_slot_that_is_taken_meanwhile_is_not_used_twice(app, worker, clock, ran):
+    """A usual claim takes the one slot: the job that came with the notification is released without an attempt."""
     first, second = app.enqueue("work", {"n": 1}), app.enqueue("work", {"n": 2})
     offer = worker.claimer.offers.make(clock.now())
     worker.claimer.step(clock.now())
@@ -109,7 +109,7 @@ def test_room_that_is_gone_meanwhile_is_not_used_twice(app, worker, clock, ran):
     ]
 
 
-def test_a_worker_that_stops_hands_back_what_comes(app, worker, clock, ran):
+def test_a_stopping_worker_releases_a_job_that_comes(app, worker, clock, ran):
     handle = app.enqueue("work", {"n": 1})
     offer = worker.claimer.offers.make(clock.now())
     worker.registration.stopping = True
@@ -120,19 +120,19 @@ def test_a_worker_that_stops_hands_back_what_comes(app, worker, clock, ran):
     assert (app.get(handle.id).state, app.get(handle.id).attempt, ran) == ("queued", 0, [])
 
 
-def test_an_answer_that_did_not_come_is_asked_for(app, worker, clock, ran):
+def test_after_a_lost_reply_the_worker_asks_the_store(app, worker, clock, ran):
     app.enqueue("work", {"n": 1})
     worker.claimer.offers.make(clock.now())
     claim(worker)
     assert worker.claimer.offers.close(replied=False)
-    assert worker.claimer.offers.make(clock.now()) is None  # not before it is known what became of the last
+    assert worker.claimer.offers.make(clock.now()) is None  # not before the last offer is resolved
     worker.claimer.step(clock.now())
     eventually(lambda: ran == [1], "the job runs")
     assert worker.claimer.offers.make(clock.now()) is None  # there is no room
 
 
-def test_what_may_still_come_is_not_looked_up(app, worker, clock, ran):
-    """Else it would be run twice: once from here, and once when it comes."""
+def test_while_a_job_may_still_come_the_worker_does_not_ask_the_store(app, worker, clock, ran):
+    """Else the job would run twice: once from the store's list, and once when it comes."""
     app.enqueue("work", {"n": 1})
     offer = worker.claimer.offers.make(clock.now())
     jobs = claim(worker)
@@ -147,8 +147,8 @@ def test_what_may_still_come_is_not_looked_up(app, worker, clock, ran):
     assert worker.in_flight.ended == 0
 
 
-def test_the_time_on_the_way_counts(app, worker, clock):
-    """By then a sweep may have taken the job away: who starts it must know how old the claim is."""
+def test_the_job_counts_as_held_since_the_offer(app, worker, clock):
+    """A sweep may have taken the job away meanwhile: the worker must know how old the claim is."""
     handle = app.enqueue("work", {"n": 1})
     began = clock.now()
     offer = worker.claimer.offers.make(began)
@@ -160,7 +160,7 @@ def test_the_time_on_the_way_counts(app, worker, clock):
     assert worker.in_flight.get(handle.id, 1).claimed_at == began
 
 
-def test_without_room_nothing_is_offered(app, worker, clock, ran):
+def test_without_a_free_slot_nothing_is_offered(app, worker, clock, ran):
     worker.registration.open = False
     assert worker.claimer.offers.make(clock.now()) is None
     worker.registration.open = True
@@ -172,17 +172,17 @@ def test_without_room_nothing_is_offered(app, worker, clock, ran):
 
 # in a worker that runs ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("fails", [False, True])
-def test_a_worker_runs_once_what_its_bell_brings(app, gate, ran, monkeypatch, fails):
+def test_a_worker_runs_once_what_its_notifier_brings(app, gate, ran, monkeypatch, fails):
     gate.set()
     worker = app.worker(concurrency=2, poll="10m")
-    bell = Dispenser(worker)
-    bell.fails = fails
-    assert isinstance(bell, ClaimingNotifier)
-    monkeypatch.setattr(worker.store, "notifier", lambda name: bell)
+    notifier = ScriptedNotifier(worker)
+    notifier.fails = fails
+    assert isinstance(notifier, ClaimingNotifier)
+    monkeypatch.setattr(worker.store, "notifier", lambda name: notifier)
     with worker:
         handles = []
         for n in range(3):
             handles.append(app.enqueue("work", {"n": n}))
-            bell.rings.set()
+            notifier.notified.set()
             handles[-1].result(timeout=10)
     assert (ran, [app.get(job.id).attempt for job in handles]) == ([0, 1, 2], [1, 1, 1])
