@@ -51,7 +51,7 @@ def test_a_dead_worker_s_jobs_run_again_at_once_and_another_takes_its_place(jobs
     def left():
         return {path.name.partition(".")[0] for path in (folder / "jobs.db-mainstay").iterdir()}
 
-    eventually(lambda: left() == {second.id}, "the dead one's lock and bell are gone")
+    eventually(lambda: left() == {second.id}, "the dead worker's lock and socket to be gone")
     terminate(supervisor)
     code, complaint = ended(supervisor)
     assert code == 0
