@@ -1,8 +1,9 @@
 """Claim-on-wake: a free slot is offered to a notifier that can claim a job in the moment of the notification.
 
 Only Redis has such a notifier. It shortens a pickup from 2.45 to 1.65 ms at the median with `appendfsync always` (0.69 of
-the time; p95 0.64) and from 1.61 to 1.41 ms with `everysec` (0.86; p95 0.54): medians of 8 alternating pairs of runs of
-`python3 dev.py bench --engine redis --only pickup mainstay`, on a busy machine with 2 cores.
+the time) and from 1.61 to 1.41 ms with `everysec` (0.86): medians of 8 alternating pairs of runs of
+`python3 dev.py bench --engine redis --only pickup mainstay`, shorter in all 16 pairs. The p95 is 0.64 and 0.54 of the time,
+but the machine had other work: single pairs are from 0.23 to 1.04 and from 0.39 to 1.51.
 
 Two threads use this: the listener offers, the claimer starts what came. Decision 18 explains the rules.
 """
