@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Everything a checkout needs, with nothing but Python 3.11 or newer.
 
-All commands share one virtual environment, `.venv`, where editors find it too. `demo` puts only the package and its
-terminal output there; the other commands add the tools they need, once. It is made anew when the Python or the
-place of the checkout has changed, and filled again when pyproject.toml has; otherwise a start costs nothing.
+All commands share one virtual environment, `.venv`, where editors find it too. `demo` installs only the package; the
+other commands add the tools they need, once. The environment is made anew when the Python or the place of the checkout
+has changed, and filled again when pyproject.toml has; otherwise a start costs nothing.
 """
 
 import sys
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 
-PACKAGE = ["--editable", ".[cli]"]
+PACKAGE = ["--editable", "."]
 PROFILES = {
     "demo": PACKAGE,
     "dev": [*PACKAGE, "--group", "dev"],
@@ -42,7 +42,7 @@ ALONE = ["-m", "slow", "--ignore=tests/simulation", "--ignore=tests/repo"]
 NO_VENV = """
 dev.py: Python could not make a virtual environment in {venv}; its own words are above.
   - Debian and Ubuntu keep that part in a package of its own:  apt install python3-venv
-  - or let uv do it:  uv run --extra cli mainstay demo  /  uv run --extra cli --group dev pytest
+  - or let uv do it:  uv run mainstay demo  /  uv run --group dev pytest
   - the folder must be writable for you"""
 NO_INSTALL = """
 dev.py: pip could not install what is needed; its own words are above.

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 import mainstay
+from mainstay import settings_file
 from mainstay.cli import exits
 from mainstay.cli.main import SECTIONS, program
 from mainstay.core import errors, events, outcome, settings, states
@@ -59,7 +60,7 @@ mainstay looks in these places, and the first one that has the setting wins:
 
 1. the code or the command line: `Mainstay("sqlite:///jobs.db")`, `--url`, `--concurrency` and so on;
 2. the environment variables; an empty variable counts as not set;
-3. the nearest `{settings.FILE}`, or `[tool.mainstay]` in a `{settings.PROJECT}`, in the current folder or the folders above it;
+3. the nearest `{settings_file.FILE}`, or `[tool.mainstay]` in a `{settings_file.PROJECT}`, in the current folder or the folders above it;
 4. the default.
 
 An unknown name is an error, in a file and in the environment. `mainstay config` shows every value and where it comes from.
@@ -211,7 +212,7 @@ def documented():
 def unused():
     """Return a sentence about the settings that no code reads, or nothing."""
     source = "".join(path.read_text(encoding="utf-8") for path in Path(mainstay.__file__).parent.rglob("*.py"))
-    names = [name for name in settings.FIELDS if not re.search(rf"[Ss]ettings(\(\)|\.load\(\))?\.{name}\b", source)]
+    names = [name for name in settings.FIELDS if not re.search(rf"[Ss]ettings(\(\))?\.{name}\b", source)]
     listed = ", ".join(f"`{name}`" for name in names)
     return f"\nThis version reads and checks these settings, but does not use them: {listed}.\n" if names else ""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.servers import session
 from tests.servers.engines import ENGINES, kind
 
-FOLDERS = ["unit", "repo", "contract"]  # then the others by name, then everything marked slow
+FOLDERS = ["unit", "repo", "contract", "stores"]  # then the others by name, then everything marked slow
 MARK = "engines(*kinds): the test concerns these engines only: sqlite, memory, postgres, redis"
 
 

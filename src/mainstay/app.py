@@ -1,4 +1,4 @@
-"""The application object: where job types are defined, jobs enqueued, looked at and operated."""
+"""The application object: defines job types, enqueues jobs, reads and operates them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from .registry import JobType, Registry
     from .stores.contract import Store
     from .testing.kit import Kit
-    from .worker import Worker
+    from .worker.runtime import Runtime
+    from .worker.worker import Worker
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
         poll: Duration
         process_slots: int | None
         identity: str | None
-        random: Callable[[], float]
+        runtime: Runtime
 
 
-CHUNK = 1_000  # jobs a transaction of enqueue_many
+CHUNK = 1_000  # jobs per transaction of enqueue_many
 CANCELLED = ("cancelled", "cancelling")
 
 
@@ -117,7 +118,7 @@ class Mainstay:
     ) -> Handle[Any]:
         """Enqueue a prepared job, or one by the name of its type, also from a program that lacks the code.
 
-        The payload is checked here where the code is, else by the worker. With `tx=` it commits with that transaction.
+        The payload is checked here if the code is here, else by the worker. With `tx=` it commits with that transaction.
         """
         return self._accept([self._draft(job, payload, options)], tx)[0]
 
@@ -133,7 +134,7 @@ class Mainstay:
         return (await self._aaccept([self._draft(job, payload, options)], tx))[0]
 
     def enqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
-        """Enqueue prepared jobs, a thousand a transaction, or all with `tx=`; handles come in the order of the drafts."""
+        """Enqueue prepared jobs, a thousand per transaction, or all with `tx=`; handles are in the order of the drafts."""
         if tx is not None:
             return self._accept([_prepared(draft) for draft in drafts], tx)
         handles: list[Handle[Any]] = []
@@ -184,21 +185,21 @@ class Mainstay:
 
         return self._handles(await outbox.aenqueue(self.store, tx, drafts, self.clock.now()))
 
-    def _handles(self, answers: Sequence[tuple[str, bool]]) -> list[Handle[Any]]:
+    def _handles(self, accepted: Sequence[tuple[str, bool]]) -> list[Handle[Any]]:
         if self.events.listeners("enqueued"):
-            self.events.emit("enqueued", ids=[job_id for job_id, created in answers if created])
-        return [Handle(self, job_id, created) for job_id, created in answers]
+            self.events.emit("enqueued", ids=[job_id for job_id, created in accepted if created])
+        return [Handle(self, job_id, created) for job_id, created in accepted]
 
     # look ---------------------------------------------------------------------------------------------------------
     def get(self, job_id: str | Handle[Any]) -> Job:
-        """One job by its id, or by the start of one that no other job shares."""
+        """Return one job by its id, or by a prefix that no other job has."""
         job = self.store.get(self.resolve(job_id))
         if job is None:
             raise NotFound(f"there is no job {job_id}")
         return job
 
     def resolve(self, job: str | Handle[Any]) -> str:
-        """The full id of a handle, or behind the start of an id; raises `NotFound`, or `UsageError` with the candidates."""
+        """Return the full id of a handle or of a prefix; raise `NotFound`, or `UsageError` with the candidates."""
         from .core.ids import LENGTH, normal
 
         prefix = job if isinstance(job, str) else job.id
@@ -214,35 +215,35 @@ class Mainstay:
         return found[0]
 
     def handle(self, job_id: str | Handle[Any]) -> Handle[Any]:
-        """A handle to a job that was enqueued elsewhere."""
+        """Return a handle to a job that was enqueued elsewhere."""
         return Handle(self, self.get(job_id).id, created=False)
 
     def list(self, query: str = "", limit: int = 50, after: str | None = None) -> list[Job]:
-        """Jobs that match a search such as `type:resize state:dead age:>1h`, newest first."""
+        """Return the jobs that match a search such as `type:resize state:dead age:>1h`, newest first."""
         return self.store.get_many(self.search(query, limit, after).ids)
 
     def search(self, query: str = "", limit: int = 50, after: str | None = None) -> Page:
-        """The ids that match a search, with where the next page starts and how far a text search looked."""
+        """Return the ids that match a search, where the next page starts, and how far a text search looked."""
         from .query import parse
 
         now = self.clock.now()
         return self.store.search(parse(query, now), limit, after, now)
 
     def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt]:
-        """Every attempt at a job, oldest first."""
+        """Return every attempt at a job, oldest first."""
         return self.store.attempts(self.get(job_id).id)
 
     def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine]:
-        """A job's log."""
+        """Return a job's log."""
         return self.store.logs(self.get(job_id).id, after, limit)
 
     def actions(self, job_id: str | Handle[Any] | None = None, limit: int = 100) -> Sequence[Action]:
-        """What operators did, newest first."""
+        """Return what operators did, newest first."""
         return self.store.actions(None if job_id is None else self.resolve(job_id), limit)
 
     # operate ------------------------------------------------------------------------------------------------------
     def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
-        """Cancel a job; answers `cancelled` or, for one that runs, `cancelling`. With `tx=` it holds with that commit."""
+        """Cancel a job; return `cancelled` or, for a running job, `cancelling`. With `tx=` it commits with that transaction."""
         if tx is None:
             return self._operate("cancel", job_id, actor, CANCELLED)
         from .stores import outbox
@@ -259,8 +260,8 @@ class Mainstay:
         from .stores import outbox
 
         full = await asyncio.to_thread(self.resolve, job_id)
-        answers = await outbox.acancel(self.store, tx, [full], self.clock.now(), actor)
-        return _checked("cancel", full, answers[full], CANCELLED)
+        replies = await outbox.acancel(self.store, tx, [full], self.clock.now(), actor)
+        return _checked("cancel", full, replies[full], CANCELLED)
 
     def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
@@ -272,50 +273,50 @@ class Mainstay:
 
     def approve(self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python") -> str:
         """Complete a job in review with the output it proposed."""
-        return self._judge(job_id, True, note, actor)
+        return self._resolve_review(job_id, True, note, actor)
 
     def reject(self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python") -> str:
         """End a job in review as dead."""
-        return self._judge(job_id, False, note, actor)
+        return self._resolve_review(job_id, False, note, actor)
 
     def _operate(self, verb: str, job_id: str | Handle[Any], actor: str, good: tuple[str, ...]) -> str:
         full = self.resolve(job_id)
         return _checked(verb, full, getattr(self.store, verb)([full], self.clock.now(), actor)[full], good)
 
-    def _judge(self, job_id: str | Handle[Any], approve: bool, note: str, actor: str) -> str:
+    def _resolve_review(self, job_id: str | Handle[Any], approve: bool, note: str, actor: str) -> str:
         full = self.resolve(job_id)
-        answer = self.store.resolve_review(full, approve, self.clock.now(), actor, note)
-        if answer == "missing":
+        verdict = self.store.resolve_review(full, approve, self.clock.now(), actor, note)
+        if verdict == "missing":
             raise NotFound(f"there is no job {job_id}")
-        if answer not in ("approved", "rejected"):
-            raise Conflict(f"job {full} is {answer}, not in review: there is nothing to decide")
-        return answer
+        if verdict not in ("approved", "rejected"):
+            raise Conflict(f"job {full} is {verdict}, not in review: there is nothing to decide")
+        return verdict
 
     # run ----------------------------------------------------------------------------------------------------------
     def worker(self, **options: Unpack[WorkerOptions]) -> Worker:
-        """A worker in this process: `with app.worker(concurrency=8): …`."""
-        from .worker import Worker
+        """Return a worker for this process: `with app.worker(concurrency=8): …`."""
+        from .worker.worker import Worker
 
         return Worker(self, **options)
 
     def testing(self, mode: Literal["manual", "inline"] = "manual") -> AbstractContextManager[Kit]:
-        """For the time of a `with`: a store in memory, a clock to move; `inline` runs each job as it is enqueued."""
-        from .testing.kit import around
+        """Use a store in memory and a clock to move, inside a `with`; `inline` runs each job as it is enqueued."""
+        from .testing.kit import testing
 
-        return around(self, mode)
+        return testing(self, mode)
 
     def close(self) -> None:
-        """Let go of the store's connections."""
+        """Close the store's connections."""
         self.store.close()
 
 
-def _checked(verb: str, job_id: str, answer: str, good: tuple[str, ...]) -> str:
-    """What the store answered, or the exception that it means."""
-    if answer == "missing":
+def _checked(verb: str, job_id: str, verdict: str, good: tuple[str, ...]) -> str:
+    """Return the store's reply, or raise the exception that it means."""
+    if verdict == "missing":
         raise NotFound(f"there is no job {job_id}")
-    if answer not in good:
-        raise Conflict(_REFUSED.get((verb, answer), f"cannot {verb} job {job_id}: it is {answer}"))
-    return answer
+    if verdict not in good:
+        raise Conflict(_REFUSED.get((verb, verdict), f"cannot {verb} job {job_id}: it is {verdict}"))
+    return verdict
 
 
 _REFUSED = {
@@ -350,6 +351,6 @@ def _configured_url() -> str:
 
     if os.environ.get("MAINSTAY_URL"):
         return os.environ["MAINSTAY_URL"]
-    from .core.settings import Settings
+    from .settings_file import load_settings
 
-    return Settings.load().url
+    return load_settings().url

@@ -1,7 +1,7 @@
-"""`ctx`: what a running handler knows about its job and can say about itself.
+"""`ctx`: what a running handler knows about its job and can report.
 
 An importable proxy to the job that runs in this thread or task. It is not a parameter, so handlers keep their types and
-can be called plainly: outside a job its words go nowhere, and what only a job has (its id, children) is refused.
+can be called plainly. Outside a job, reports are ignored, and what only a job has (its id, children) raises.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ LEVELS = ("debug", "info", "warning", "error")
 MESSAGE, STAGE = 10_000, 200  # characters of one log line, and of a stage's name
 
 
-class Sink(Protocol):
-    """Where a context's words go: the worker, or the pipe to it from a process slot."""
+class Reporter(Protocol):
+    """Takes what a handler reports: to the worker, or to the pipe from a process slot."""
 
-    def note(self, note: Update) -> None:
-        """Take a note to the store, soon."""
+    def report(self, update: Update) -> None:
+        """Write an update to the store, soon."""
         ...
 
     def checkpoint(self, job: Claimed) -> str | None:
-        """What an earlier attempt saved."""
+        """Return what an earlier attempt saved."""
         ...
 
     def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
-        """The store and the transition with which the job completes in its handler's own transaction."""
+        """Return the store and the transition with which the job completes in its handler's own transaction."""
         ...
 
     def now(self) -> int:
-        """The time."""
+        """Return the time."""
         ...
 
 
 class Context:
     """One attempt at one job."""
 
-    children: tuple[Draft, ...] = ()  # defaults stand on the class: one of these is made for every job
+    children: tuple[Draft, ...] = ()  # defaults stand on the class: the worker makes one context per job
     completed_in: object = None  # the transaction in which the handler completed its job
     cancelled_because: str | None = None
     stopping = False
@@ -64,8 +64,8 @@ class Context:
     _progress: tuple[float | None, float | None] = (None, None)
     _checkpoint: dict[str, Any] | None = None
 
-    def __init__(self, job: Claimed, sink: Sink) -> None:
-        self.job, self._sink = job, sink
+    def __init__(self, job: Claimed, reporter: Reporter) -> None:
+        self.job, self._reporter = job, reporter
 
     @property
     def id(self) -> str:
@@ -93,21 +93,23 @@ class Context:
         text = encode_result(fields) if fields else None
         line = clean(str(message), MESSAGE)
         job = self.job
-        self._sink.note(Log(job.seq, job.token, self._lines, self._sink.now(), level, self._stage, line, text))
+        self._reporter.report(
+            Log(job.seq, job.token, self._lines, self._reporter.now(), level, self._stage, line, text)
+        )
 
     def progress(self, done: float, total: float | None = None) -> None:
-        """Say how far the job is."""
+        """Report how far the job is."""
         self._progress = (float(done), None if total is None else float(total))
         self._show()
 
     def _show(self) -> None:
         done, total = self._progress
-        self._sink.note(Progress(self.job.seq, self.job.token, self._sink.now(), done, total, self._stage))
+        self._reporter.report(Progress(self.job.seq, self.job.token, self._reporter.now(), done, total, self._stage))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Name the part of the job that runs inside the `with`; its length and end are logged."""
-        outer, started = self._stage, self._sink.now()
+        """Name the part of the job that runs inside the `with`; its duration and end are logged."""
+        outer, started = self._stage, self._reporter.now()
         name = self._stage = clean(str(name), STAGE)
         self._show()
         ended = "failed"
@@ -115,14 +117,14 @@ class Context:
             yield
             ended = "done"
         finally:
-            self._write("stage", f"{name} {ended}", {"ms": self._sink.now() - started})
+            self._write("stage", f"{name} {ended}", {"ms": self._reporter.now() - started})
             self._stage = outer
 
     @property
     def checkpoint(self) -> dict[str, Any]:
-        """What `save` kept, in this attempt or an earlier one; empty at first."""
+        """What `save` kept in this attempt or an earlier one; empty at first."""
         if self._checkpoint is None:
-            text = self._sink.checkpoint(self.job)
+            text = self._reporter.checkpoint(self.job)
             self._checkpoint = json.loads(text) if text else {}
         return self._checkpoint
 
@@ -134,7 +136,7 @@ class Context:
         body = {**self.checkpoint, **values}
         text = encode_result(body) or "{}"
         self._checkpoint = body
-        self._sink.note(Checkpoint(self.job.seq, self.job.token, self._sink.now(), text))
+        self._reporter.report(Checkpoint(self.job.seq, self.job.token, self._reporter.now(), text))
         self.check()
 
     def check(self) -> None:
@@ -155,7 +157,7 @@ class Context:
         """Complete the job in the caller's transaction: its writes and the completion are one. Raises `LeaseLost`."""
         from .stores import outbox
 
-        store, transition = self._sink.completing(self.job, self.children, encode_result(result))
+        store, transition = self._reporter.completing(self.job, self.children, encode_result(result))
         outbox.finish(store, tx, transition)
         self.completed_in = tx
 
@@ -163,7 +165,7 @@ class Context:
         """As `complete_in`, for an async connection or session."""
         from .stores import outbox
 
-        store, transition = self._sink.completing(self.job, self.children, encode_result(result))
+        store, transition = self._reporter.completing(self.job, self.children, encode_result(result))
         await outbox.afinish(store, tx, transition)
         self.completed_in = tx
 
@@ -172,7 +174,7 @@ current: ContextVar[Context] = ContextVar("mainstay.ctx")
 
 
 class _Proxy:
-    """Stands for the context of the job that runs here."""
+    """Passes every attribute on to the context of the job that runs here."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(_running(), name)
@@ -182,13 +184,13 @@ class _Proxy:
         return f"<ctx of job {context.id}>" if context else "<ctx: no job runs here>"
 
 
-class _Nowhere:
-    """Takes what a handler says that was called plainly, outside any job: there is nobody to tell."""
+class _NoReporter:
+    """Ignores the reports of a handler that was called plainly, outside any job."""
 
     def now(self) -> int:
         return 0
 
-    def note(self, note: Update) -> None:
+    def report(self, update: Update) -> None:
         pass
 
     def checkpoint(self, job: Claimed) -> str | None:
@@ -199,10 +201,10 @@ class _Nowhere:
 
 
 class _Outside(Context):
-    """What `ctx` is in a plain call: words go nowhere, nothing is saved; what only a job has, it refuses."""
+    """What `ctx` is in a plain call: reports are ignored, nothing is saved, and what only a job has raises."""
 
     def __init__(self) -> None:
-        self._sink = _Nowhere()
+        self._reporter = _NoReporter()
 
     @property
     def job(self) -> Claimed:  # type: ignore[override]
@@ -240,9 +242,9 @@ ctx = cast("Context", _Proxy())
 
 
 def completion(job: Claimed, now: int, result: str | None, children: tuple[Draft, ...]) -> Transition:
-    """The transition of a job that completes in its handler's own transaction."""
-    return decide(job, COMPLETED._replace(result=result, children=children), now, _no_chance)
+    """Return the transition of a job that completes in its handler's own transaction."""
+    return decide(job, COMPLETED._replace(result=result, children=children), now, _no_jitter)
 
 
-def _no_chance() -> float:
+def _no_jitter() -> float:
     return 0.0

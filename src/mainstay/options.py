@@ -1,4 +1,4 @@
-"""How a job is to be treated: the defaults of its type, what one call asks for, and the draft that comes of both."""
+"""Job options: the defaults of a type, the options of one call, and the draft made of both."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         ref: str | None
 
 
-POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep")  # what travels from a type to its jobs
+POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep")  # what a type passes on to its jobs
 NAMES = (
     "queue", "priority", "delay", "at", "retry", "timeout", "keep", "key", "unique", "period", "on_conflict", "tags",
     "tenant", "ref",
@@ -46,15 +46,19 @@ NAMES = (
 
 
 class Options:
-    """Checked options. What is left out is decided by the type, and last by the defaults."""
+    """Checked options. The type decides what is left out, then the defaults."""
 
     __slots__ = ("relative", "values")
 
     def __init__(self, given: Mapping[str, Any], of_type: bool = False) -> None:
         for name in given:
             if name not in NAMES:
-                raise UsageError(f"there is no option {name!r}{_nearest(name)}; there are: {', '.join(NAMES)}")
-        values: dict[str, Any] = {}  # set on every draft as it is
+                from .core.suggest import did_you_mean
+
+                raise UsageError(
+                    f"there is no option {name!r}{did_you_mean(name, NAMES)}; there are: {', '.join(NAMES)}"
+                )
+        values: dict[str, Any] = {}  # set on every draft unchanged
         for name, check in _CHECKS.items():
             if name in given:
                 values.update(_checked(name, check, given[name]))
@@ -65,7 +69,7 @@ class Options:
             _waits_only(given.get("retry"))
 
     def draft(self, type: str, payload: str, now: int) -> Draft:
-        """A draft of this type with these options; delays and periods count from `now`."""
+        """Return a draft of this type with these options; delays and periods count from `now`."""
         draft = Draft(type, payload)
         for name, value in self.values.items():
             setattr(draft, name, value)
@@ -84,7 +88,7 @@ class Options:
             draft.lock, draft.lock_until = keys.lock(draft.type, draft.key, unique, period, now)
 
     def with_defaults(self, defaults: Options) -> Options:
-        """These options laid over a type's defaults."""
+        """Return these options, completed by a type's defaults."""
         merged = Options.__new__(Options)
         merged.values = {**defaults.values, **self.values}
         merged.relative = {**defaults.relative, **self.relative}
@@ -94,7 +98,7 @@ class Options:
 def _checked(name: str, check: Callable[[Any], dict[str, Any]], value: Any) -> dict[str, Any]:
     try:
         return check(value)
-    except ValueError as error:  # a duration's own words do not say whose it was
+    except ValueError as error:  # the message about a duration does not name the option
         raise UsageError(f"{name}: {error}") from error
 
 
@@ -110,7 +114,7 @@ def _consistent(given: Mapping[str, Any]) -> None:
 
 
 def _waits_only(retry: Any) -> None:
-    """Which exceptions are worth a retry stays with the code: only attempts and waits travel on a job."""
+    """Return attempts and backoff, which are stored with a job. Which exceptions to retry stays in the code."""
     if getattr(retry, "on", ()) or getattr(retry, "never", ()):
         raise UsageError(
             "Retry(on=…, never=…) belongs to the type: @app.job(retry=…). A call sets attempts and waits only"
@@ -118,7 +122,7 @@ def _waits_only(retry: Any) -> None:
 
 
 def checked_name(name: str) -> str:
-    """A type's name: what can stand in a URL, a shell and a search without quotes."""
+    """Return a type's name if it needs no quotes in a URL, a shell or a search; else raise."""
     allowed = 0 < len(name) <= 200 and all(c.isalnum() or c in "._-" for c in name)
     if not allowed or name.startswith(("-", ".")):
         raise UsageError(f"job name {name!r:.60}: use letters, digits, '.', '_' and '-', up to 200")
@@ -198,7 +202,7 @@ def _short(name: str) -> Any:
 
 
 def _instant(value: Any) -> int:
-    """An instant as milliseconds: an aware datetime, ISO text with a zone, or seconds since the epoch."""
+    """Return an instant as milliseconds: from an aware datetime, ISO text with a zone, or seconds since the epoch."""
     if isinstance(value, str):
         value = _read_instant(value)
     if hasattr(value, "timestamp"):
@@ -217,13 +221,6 @@ def _read_instant(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(f"at={text!r} is not an instant: write it as 2030-01-31T09:30:00+00:00") from None
-
-
-def _nearest(name: str) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, NAMES, 1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 _CHECKS = {

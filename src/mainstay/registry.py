@@ -9,6 +9,7 @@ from .core.errors import ConfigError, UnknownType, UsageError
 from .core.job import TypeInfo
 from .core.retry import Retry
 from .core.schema import Schema
+from .core.suggest import did_you_mean
 from .options import NAMES, NO_OPTIONS, POLICY, Options, checked_name
 
 if TYPE_CHECKING:
@@ -55,11 +56,11 @@ class JobType(Generic[P, R, C]):
         return self.function(*args, **kwargs)
 
     def prepare(self, *args: P.args, **kwargs: P.kwargs) -> Draft:
-        """A job that is not enqueued yet: for `app.enqueue_many`, `ctx.enqueue` and schedules."""
+        """Return a job that is not enqueued yet: for `app.enqueue_many` and `ctx.enqueue`."""
         return self.draft(NO_OPTIONS, args, kwargs)
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Accept the job durably; it survives whatever happens to this process from here on."""
+        """Accept the job durably; it survives whatever happens to this process afterwards."""
         return self.app.enqueue(self.draft(NO_OPTIONS, args, kwargs))
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
@@ -73,13 +74,13 @@ class JobType(Generic[P, R, C]):
         period: Duration | None = None, on_conflict: OnConflict | None = None, tags: Sequence[str] = (),
         tenant: str | None = None, ref: str | None = None, tx: object = None,
     ) -> Bound[P, R]:  # fmt: skip
-        """The same type with options for the next call: `f.options(delay="5m").enqueue(…)`."""
+        """Return the same type with options for the next call: `f.options(delay="5m").enqueue(…)`."""
         given = {name: value for name, value in locals().items() if name in NAMES and value is not _UNSET}
         given = {name: value for name, value in given.items() if value is not None or name in ("timeout", "keep")}
         return Bound(self, Options({name: value for name, value in given.items() if value != ()}), tx)
 
     def draft(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draft:
-        """A job of this type with these options and arguments, checked."""
+        """Return a job of this type with these options and arguments, checked."""
         payload = self.schema.encode(args, kwargs, self.app.max_payload)
         merged = self.defaults if options is NO_OPTIONS else options.with_defaults(self.defaults)
         return merged.draft(self.name, payload, self.app.clock.now())
@@ -91,7 +92,7 @@ class JobType(Generic[P, R, C]):
         return queue
 
     def info(self, now: int) -> TypeInfo:
-        """What producers without the code may know."""
+        """Return what producers without the code may know."""
         draft = self.defaults.draft(self.name, "{}", now)
         policy = {name: getattr(draft, name) for name in POLICY} | {"stages": self.stages}
         return TypeInfo(self.name, self.queue, self.schema.signature, policy, now)
@@ -109,7 +110,7 @@ class Bound(Generic[P, R]):
         self._type, self._options, self._tx = type, options, tx
 
     def prepare(self, *args: P.args, **kwargs: P.kwargs) -> Draft:
-        """A job that is not enqueued yet."""
+        """Return a job that is not enqueued yet."""
         if self._tx is not None:
             raise UsageError("prepare takes no tx=: pass it to enqueue_many(…, tx=…)")
         return self._type.draft(self._options, args, kwargs)
@@ -139,17 +140,14 @@ class Registry:
         self._types[type.name] = type
 
     def get(self, name: str) -> JobType[..., Any, Any] | None:
-        """The type of that name, or None."""
+        """Return the type of that name, or None."""
         return self._types.get(name)
 
     def expect(self, name: str) -> JobType[..., Any, Any]:
-        """The type of that name; raises with the nearest names."""
-        from difflib import get_close_matches
-
+        """Return the type of that name, or raise with the closest name."""
         found = self._types.get(name)
         if found is None:
-            close = get_close_matches(name, self._types, 1)
-            raise UnknownType(f"no job is called {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+            raise UnknownType(f"no job is called {name!r}{did_you_mean(name, self._types)}")
         return found
 
     def __iter__(self) -> Iterator[JobType[..., Any, Any]]:
@@ -159,7 +157,7 @@ class Registry:
         return len(self._types)
 
     def names(self) -> list[str]:
-        """All names, sorted."""
+        """Return all names, sorted."""
         return sorted(self._types)
 
 

@@ -115,7 +115,7 @@ def test_a_mistake_in_the_code_is_told_once(shell, app, tmp_path):
         (["--processes", "2"], "name the application"),
         (["--app", "nowhere:app"], "there is no module 'nowhere' here"),
         (["--app", "greetings:application"], "has no 'application'"),
-        (["--app", "greetings:app", "--types", "gret"], "no job is called 'gret'; did you mean 'greet'?"),
+        (["--app", "greetings:app", "--types", "gret"], "no job is called 'gret' (did you mean \"greet\"?)"),
         (["--app", "greetings:app", "--queues", "mail"], "this worker would serve no job"),
         (["--app", "greetings:app", "--concurrency", "many"], "concurrency = 'many'"),
         (["--app", "greetings:app", "--grace", "soon"], "--grace 'soon' is not a duration"),

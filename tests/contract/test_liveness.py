@@ -8,7 +8,7 @@ from mainstay.core.events import Events
 from mainstay.core.outcome import CRASHED
 from mainstay.stores.local_workers import LocalWorkers
 from mainstay.upkeep.sweep import Sweep
-from mainstay.worker import new_identity
+from mainstay.worker.registration import new_identity
 from tests.contract.building import LEASE, WORKER, draft, transition, worker
 
 GRACE = MINUTE

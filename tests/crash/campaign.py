@@ -24,12 +24,12 @@ from mainstay import Mainstay
 
 from . import journal
 from .audit import Audit, percentile
-from .breakage import VARIANTS
 from .cluster import Cluster
 from .engines import ENGINES
+from .mutations import VARIANTS
 from .nemesis import Claims, Nemesis
 from .outages import OUTAGES
-from .patience import at_rest, until
+from .waiting import at_rest, until
 from .workload import announced, probe_queue
 from .zygote import Zygote
 

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from .journal import Journal
-from .patience import until
+from .waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mainstay.stores.sqlite.store import SqliteStore
 from tests.servers.engines import WHEELS
-from tests.simulation import ledger as account
+from tests.simulation import commit_log
 from tests.simulation.history import Record
 
 from .postgres import Postgres
@@ -94,7 +94,7 @@ class Sqlite:
         connection = self.connection()
         for statement in TABLES:
             connection.execute(statement)
-        account.install(connection, ROUNDED)
+        commit_log.install(connection, ROUNDED)
         self.close()
 
     @contextmanager
@@ -123,10 +123,10 @@ class Sqlite:
         return found
 
     def account(self) -> list[Record]:
-        lines = [account.record(line) for line in account.read(self.connection())]
+        lines = [commit_log.record(line) for line in commit_log.read(self.connection())]
         at = lines[-1].at if lines else 0
         return lines + [
-            Record(0, at, "engine", "stray", args={"table": table}) for table in account.strays(self.connection())
+            Record(0, at, "engine", "stray", args={"table": table}) for table in commit_log.strays(self.connection())
         ]
 
     def orders(self) -> list[str]:

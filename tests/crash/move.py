@@ -26,8 +26,8 @@ from mainstay.stores import open_store
 from mainstay.stores.move import MARK, digest
 from tests.servers.engines import SERVERS, kind
 
-from .mixture import Mixture, claims
-from .patience import until
+from .sample_data import SampleData, claims
+from .waiting import until
 
 if TYPE_CHECKING:
     from mainstay.stores.contract import Store
@@ -75,7 +75,7 @@ class Journey:
 
     def run(self) -> Journey:
         """Fill the first store, move on and on, compare."""
-        Mixture(self.stores[0], self.clock, self.plan.seed).fill(self.plan.jobs)
+        SampleData(self.stores[0], self.clock, self.plan.seed).fill(self.plan.jobs)
         for n in range(3):
             self._leg(n)
         self.digests = [digests(store) for store in self.stores]

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from .journal import FOLDER
-from .patience import rest, until
+from .waiting import rest, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

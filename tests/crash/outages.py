@@ -10,7 +10,7 @@ from tests.servers.proxy import Proxy
 from tests.servers.redis import DURABLE, Redis
 
 from . import address
-from .patience import until
+from .waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -25,16 +25,16 @@ from mainstay.core.outcome import COMPLETED, Outcome
 from mainstay.stores import outbox
 from mainstay.stores.sqlite import connect
 from mainstay.upkeep.sweep import Sweep
-from mainstay.worker import new_identity
+from mainstay.worker.registration import new_identity
 from tests.servers.engines import REDIS
 from tests.servers.proxy import Proxy
 
-from . import address, breakage, journal
+from . import address, journal, mutations
 from .audit import Audit
 from .engines import ENGINES, Sqlite
 from .journal import Journal
 from .outages import OUTAGES
-from .patience import at_rest, until
+from .waiting import at_rest, until
 from .workload import announced, build, listen
 from .zygote import Zygote
 
@@ -304,7 +304,7 @@ def verbs_of(engine: str) -> list[str]:
 
 def suffer(folder: str, verb: str, at: int, engine: str, broken: str = "") -> int:
     """A role for the zygote: one victim."""
-    breakage.apply(broken)
+    mutations.apply(broken)
     VERBS[verb](Victim(Path(folder), at, engine))
     return 0
 

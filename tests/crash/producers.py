@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from mainstay import StoreError
 
-from . import breakage
+from . import mutations
 from .engines import ENGINES
 from .journal import Journal, lines
-from .patience import rest
+from .waiting import rest
 from .workload import announced, build
 from .zygote import listening
 
@@ -42,7 +42,7 @@ def produce(
     folder: str, engine: str, slot: int, slots: int, seed: str, longest: float, pace: float = 0.03, broken: str = ""
 ) -> int:
     """A producer process that goes on where the one before it was killed, until SIGTERM."""
-    breakage.apply(broken)
+    mutations.apply(broken)
     store = ENGINES[engine](Path(folder))
     journal = Journal(Path(folder), f"producer-{slot}")
     past = sum(line["op"] == "enqueue" for line in lines(journal.path))

@@ -20,7 +20,7 @@ from . import journal
 from .audit import percentile
 from .cluster import Cluster
 from .engines import ENGINES
-from .patience import rest, until
+from .waiting import rest, until
 from .workload import KEEN, Recorder
 from .zygote import Zygote, listening
 

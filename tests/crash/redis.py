@@ -124,7 +124,7 @@ class Account:
 
     def beaten(self, values: list[bytes]) -> Iterator[Record]:
         """A beat tells the time."""
-        self._at = max(self._at, int(values[1].split()[-1]))
+        self._at = max(self._at, int(values[1].split()[1]))
         yield from ()
 
     def buried(self, values: list[bytes]) -> Iterator[Record]:

@@ -8,8 +8,8 @@ import pytest
 from mainstay import Mainstay
 from tests.crash.cluster import ROLES
 from tests.crash.engines import Sqlite
-from tests.crash.patience import until
 from tests.crash.recovery import PROMISE, measure
+from tests.crash.waiting import until
 from tests.crash.zygote import Zygote
 
 pytestmark = pytest.mark.slow

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from mainstay import Mainstay, Retry, Snooze, ctx
 from mainstay.core.ids import IDS
 
-from . import breakage
+from . import mutations
 from .engines import ENGINES
 from .journal import Journal
-from .patience import rest
+from .waiting import rest
 from .zygote import listening
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def work(
     folder: str, engine: str, slot: int, slots: int, lease: str | None = None, concurrency: int = 4, broken: str = ""
 ) -> int:
     """A worker process that serves the common queue and a probe queue of its own."""
-    breakage.apply(broken)
+    mutations.apply(broken)
     store = ENGINES[engine](Path(folder))
     journal = Journal(Path(folder), f"worker-{slot}")
     app = build(store, journal, slots)

@@ -51,7 +51,7 @@ def test_a_step_back_in_the_middle_of_a_job(app, clock, work, gate, runs, step):
         handle = work.enqueue(1)
         eventually(lambda: runs, "the job to run")
         clock.move_to(clock.now() + step)
-        worker._services["heartbeat"].wake()
+        worker.services["heartbeat"].wake()
         gate.set()
         assert handle.result(timeout=20) == 1
         assert work.enqueue(2).result(timeout=20) == 2
@@ -67,7 +67,7 @@ def test_b53_a_step_forward_in_the_middle_of_a_job(app, clock, work, gate, runs,
         handle = work.enqueue(1)
         eventually(lambda: runs, "the job to run")
         clock.move_to(clock.now() + step)
-        worker._services["heartbeat"].wake()
+        worker.services["heartbeat"].wake()
         eventually(lambda: worker.id != first, "the worker to rejoin")
         gate.set()
         assert ended(app, handle).state == "completed"
@@ -90,7 +90,7 @@ def test_back_and_forth_while_jobs_run(app, clock, work, gate):
         handles = []
         for n in range(12):
             clock.move_to(clock.now() + (HOUR if n % 2 else -HOUR))
-            worker._services["heartbeat"].wake()
+            worker.services["heartbeat"].wake()
             handles.append(work.enqueue(n))
         assert {ended(app, handle).state for handle in handles} == {"completed"}
     for handle in handles:

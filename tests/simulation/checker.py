@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mainstay.core.states import COMPLETED, ENDED, QUEUED, REVIEW, RUNNING
-from tests.simulation.life import Life
+from tests.simulation.job_history import JobHistory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,7 @@ class Violation(NamedTuple):
 
 
 class Checker:
-    """Takes records one by one; `close` answers what was broken.
+    """Takes records one by one; `close` returns what was broken.
 
     `ordered` says that the order of the records is the true order (the simulator's is). Where the logs of real processes
     were merged by their clocks, a start may be written a moment after the fact: then only what cannot be a matter of
@@ -53,7 +53,7 @@ class Checker:
     def __init__(self, ordered: bool = True) -> None:
         self._ordered = ordered
         self.violations: list[Violation] = []
-        self.lives: dict[str, Life] = {}
+        self.lives: dict[str, JobHistory] = {}
         self._keys: dict[str, str] = {}  # what must be unique → the job that has it
         self._leases: dict[str, int] = {}  # worker → until when; 0: gone
         self._renewed: dict[str, int] = {}  # worker → the step of its last renewal
@@ -63,7 +63,7 @@ class Checker:
         self._batch: tuple[int, list[Record]] = (-1, [])  # the claims of one commit
         self._batches: dict[str, list[str]] = {}  # drafts sent in one call
         self._record: Record
-        self._life: Life
+        self._life: JobHistory
         self._rules = {
             "enqueue": self._enqueue, "move": self._move, "claim": self._claim, "start": self._start, "end": self._end,
             "finish": self._finish, "fault": self._fault, "lease": self._lease, "cancel": self._cancel, "retry": self._retry,
@@ -77,14 +77,14 @@ class Checker:
             return
         life = self.lives.get(record.job)
         if life is None:
-            life = Life(record.job)
+            life = JobHistory(record.job)
             if record.job:
                 self.lives[record.job] = life
         self._record, self._life = record, life
         rule(record, life)
 
     def close(self, live: bool = False) -> list[Violation]:
-        """Judge the whole; answers every violation, in the order in which they were seen."""
+        """Check the whole history; return every violation, in the order in which they were seen."""
         self._close_batch()
         for life in self.lives.values():
             self._life = life
@@ -98,7 +98,7 @@ class Checker:
         self.violations.append(Violation(invariant, self._life.id, self._record.step, story))
 
     # enqueue: I2, I12 ---------------------------------------------------------------------------------------------
-    def _enqueue(self, record: Record, life: Life) -> None:
+    def _enqueue(self, record: Record, life: JobHistory) -> None:
         if record.phase == "invoke":
             if life.asked is None:
                 life.asked = record.args
@@ -111,16 +111,16 @@ class Checker:
         elif record.phase == "absorbed":
             self._absorbed(record, life)
 
-    def _accepted(self, record: Record, life: Life) -> None:
+    def _accepted(self, record: Record, life: JobHistory) -> None:
         sent = record.args.get("sent", record.job)
         if record.args.get("created", True):
             life.acked = True
             if sent != record.job:
                 self._breach("I2", f"was answered as new to a draft called {sent}")
             return
-        self.lives.setdefault(sent, Life(sent)).absorbed = True
+        self.lives.setdefault(sent, JobHistory(sent)).absorbed = True
 
-    def _absorbed(self, record: Record, life: Life) -> None:
+    def _absorbed(self, record: Record, life: JobHistory) -> None:
         key = _key(life)
         if life.moved and key and self._keys.get(key) != record.job:
             self._breach("I12", f"keeps its key although it is {life.state or 'gone'}: a new draft was turned away")
@@ -128,7 +128,7 @@ class Checker:
             life.asked = {**(life.asked or {}), "mode": record.args["mode"]}
 
     # moves: I12, I16 ----------------------------------------------------------------------------------------------
-    def _move(self, record: Record, life: Life) -> None:
+    def _move(self, record: Record, life: JobHistory) -> None:
         if not life.moved and record.args["before"]:
             life.born, life.state = True, record.args["before"]  # a history that begins in the middle
         if life.removed and not record.args["before"]:
@@ -138,7 +138,7 @@ class Checker:
         if "priority" in record.args:
             self._count(record)
 
-    def _hold_key(self, record: Record, life: Life) -> None:
+    def _hold_key(self, record: Record, life: JobHistory) -> None:
         key = _key(life)
         if not key:
             return
@@ -178,16 +178,16 @@ class Checker:
         self._batch = (-1, [])
 
     # attempts: I4 to I7 -------------------------------------------------------------------------------------------
-    def _claim(self, record: Record, life: Life) -> None:
+    def _claim(self, record: Record, life: JobHistory) -> None:
         life.claim(record, self._breach)
 
-    def _start(self, record: Record, life: Life) -> None:
+    def _start(self, record: Record, life: JobHistory) -> None:
         life.start(record, self._breach, self._ordered)
 
-    def _end(self, record: Record, life: Life) -> None:
+    def _end(self, record: Record, life: JobHistory) -> None:
         life.attempt(record.token).ends.append(record)
 
-    def _finish(self, record: Record, life: Life) -> None:
+    def _finish(self, record: Record, life: JobHistory) -> None:
         if record.phase != "ok":
             return
         life.finish(record, self._breach, self._ordered)
@@ -203,12 +203,12 @@ class Checker:
         if self._ordered and holders and self._renewed and not disturbed:
             self._breach("I7", f"was taken from {holders[0]}, which was alive and could renew its lease")
 
-    def _fault(self, record: Record, life: Life) -> None:
+    def _fault(self, record: Record, life: JobHistory) -> None:
         verb = record.args.get("verb")
         if not verb or verb in RENEWALS or record.args["kind"] in ("pause", "crash"):
             self._faults[record.process] = record.step
 
-    def _lease(self, record: Record, life: Life) -> None:
+    def _lease(self, record: Record, life: JobHistory) -> None:
         until = record.args["until"]
         if until and self._leases.get(record.process) == 0:
             self._breach("I7", f"(worker {record.process} renewed a lease that had ended)")
@@ -218,7 +218,7 @@ class Checker:
             self._renewed[record.process] = record.step
 
     # operators and notes: I14, I18 ---------------------------------------------------------------------------------
-    def _cancel(self, record: Record, life: Life) -> None:
+    def _cancel(self, record: Record, life: JobHistory) -> None:
         answer = record.args.get("answer")
         if record.phase != "ok" or answer not in ("cancelled", "cancelling"):
             return
@@ -226,27 +226,27 @@ class Checker:
             self._breach("I14", f"was answered as {answer} while it was {life.state}")
         life.cancelled = True
 
-    def _retry(self, record: Record, life: Life) -> None:
+    def _retry(self, record: Record, life: JobHistory) -> None:
         if record.phase == "ok" and record.args.get("answer") == "queued" and not life.moved:
             life.cancelled = False
 
-    def _note(self, record: Record, life: Life) -> None:
+    def _note(self, record: Record, life: JobHistory) -> None:
         args = record.args
         if not args.get("running", True) or args.get("current", record.token) != record.token:
             self._breach("I18", f"took a note of token {record.token}; its token was {args.get('current')}")
 
     # the end: I2, I3, I15 -------------------------------------------------------------------------------------------
-    def _final(self, record: Record, life: Life) -> None:
+    def _final(self, record: Record, life: JobHistory) -> None:
         if life.final is not None:
             self._breach("I15", "is there twice")
         life.final = record
         if life.cancelled and not life.moved and record.args["state"] == COMPLETED:
             self._breach("I14", "completed after a cancel had been accepted")
 
-    def _stray(self, record: Record, life: Life) -> None:
+    def _stray(self, record: Record, life: JobHistory) -> None:
         self._breach("I15", f"left something behind in {record.args.get('table')}")
 
-    def _check_child(self, life: Life) -> None:
+    def _check_child(self, life: JobHistory) -> None:
         """A child exists if and only if the attempt that asked for it was the one that completed its parent."""
         asked = life.asked or {}
         parent = self.lives.get(asked.get("parent", ""))
@@ -267,12 +267,12 @@ class Checker:
             self._breach("I2", f"is missing from a batch of {len(lives)}, of which others exist")
 
 
-def _key(life: Life) -> str:
+def _key(life: JobHistory) -> str:
     """What must be unique while the job is alive or until it starts; a key for a period holds whatever becomes of the job."""
     return "" if _mode(life) == "period" else str((life.asked or {}).get("key") or "")
 
 
-def _mode(life: Life) -> str:
+def _mode(life: JobHistory) -> str:
     return str((life.asked or {}).get("mode") or "alive")
 
 

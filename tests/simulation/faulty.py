@@ -60,7 +60,7 @@ class Nemesis:
         self._cut_off: dict[Process, tuple[int, str]] = {}
 
     def cut_off(self, process: Process, now: int) -> None:
-        """For a while, hardly a call of this process gets through, or hardly an answer; or its beats do, and nothing else."""
+        """Cut a process off for a while: most calls fail, or most replies are lost, or only renewals get through."""
         kind = self._random.choice(("fail", "lose", "beats"))
         self._cut_off[process] = (now + self._random.randrange(self.lease // 2, self.lease * 3), kind)
 
@@ -95,15 +95,15 @@ class Nemesis:
 
 
 def _named(verb: str, args: tuple[Any, ...]) -> str:
-    """The verb; a sweep's finish is told from a worker's."""
+    """Return the verb; `sweep` for the finish of a sweep."""
     return "sweep" if verb == "finish" and args[0] and args[0][0].outcome == "crashed" else verb
 
 
 class Observer(Protocol):
-    """Who is told what was committed."""
+    """Records what was committed."""
 
     def committed(self, process: Process, verb: str, args: tuple[Any, ...], answer: Any) -> None:
-        """A call has reached the store; whether its answer reaches the caller is another matter."""
+        """A call has reached the store; its reply may not reach the caller."""
         ...
 
     def struck(self, process: Process, kind: str, verb: str = "") -> None:
@@ -146,12 +146,12 @@ class FaultyStore:
 
     def _ask(self, verb: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         if self._own_clock:
-            args = self._judged(verb, args)
+            args = self.engine_args(verb, args)
         answer = real(*args)
         self._observer.committed(self._process, verb, args, answer)
         return answer
 
-    def _judged(self, verb: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def engine_args(self, verb: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The call as an engine with a clock of its own understands it."""
         place, now = VERBS[verb], self._scheduler.now
         if verb == "register":

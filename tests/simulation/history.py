@@ -27,7 +27,7 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     stray   ok       at the end, a row that belongs to no job, or a job without its body. args: table
 
 A campaign writes what it can know: every rule of the checker looks only at the records that are there. Moves are best
-taken from the engine itself (`ledger`), in the order of their commits.
+taken from the engine itself (`commit_log`), in the order of their commits.
 """
 
 from __future__ import annotations

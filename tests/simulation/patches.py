@@ -1,4 +1,4 @@
-"""Patches of the real code for a while, and the register of those that are mistakes."""
+"""Temporary patches of the real code, and the register of those that are mistakes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Variant(NamedTuple):
-    """One mistake, and the invariants that it must be seen to break."""
+    """One mistake, and the invariants that the checker must see broken."""
 
     name: str
     story: str
@@ -22,10 +22,11 @@ class Variant(NamedTuple):
 
 
 VARIANTS: dict[str, Variant] = {}
+MISSING = object()
 
 
 def variant(*breaks: str) -> Callable[[Callable[[], AbstractContextManager[object]]], None]:
-    """Register a function that answers the patch; its docstring tells the mistake."""
+    """Register a function that returns the patch; its docstring describes the mistake."""
 
     def add(function: Callable[[], AbstractContextManager[object]]) -> None:
         name = function.__name__.strip("_")
@@ -36,20 +37,26 @@ def variant(*breaks: str) -> Callable[[Callable[[], AbstractContextManager[objec
 
 @contextmanager
 def patched(*patches: tuple[Any, str, Any]) -> Iterator[None]:
-    """Put other values in the place of attributes, for a while."""
-    before = [(target, name, getattr(target, name)) for target, name, _ in patches]
+    """Replace attributes for a while; raise `LookupError` for one that does not exist."""
+    missing = [f"{target!r} has no {name}" for target, name, _ in patches if not hasattr(target, name)]
+    if missing:
+        raise LookupError(f"{', '.join(missing)}: bring this variant up to date")
+    before = [(target, name, vars(target).get(name, MISSING)) for target, name, _ in patches]
     for target, name, value in patches:
         setattr(target, name, value)
     try:
         yield
     finally:
         for target, name, value in before:
-            setattr(target, name, value)
+            if value is MISSING:
+                delattr(target, name)
+            else:
+                setattr(target, name, value)
 
 
 @contextmanager
 def statements(**changes: tuple[str, ...]) -> Iterator[None]:
-    """Change the text of statements: pairs of old and new. What is to be changed must be there."""
+    """Change the text of statements for a while, by pairs of old and new; raise `LookupError` for an old one not there."""
     cache = sql._cache
     texts = {name: sql.load(name) for name in changes}
     for name, pairs in changes.items():

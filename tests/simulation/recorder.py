@@ -1,4 +1,4 @@
-"""Turns what happens in a simulated world into history: the engine's account after every commit, and what was answered."""
+"""Records the history of a simulated world: the commit log after every commit, and the replies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainstay.core.states import ENDED, REVIEW
 from mainstay.core.verdict import LOST, STORED
-from tests.simulation import ledger
+from tests.simulation import commit_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,31 +57,31 @@ class Recorder:
             )  # fmt: skip
 
     def _drain(self) -> None:
-        lines = ledger.read(self._connection, self._seen)
+        lines = commit_log.read(self._connection, self._seen)
         if not lines:
             return
         self._seen = lines[-1].n
         self._commits += 1
         for line in lines:
-            record = ledger.record(line, self._commits)
+            record = commit_log.record(line, self._commits)
             self.history.add(
                 self._scheduler.now, record.process, record.op, "ok", record.job, record.token, **record.args
             )
             if record.op == "move":
                 self._follow(line)
 
-    def _follow(self, line: ledger.Seen) -> None:
+    def _follow(self, line: commit_log.Seen) -> None:
         if line.after in AT_REST:
             self.unrest.pop(line.job, None)
         else:
             self.unrest[line.job] = line.after
 
     def add(self, process: Process, op: str, phase: str = "ok", job: str = "", token: int = 0, **args: Any) -> None:
-        """Record what a process did or was told."""
+        """Record what a process did or got as a reply."""
         self.history.add(self._scheduler.now, process.name, op, phase, job, token, **args)
 
     def claimed(self, process: Process, jobs: Sequence[Claimed]) -> None:
-        """Record that a worker learnt what it holds."""
+        """Record that a worker got jobs."""
         for job in jobs:
             self.add(process, "claim", "ok", job.id, job.token)
 
@@ -90,21 +90,21 @@ class Recorder:
         self.add(process, "start", "ok", job.id, job.token)
 
     def struck(self, process: Process, kind: str, verb: str = "") -> None:
-        """Record a fault: whoever suffers one may lose its lease."""
+        """Record a fault: the process may lose its lease by it."""
         self.add(process, "fault", kind=kind, verb=verb)
 
     def close(self) -> None:
         """Record how everything stands at the end."""
         self._drain()
         now = self._scheduler.now
-        for job, token, state in ledger.finals(self._connection):
+        for job, token, state in commit_log.finals(self._connection):
             self.history.add(now, "engine", "final", "ok", job, token, state=state)
-        for table in ledger.strays(self._connection):
+        for table in commit_log.strays(self._connection):
             self.history.add(now, "engine", "stray", table=table)
 
 
 def mode_of(draft: Draft) -> str:
-    """How long a draft's key holds, in the words of the history."""
+    """Return how long a draft's key holds: start, alive or period."""
     return "start" if draft.lock_until == 0 else "alive" if draft.lock_until is None else "period"
 
 

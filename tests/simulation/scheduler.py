@@ -1,4 +1,4 @@
-"""Virtual time: what is due next, in an order that the seed decides, in one thread.
+"""Virtual time: runs what is due next, in one thread, in an order that the seed decides.
 
 A call that takes long, a process that is paused and a stop that waits are nested: while one process waits inside its own
 call, `pump` runs whatever else is due. So the real, blocking code of the worker needs no other form to be simulated.
@@ -18,7 +18,7 @@ DEEPEST = 4  # calls that may wait inside one another
 
 
 class Crash(BaseException):
-    """The process dies here: nothing of it runs any more, not even its cleanup. Not an `Exception`: nobody may catch it."""
+    """The process dies here, without any cleanup. Not an `Exception`, so that no code catches it."""
 
 
 class Process:
@@ -32,12 +32,12 @@ class Process:
         self._offset, self._drift = offset, drift
 
     def now(self) -> int:
-        """What this process takes for the time."""
+        """Return the time by this process's clock."""
         engine = self._scheduler.now
         return engine + self._offset + int((engine - START) * self._drift)
 
     def check(self) -> None:
-        """Go no further in a process that was killed meanwhile."""
+        """Raise `Crash` in a process that was killed meanwhile."""
         if not self.alive:
             raise Crash(self.name)
 
@@ -59,7 +59,7 @@ class Scheduler:
         heappush(self._heap, (self.now + wait + int(luck * 4), luck, process, action))
 
     def pump(self, until: int, enough: Callable[[], bool] | None = None) -> bool:
-        """Run what is due up to an instant, or until it is enough; answers whether it was."""
+        """Run what is due up to an instant, or until `enough()`; return whether it is."""
         self.depth += 1
         inner = self.current
         try:
@@ -96,7 +96,7 @@ class Scheduler:
 
 
 class Service:
-    """Stands in for `worker.service.Service`: the same promises, steps called by the scheduler."""
+    """In place of `worker.service.Service`: the scheduler calls the steps."""
 
     def __init__(
         self, scheduler: Scheduler, broken: Callable[[BaseException], None], name: str, step: Callable[[int], int],
@@ -109,11 +109,11 @@ class Service:
 
     def start(self) -> None:
         """Begin, unless stopped already."""
-        if self._name != "bell":  # it would wait for a ring; here the ring calls it
+        if self._name != "listener":  # it would wait for a notification; here the notification calls it
             self._plan(0)
 
     def wake(self) -> None:
-        """Have the next step now."""
+        """Call the next step now."""
         if self._running:
             self._woken = True
         elif not self._stopping:
@@ -139,7 +139,7 @@ class Service:
         self._go_on(wait)
 
     def _go_on(self, wait: int) -> None:
-        if not self._stopping and self._name != "bell":
+        if not self._stopping and self._name != "listener":
             self._plan(0 if self._woken else wait)
 
     def _try(self) -> int:

@@ -1,4 +1,4 @@
-"""Seeds that once found a defect: what was mended stays mended."""
+"""Seeds that once found a defect: what was fixed stays fixed."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ CORPUS = [line.split(maxsplit=2) for line in TEXT.splitlines() if line and not l
 
 
 @pytest.mark.parametrize("seed", [int(seed) for seed, _, _ in CORPUS])
-def test_what_was_mended_stays_mended(seed):
+def test_what_was_fixed_stays_fixed(seed):
     assert simulate(seed).violations == []
 
 

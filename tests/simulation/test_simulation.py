@@ -1,4 +1,4 @@
-"""The real steps on a virtual clock: 2,000 seeds of crashes, pauses, lost answers and outages, none of which may hurt a job."""
+"""The real steps on a virtual clock: in 2,000 seeds of crashes, pauses, lost replies and outages no job is harmed."""
 
 import os
 import subprocess

@@ -1,7 +1,9 @@
-"""The simulator proves itself: each known mistake, put into the real code, is seen within 200 seeds."""
+"""Tests of the simulator itself: each known mistake, put into the real code, is seen within 200 seeds."""
 
 import pytest
 
+from mainstay.worker.worker import Worker
+from tests.simulation.patches import patched, statements
 from tests.simulation.variants import VARIANTS
 from tests.simulation.world import simulate
 
@@ -21,6 +23,19 @@ def test_a_known_mistake_is_seen(name):
             if {violation.invariant for violation in simulate(seed).violations} & variant.breaks:
                 return
     pytest.fail(f"{name} ({variant.story.splitlines()[0]}) was not seen in {WITHIN} seeds")
+
+
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_a_variant_finds_what_it_changes(name):
+    with VARIANTS[name].apply():
+        pass
+
+
+def test_a_variant_that_finds_nothing_to_change_fails():
+    with pytest.raises(LookupError, match="has no such_name"), patched((Worker, "such_name", None)):
+        pytest.fail("it was applied")
+    with pytest.raises(LookupError, match="no longer says"), statements(renew=("no such text", "")):
+        pytest.fail("it was applied")
 
 
 def test_the_mistakes_of_the_field_are_among_them():

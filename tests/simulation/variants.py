@@ -16,11 +16,13 @@ from mainstay.stores.sql import actions, maintenance
 from mainstay.stores.sqlite import claim, connect, enqueue, errors, sql
 from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.upkeep import sweep
-from mainstay.worker import Worker, outcome_buffer
+from mainstay.worker import outcome_buffer
 from mainstay.worker.claimer import Claimer
 from mainstay.worker.heartbeat import Heartbeat
-from mainstay.worker.outcome_buffer import Finisher
-from mainstay.worker.slots import Crew
+from mainstay.worker.outcome_buffer import OutcomeBuffer
+from mainstay.worker.registration import Registration
+from mainstay.worker.slots import Slots
+from mainstay.worker.worker import Worker
 from tests.simulation.faulty import FaultyStore
 from tests.simulation.patches import VARIANTS, patched, statements, variant
 from tests.simulation.world import World
@@ -53,9 +55,9 @@ def fence_on_attempt() -> AbstractContextManager[object]:
 
 
 @variant("I18")
-def unfenced_notes() -> AbstractContextManager[object]:
+def unfenced_updates() -> AbstractContextManager[object]:
     """Log lines, progress and checkpoints are taken from anybody."""
-    guard = ("AND state = 'running' AND token = :token", "")
+    guard = (" AND state = 'running' AND token = :token", "")
     return statements(update_log=guard, update_progress=guard, update_checkpoint=guard)
 
 
@@ -86,27 +88,27 @@ def children_doubled() -> AbstractContextManager[object]:
 @variant("I5")
 def completed_early() -> AbstractContextManager[object]:
     """A job is acknowledged when its handler starts."""
-    begin = Crew._begin
+    begin = Slots.begin
 
-    def acknowledge(crew: Any, flight: Any) -> Any:
-        context = begin(crew, flight)
+    def acknowledge(slots: Any, execution: Any) -> Any:
+        context = begin(slots, execution)
         if context is not None:
-            crew._end(flight, COMPLETED)
+            slots.end(execution, COMPLETED)
         return context
 
-    return patched((Crew, "_begin", acknowledge))
+    return patched((Slots, "begin", acknowledge))
 
 
 # Leases ---------------------------------------------------------------------------------------------------------------
 @variant("I7")
 def lease_by_worker_clock() -> AbstractContextManager[object]:
     """Leases are judged by the clocks of the workers, which differ."""
-    return patched((FaultyStore, "_judged", lambda store, verb, args: args))
+    return patched((FaultyStore, "engine_args", lambda store, verb, args: args))
 
 
 @variant("I4", "I7", "I8")
 def returned_unclaimed() -> AbstractContextManager[object]:
-    """A claim sets expired jobs back to queued and hands them out without claiming them."""
+    """A claim sets expired jobs back to queued and returns them without claiming them."""
     take = claim._take
     gone = "worker IN (SELECT id FROM mainstay_worker WHERE expires_at <= ?)"
     columns, _, rest = DIALECT.text("claimed_by").partition("WHERE")
@@ -142,7 +144,7 @@ def heart_stopped_before_drain() -> AbstractContextManager[object]:
     stop = Worker.stop
 
     def heartless(worker: Any, grace: Any = None) -> None:
-        worker._services["heartbeat"].stop()
+        worker.services["heartbeat"].stop()
         stop(worker, grace)
 
     return patched((Worker, "stop", heartless))
@@ -150,7 +152,7 @@ def heart_stopped_before_drain() -> AbstractContextManager[object]:
 
 @variant("I7")
 def renewed_after_the_end() -> AbstractContextManager[object]:
-    """A worker that was buried comes back to its old lease."""
+    """A worker that was removed gets its old lease back."""
     renew = maintenance.renew
     statement = "INSERT INTO mainstay_worker VALUES (?, '', 0, 1, '[]', '[]', ?, ?, ?, 0)"
 
@@ -181,28 +183,28 @@ def nobody_sweeps() -> AbstractContextManager[object]:
 @variant("I6", "I7")
 def started_without_a_look() -> AbstractContextManager[object]:
     """After a pause a worker starts what it had claimed before, although its lease is gone."""
-    return patched((Worker, "holds", lambda worker, flight, now: True))
+    return patched((Registration, "holds", lambda registration, execution, now: True))
 
 
 @variant("I1")
-def unanswered_claim_forgotten() -> AbstractContextManager[object]:
-    """A claim that was committed without an answer is nobody's, as long as its worker lives."""
+def uncertain_claim_forgotten() -> AbstractContextManager[object]:
+    """A claim that was committed without a reply is forgotten: no worker runs its jobs as long as this one lives."""
     step = Claimer.step
 
     def forgetful(claimer: Any, now: int) -> int:
-        claimer._unsure = False
+        claimer.uncertain.pending = False
         return step(claimer, now)
 
     return patched((Claimer, "step", forgetful))
 
 
 @variant("I1")
-def beats_on_adrift() -> AbstractContextManager[object]:
+def renews_while_replacing() -> AbstractContextManager[object]:
     """A worker that dropped its jobs and could not rejoin beats on under the old name, and so keeps them for ever."""
     step = Heartbeat.step
 
     def stubborn(heartbeat: Any, now: int) -> int:
-        heartbeat._adrift = False
+        heartbeat.replacing = False
         return step(heartbeat, now)
 
     return patched((Heartbeat, "step", stubborn))
@@ -211,7 +213,7 @@ def beats_on_adrift() -> AbstractContextManager[object]:
 @variant("I1")
 def outcomes_dropped() -> AbstractContextManager[object]:
     """What the store did not take is thrown away."""
-    return patched((Finisher, "put_back", lambda finisher, batch, updates: None))
+    return patched((OutcomeBuffer, "put_back", lambda outcomes, batch, updates: None))
 
 
 @variant("I1")
@@ -281,7 +283,7 @@ def key_dropped() -> AbstractContextManager[object]:
 
 @variant("I2", "I3")
 def sent_twice_stored_twice() -> AbstractContextManager[object]:
-    """A draft that is sent again for want of an answer becomes a second job."""
+    """A draft that is sent again without a reply becomes a second job."""
     real = enqueue.enqueue
 
     def anew(connection: Any, drafts: Any, now: int, *more: Any) -> Any:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from mainstay.context import Context
     from mainstay.core.draft import Draft
-    from mainstay.registry import JobType, Registry
-    from mainstay.worker.in_flight import Flight
+    from mainstay.registry import JobType
+    from mainstay.worker.in_flight import Execution
+    from tests.simulation.executors import Script
     from tests.simulation.recorder import Recorder
     from tests.simulation.scheduler import Process
-    from tests.simulation.slots import Script
 
 app = Mainstay("sqlite:///:memory:")  # only its types are used; its store is never opened
 
@@ -53,11 +53,6 @@ _CHOICES = {name: [kind for kind, weight in kinds.items() for _ in range(weight)
 TYPES: dict[str, JobType[..., Any, Any]] = {job_type.name: job_type for job_type in app.registry}
 
 
-def registry() -> Registry:
-    """The types, for every simulated process."""
-    return app.registry
-
-
 class Stage:
     """Where handlers are played. `calm` once the faults have stopped: then no handler kills its worker."""
 
@@ -65,9 +60,9 @@ class Stage:
         self._random, self._recorder, self._ids = random, recorder, ids
         self.calm = False
 
-    def play(self, process: Process, flight: Flight, context: Context) -> Script:
+    def play(self, process: Process, execution: Execution, context: Context) -> Script:
         """One attempt: some lines, each after a while, then an ending."""
-        random, name = self._random, flight.job.type
+        random, name = self._random, execution.job.type
         yield random.randrange(1, 20 if name == "quick" else 600)
         if name != "quick":
             for line in range(random.randrange(3)):
@@ -75,7 +70,7 @@ class Stage:
                 yield random.randrange(1, 800)
         ending = random.choice(_CHOICES[name])
         if ending == "hang":
-            yield random.choice((1_500, 4_000, 60_000) if flight.job.timeout else (2_000, 5_000, 9_000))
+            yield random.choice((1_500, 4_000, 60_000) if execution.job.timeout else (2_000, 5_000, 9_000))
         return self._end(ending, process, context)
 
     def _note(self, context: Context, line: int) -> None:

@@ -7,33 +7,30 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mainstay import worker as worker_module
 from mainstay.app import Mainstay
 from mainstay.core.errors import LeaseLost, StoreError
-from mainstay.core.ids import Ids
-from mainstay.stores.sqlite import enqueue as enqueue_module
+from mainstay.core.ids import IDS, Ids
 from mainstay.stores.sqlite.store import SqliteStore
-from mainstay.upkeep import sweep as sweep_module
-from mainstay.worker import slots as crew_module
-from tests.simulation import ledger
+from mainstay.worker.runtime import Runtime
+from tests.simulation import commit_log
+from tests.simulation.actors import Operator, Producer
 from tests.simulation.checker import Violation, check
+from tests.simulation.concurrent_writer import ConcurrentWriter
+from tests.simulation.executors import SimulatedExecutor, SimulatedInFlight
 from tests.simulation.faulty import FaultyStore, Nemesis, swarm
 from tests.simulation.history import History
-from tests.simulation.neighbourhood import Neighbourhood
 from tests.simulation.patches import patched
-from tests.simulation.people import Operator, Producer
 from tests.simulation.recorder import Recorder
 from tests.simulation.scheduler import START, Process, Scheduler, Service
-from tests.simulation.slots import SimulatedFlights, Slots
-from tests.simulation.workload import TYPES, Stage, registry
+from tests.simulation.workload import TYPES, Stage
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
+    from mainstay.context import Context
     from mainstay.core.outcome import Outcome
     from mainstay.stores.contract import SlotOffer
-    from mainstay.worker import Worker
-    from mainstay.worker.in_flight import Flight
+    from mainstay.worker.in_flight import Execution
+    from mainstay.worker.worker import Worker
+    from tests.simulation.executors import Script
 
 TROUBLE = 12_000  # virtual milliseconds with faults
 PEACE = 300_000  # … and then at most this long until everything must be at rest
@@ -41,7 +38,7 @@ EXAM = 60_000  # … and then for each worker to do one more job
 
 
 class Result(NamedTuple):
-    """What a seed came to."""
+    """The result of a seed."""
 
     seed: int
     history: History
@@ -50,32 +47,19 @@ class Result(NamedTuple):
     virtual: int  # milliseconds
 
 
-class Notifier:
-    """Rings at every worker, sooner or later or not at all."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def notify(self, what: str) -> None:
-        """Somebody has enqueued or cancelled something."""
-        for host in self._world.hosts:
-            if self._world.random.random() < 0.9:
-                host.hear(what)
-
-
 class Host:
-    """A place for one worker: starts it, stops it gracefully now and then, and starts another when it died."""
+    """Keeps one worker running: starts it, stops it gracefully now and then, starts another when it has died."""
 
     def __init__(self, world: World, number: int) -> None:
         self._world, self._number, self._lives = world, number, 0
         self.queue = f"host-{number}"  # served by this worker alone
         self.process: Process = world.process(f"worker-{number}.0")
         self.worker: Worker | None = None
-        self._rings: list[str] = []
+        self._notified: list[str] = []
         self._listening: set[Worker] = set()
 
     def start(self) -> None:
-        """Start a worker in a process of its own, and look after it."""
+        """Start a worker in a process of its own, and watch it."""
         self._lives += 1
         self.process = self._world.process(f"worker-{self._number}.{self._lives}")
         self.worker = None
@@ -85,12 +69,13 @@ class Host:
     def _run(self) -> None:
         world, process = self._world, self.process
         app = Mainstay(store=world.store_of(process), clock=process)
-        app._registry = registry()
+        for job_type in TYPES.values():
+            app.registry.add(job_type)
         app.events.on("claimed", partial(world.recorder.claimed, process))
         app.events.on("started", partial(world.recorder.started, process))
         slots = world.random.choice((1, 2, 4))
         queues = ["default", self.queue, *("other",) * (self._number == 0 or world.random.random() < 0.7)]
-        worker = app.worker(concurrency=slots, queues=queues, lease=world.lease / 1000, random=world.random.random)
+        worker = app.worker(concurrency=slots, queues=queues, lease=world.lease / 1000, runtime=world.runtime)
         try:
             worker.start()
         except StoreError:  # it exits, and whoever started it starts it again
@@ -123,36 +108,36 @@ class Host:
         self.process.alive = False
 
     def hear(self, what: str) -> None:
-        """A ring arrives after a moment."""
+        """A notification arrives after a moment."""
         if self.worker is not None:
             self._world.scheduler.after(0, self.process, partial(self._listen, what))
 
     def _listen(self, what: str) -> None:
-        """As the thread of a worker's bell, of which there is one: what rings while it is at work is lost, as a ring may be."""
+        """As the thread of a worker's listener, of which there is one: a notification that comes while it works is lost."""
         worker = self.worker
         if worker is None or worker in self._listening:
             return
-        self._rings.append(what)
+        self._notified.append(what)
         self._listening.add(worker)
         try:
-            worker._listen(self.process.now())
+            worker.listener.step(self.process.now())
         finally:
             self._listening.discard(worker)
 
     def wait(self, timeout: int) -> str:
-        """As a worker's bell: what rang."""
-        return self._rings.pop() if self._rings else ""
+        """As a worker's notifier: return what was notified."""
+        return self._notified.pop() if self._notified else ""
 
     def take(self, timeout: int, offer: SlotOffer) -> str:
-        """As the bell of an engine that claims in the moment of a ring."""
-        rang, worker = self.wait(timeout), self.worker
-        if rang and worker is not None:
+        """As a notifier that claims a job with the notification."""
+        heard, worker = self.wait(timeout), self.worker
+        if heard and worker is not None:
             with suppress(LeaseLost):
-                offer.take(worker.store.claim(worker.claimer.worker, offer.wants, 1, self.process.now()).jobs)
-        return rang
+                offer.take(worker.store.claim(worker.registration.registered, offer.wants, 1, self.process.now()).jobs)
+        return heard
 
     def close(self) -> None:
-        """As a worker's bell."""
+        """As a worker's notifier."""
 
 
 class World:
@@ -168,22 +153,29 @@ class World:
         self.supervisor = Process(self.scheduler, "supervisor")
         self.nemesis = Nemesis(random, swarm(random), self.lease)
         self._names = 0
-        self._neighbourhood: Neighbourhood | None = None
+        self._other: ConcurrentWriter | None = None
         self._open()
+        self.runtime = self._runtime()
         self.hosts = [Host(self, number) for number in range(random.choice((1, 2, 3, 3)))]
 
     def _open(self) -> None:
         if self.random.random() < 0.1:
-            self._neighbourhood = Neighbourhood()
-            self.store = self._neighbourhood.store
+            self._other = ConcurrentWriter()
+            self.store = self._other.store
         else:
             self.store = SqliteStore("sqlite:///:memory:")
         connection = self.store.db.writer()
-        ledger.install(connection, "0")
-        self.store.notifiers.add(Notifier(self))  # type: ignore[arg-type]
+        commit_log.install(connection, "0")
+        self.store.notify = self._notify  # type: ignore[method-assign]
         self.ids = Ids(self.random.randbytes)
         self.recorder = Recorder(self.history, self.scheduler, connection)
         self.stage = Stage(self.random, self.recorder, self.ids)
+
+    def _notify(self, what: str = "jobs") -> None:
+        """As the store's: every worker is notified, sooner or later or not at all."""
+        for host in self.hosts:
+            if self.random.random() < 0.9:
+                host.hear(what)
 
     def process(self, name: str) -> Process:
         """A new process, with a clock of its own where clocks differ."""
@@ -209,8 +201,8 @@ class World:
 
     # run ----------------------------------------------------------------------------------------------------------
     def run(self) -> Result:
-        """Trouble, then peace; answers what came of it."""
-        with self._laws():
+        """Run with faults, then without; return the result."""
+        with patched((IDS, "new", self.ids.new)):
             self._populate()
             self.scheduler.pump(self.scheduler.now + TROUBLE)
             self._calm_down()
@@ -240,8 +232,8 @@ class World:
         self._rest(EXAM)
 
     def _close(self) -> None:
-        if self._neighbourhood is not None:
-            self._neighbourhood.close([f"w{number + 1}" for number in range(self._names)])
+        if self._other is not None:
+            self._other.close([f"w{number + 1}" for number in range(self._names)])
         self.store.close()
 
     def _populate(self) -> None:
@@ -268,9 +260,9 @@ class World:
         for host in self.hosts:
             host.process.paused_until = min(host.process.paused_until, self.scheduler.now)
 
-    def _ended(self, flight: Flight, outcome: Outcome) -> None:
+    def _ended(self, execution: Execution, outcome: Outcome) -> None:
         process = self.scheduler.current
-        self.recorder.add(process, "end", "ok", flight.job.id, flight.job.token, outcome=outcome.kind)
+        self.recorder.add(process, "end", "ok", execution.job.id, execution.job.token, outcome=outcome.kind)
 
     def _broken(self, error: BaseException) -> None:
         import traceback
@@ -278,19 +270,17 @@ class World:
         story = "".join(traceback.format_exception(error))
         self.bugs.append(Violation("bug", "", len(self.history), f"a step raised:\n{story}"))
 
-    def _laws(self) -> AbstractContextManager[None]:
-        """Put virtual time and the seed where the real worker would use threads, the clock and the system's randomness."""
-        play = lambda flight, context: self.stage.play(self.scheduler.current, flight, context)  # noqa: E731
-        laws: list[tuple[Any, str, Any]] = [
-            (worker_module, "Service", partial(Service, self.scheduler, self._broken)),
-            (crew_module, "Threads", partial(Slots, self.scheduler, play, self._ended)),
-            (crew_module, "Loop", partial(Slots, self.scheduler, play, self._ended)),
-            (worker_module, "Flights", partial(SimulatedFlights, self.scheduler, 10_000)),
-            (worker_module, "new_identity", self.identity),
-            (enqueue_module, "IDS", self.ids),
-            (sweep_module, "GRACE", self.random.choice((1_000, 5_000, 60_000))),
-        ]
-        return patched(*laws)
+    def _runtime(self) -> Runtime:
+        """Return virtual time and the seed, where the real worker uses threads, the clock and the system's randomness."""
+        executor = partial(SimulatedExecutor, self.scheduler, self._play, self._ended)
+        return Runtime(
+            service=partial(Service, self.scheduler, self._broken), threads=executor, loop=executor,
+            in_flight=partial(SimulatedInFlight, self.scheduler, 10_000), identity=self.identity,
+            random=self.random.random, sweep_grace=self.random.choice((1_000, 5_000, 60_000)),
+        )  # fmt: skip
+
+    def _play(self, execution: Execution, context: Context) -> Script:
+        return self.stage.play(self.scheduler.current, execution, context)
 
 
 def simulate(seed: int) -> Result:

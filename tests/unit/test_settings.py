@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from mainstay.core.errors import ConfigError
-from mainstay.core.settings import FIELDS, Settings, masked, read, reference
+from mainstay.core.settings import FIELDS, Settings, masked, reference
+from mainstay.settings_file import load_settings, read_settings as read
 
 
 def load(folder, environ=None, **arguments):
@@ -87,7 +88,7 @@ def test_load_reads_the_process_itself(tmp_path, monkeypatch):
     for name in [name for name in os.environ if name.startswith("MAINSTAY_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MAINSTAY_APP", "jobs:app")
-    found = Settings.load(concurrency=3)
+    found = load_settings(concurrency=3)
     assert (found.grace, found.app, found.concurrency) == ("9s", "jobs:app", 3)
 
 
@@ -252,6 +253,18 @@ def test_a_folder_of_that_name_is_no_file(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("me:hush@host/db", "me:***@host/db"),
+        ("host=h password=hush dbname=x", "host=h password=*** dbname=x"),
+        ("host=h password='hu \\'sh' dbname=x", "host=h password=*** dbname=x"),
+    ],
+)
+def test_passwords_are_never_shown_in_what_is_no_url(text, shown):
+    assert masked(text) == shown
+
+
+@pytest.mark.parametrize(
     ("url", "shown"),
     [
         ("postgresql://me:hush@host/db", "postgresql://me:***@host/db"),
@@ -259,6 +272,13 @@ def test_a_folder_of_that_name_is_no_file(tmp_path):
         ("redis://:hush@host", "redis://:***@host"),
         ("postgresql://host/db?user=me&password=hush&x=1", "postgresql://host/db?user=me&password=***&x=1"),
         ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("redis+sentinel://me:hush@a:1,b:2/name/0", "redis+sentinel://me:***@a:1,b:2/name/0"),
+        ("rediss://me:hush@host/0?prefix=a@b", "rediss://me:***@host/0?prefix=a@b"),
+        ("redis://host:6379/0?prefix=a@b", "redis://host:6379/0?prefix=a@b"),
+        ("postgresql://me:hu?sh@host/db", "postgresql://me:***@host/db"),
+        ("mysql+x://me:hush@host/db", "mysql+x://me:***@host/db"),
+        ("postgresql://host/db?sslpassword=hush&x=1", "postgresql://host/db?sslpassword=***&x=1"),
+        ("sqlite:///a:b@c.db", "sqlite:///a:b@c.db"),
         ("sqlite:///jobs.db", "sqlite:///jobs.db"),
         ("", ""),
     ],
@@ -304,7 +324,7 @@ def test_every_default_would_be_accepted_if_it_were_given(tmp_path):
 
 def test_toml_is_read_only_when_there_is_a_file(tmp_path):
     code = (
-        f"import sys; sys.path[:0] = {sys.path!r}\nfrom mainstay.core.settings import read\n"
+        f"import sys; sys.path[:0] = {sys.path!r}\nfrom mainstay.settings_file import read_settings as read\n"
         f"read({{}}, {{}}, {str(tmp_path)!r})\nprint('tomllib' in sys.modules, 'msgspec' in sys.modules)"
     )
     write(tmp_path / "pyproject.toml", "[project]\nname = 'other'\n")

@@ -17,8 +17,8 @@ from tests.waiting import eventually
 SOURCE = Path(__file__).with_name("jobs.py")
 WORKER = """
 import json, sys, jobs
-from mainstay.worker.shutdown import leave
-leave(jobs.app.worker(**json.loads(sys.argv[1])).run())
+from mainstay.worker.shutdown import exit_process
+exit_process(jobs.app.worker(**json.loads(sys.argv[1])).run())
 """
 SUPERVISOR = """
 import json, sys
@@ -44,7 +44,7 @@ def jobs(folder):
 
 @contextmanager
 def installed(folder, name="jobs"):
-    """A module of that folder, imported; in the end nobody waits at a gate any longer."""
+    """Import a module of that folder; at the end open every gate."""
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
@@ -68,7 +68,7 @@ def journal(folder):
 
 
 class Journal:
-    """What the handlers told."""
+    """What the handlers wrote."""
 
     def __init__(self, path):
         self._path = path

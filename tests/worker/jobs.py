@@ -33,7 +33,7 @@ def mark(*words):
 
 
 def wait_at(gate):
-    """Block until the test opens the gate; when told to stop, only say so."""
+    """Block until the test opens the gate; when asked to stop, only write that."""
     pause, told = threading.Event(), False
     for _ in range(int(PATIENCE / 0.01)):
         if (HERE / gate).exists():

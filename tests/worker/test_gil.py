@@ -7,7 +7,7 @@ LEASE = 1.0
 
 
 def completions(jobs, handle):
-    """The tokens under which the job was completed: the store keeps one, and the one it keeps is told here."""
+    """Return the tokens under which the job was completed, as the event `stored` gives them."""
     return handle.result(timeout=30), handle.job().token
 
 
@@ -43,7 +43,7 @@ def test_under_a_supervisor_it_keeps_its_lease(jobs, start_supervisor, journal):
 
 def test_a_beat_that_was_held_up_does_not_shorten_the_lease_that_the_supervisor_renewed(jobs):
     worker, store = jobs.app.worker(lease=LEASE), jobs.app.store
-    worker.join()
+    worker.registration.register()
     (joined,) = store.workers()
     assert store.renew(worker.id, joined.beat_at + 900, 1_000).alive  # the supervisor's
     assert store.renew(worker.id, joined.beat_at + 100, 1_000).alive  # the worker's own, from before it lost the GIL

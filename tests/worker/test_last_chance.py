@@ -1,4 +1,4 @@
-"""A job that has seen two workers die is dead with the third: no other such job may be in the same hands then."""
+"""A job that two workers crashed with is dead after the third crash: a worker holds only one such job at a time."""
 
 import random
 import threading
@@ -22,7 +22,7 @@ def app():
 
 
 def crash(app, worker):
-    """A worker takes everything and is gone."""
+    """A worker claims everything and dies."""
     now = app.clock.now()
     app.store.register(
         WorkerInfo(worker, "host", 1, 50, ("default",), ("work",), now, now, now + HOUR, 0, stopping=False)
@@ -32,7 +32,7 @@ def crash(app, worker):
     Sweep(app.store, random.random, Events(), 1).step(now)
 
 
-def test_jobs_on_their_last_chance_are_in_a_workers_hands_one_at_a_time(app):
+def test_a_worker_holds_one_job_on_its_last_chance_at_a_time(app):
     held = []
 
     @app.job
@@ -50,7 +50,7 @@ def test_jobs_on_their_last_chance_are_in_a_workers_hands_one_at_a_time(app):
     assert {app.get(job.id).attempt for job in jobs} == {3}
 
 
-def test_what_is_not_in_danger_runs_beside_them(app):
+def test_other_jobs_run_beside_them(app):
     ran = threading.Event()
 
     @app.job

@@ -10,7 +10,7 @@ import pytest
 
 from mainstay.core.errors import StoreUnavailable
 from mainstay.worker import processes
-from mainstay.worker.in_flight import Flight
+from mainstay.worker.in_flight import Execution
 from tests.waiting import eventually
 from tests.worker.conftest import SOURCE, attempt, gone, installed, settled
 
@@ -38,7 +38,7 @@ def shared(jobs):
 @pytest.fixture
 def worker(shared):
     yield shared
-    eventually(lambda: shared.flights.active == 0, "the worker to be idle again")
+    eventually(lambda: shared.in_flight.active == 0, "the worker to be idle again")
 
 
 def test_result_notes_and_children_come_back(jobs, worker):
@@ -157,9 +157,11 @@ def raising(error):
 
 def test_no_process_to_be_had_is_a_failure_not_a_crash(jobs, monkeypatch):
     monkeypatch.setattr(processes, "spawn", lambda *_, **__: raising(OSError(11, "Resource temporarily unavailable")))
-    slots = processes.ProcessSlots(1, lambda flight: object(), lambda flight, outcome: ended.append(outcome), None)
+    slots = processes.ProcessSlots(
+        1, lambda execution: object(), lambda execution, outcome: ended.append(outcome), None
+    )
     ended = []
-    slots.start([Flight(None, jobs.separate, 0)])
+    slots.start([Execution(None, jobs.separate, 0)])
     (outcome,) = eventually(lambda: ended, "the attempt to end")
     slots.stop()
     assert (outcome.kind, outcome.error) == ("failed", "BlockingIOError: [Errno 11] Resource temporarily unavailable")
@@ -192,7 +194,7 @@ def test_a_cancelled_handler_is_told_first(jobs, worker, journal):
 
 
 def test_a_cancelled_handler_that_does_not_listen_is_killed(jobs, worker, journal, monkeypatch):
-    monkeypatch.setattr(processes, "LAST_CHANCE", 0.2)
+    monkeypatch.setattr(processes, "CANCEL_GRACE", 0.2)
     handle = jobs.separate.enqueue("deaf")
     pid = journal.pid("started separate deaf")
     handle.cancel()

@@ -1,4 +1,4 @@
-"""Which queues a worker serves: those of its types, or those it is told; every type of its own in each of them."""
+"""The queues a worker serves: those of its types, or those that are named; every type of its own in each of them."""
 
 import pytest
 

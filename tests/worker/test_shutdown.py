@@ -62,7 +62,7 @@ def test_b24_what_was_claimed_and_not_begun_is_claimable_at_once_without_an_atte
     monkeypatch.setattr(timeouts, "PATIENCE", 60_000)  # so that it is the stop that hands them back
     handles = [jobs.plain.enqueue("gate") for _ in range(50)]
     worker = jobs.app.worker(concurrency=3)
-    worker.claimer._pace = 100.0  # as after many quick jobs: it claims far ahead
+    worker.claimer.prefetch.pace = 100.0  # as after many quick jobs: it claims far ahead
     with worker:
         journal.wait("started plain", 3)
         assert [handle.state for handle in handles] == ["running"] * 50
@@ -75,6 +75,18 @@ def test_b24_what_was_claimed_and_not_begun_is_claimable_at_once_without_an_atte
     with jobs.app.worker(concurrency=3):
         assert [handle.result(timeout=20) for handle in handles] == ["plain"] * 50
     assert {handle.job().attempt for handle in handles} == {1}
+
+
+def test_a_worker_that_stops_says_so_in_the_store_at_once(jobs, journal, folder):
+    jobs.plain.enqueue("gate")
+    with jobs.app.worker(lease="10m") as worker:  # the next regular renewal is two minutes away
+        journal.wait("started plain")
+        assert not jobs.app.store.workers()[0].stopping
+        stopper = threading.Thread(target=worker.stop)
+        stopper.start()
+        eventually(lambda: jobs.app.store.workers()[0].stopping, "the store to know")
+        (folder / "gate").touch()
+        stopper.join(20)
 
 
 def untouched(app):
@@ -98,7 +110,7 @@ def test_a_claim_that_is_under_way_at_the_end_is_handed_back(jobs):
     assert claiming.wait(20)
     stopper = threading.Thread(target=worker.stop)
     stopper.start()
-    eventually(lambda: worker._services and worker._services["claimer"]._stopping, "the claimer to be told to stop")
+    eventually(lambda: worker.services and worker.services["claimer"]._stopping, "the claimer to be told to stop")
     go_on.set()
     stopper.join(20)
     assert (handle.state, handle.job().attempt, jobs.app.store.workers()) == ("queued", 0, [])
@@ -173,12 +185,11 @@ def test_b27_a_signal_during_the_start_counts(jobs, start, verb, times):
 def test_a_handler_that_begins_in_the_moment_of_the_stop_is_told(jobs):
     worker = jobs.app.worker(concurrency=1)
 
-    def meanwhile(flight, now):  # between the look whether to stop and the start
-        worker.claimer.open = False
-        worker.crew.ask_to_stop()
+    def meanwhile(execution, now):  # between the look whether to stop and the start
+        worker.slots.ask_to_stop()
         return True
 
-    worker.crew._holds = meanwhile
+    worker.registration.holds = meanwhile
     with worker:
         handle = jobs.reads.enqueue()
         eventually(lambda: handle.job().token == 1 and handle.state == "queued", "it to be handed back")
@@ -186,15 +197,14 @@ def test_a_handler_that_begins_in_the_moment_of_the_stop_is_told(jobs):
 
 def test_a_process_that_is_told_to_stop_just_before_it_gets_its_job_is_told_again(jobs, monkeypatch):
     worker = jobs.app.worker(concurrency=1, process_slots=1)
-    send = processes.Child.send
+    send = processes.ChildProcess.send
 
     def meanwhile(child, message):
         if message["do"] == "run":
-            worker.claimer.open = False
-            worker.crew.ask_to_stop()
+            worker.slots.ask_to_stop()
         send(child, message)
 
-    monkeypatch.setattr(processes.Child, "send", meanwhile)
+    monkeypatch.setattr(processes.ChildProcess, "send", meanwhile)
     with worker:
         handle = jobs.reads_separately.enqueue()
         eventually(lambda: handle.job().token == 1 and handle.state == "queued", "it to be handed back")
@@ -203,19 +213,19 @@ def test_a_process_that_is_told_to_stop_just_before_it_gets_its_job_is_told_agai
 def test_a_handler_whose_job_is_taken_away_as_it_begins_does_not_run(jobs, journal):
     worker = jobs.app.worker(concurrency=1)
 
-    def meanwhile(flight, now):
-        worker.claimer.open = False
-        worker.crew.abandon()
+    def meanwhile(execution, now):
+        worker.registration.open = False
+        worker.slots.abandon()
         return True
 
-    worker.crew._holds = meanwhile
+    worker.registration.holds = meanwhile
     with worker:
         handle = jobs.plain.enqueue()
         eventually(lambda: handle.job().token == 1 and handle.state == "queued", "it to be handed back")
-        worker.crew._holds, worker.claimer.open = lambda flight, now: True, True
+        worker.registration.holds, worker.registration.open = lambda execution, now: True, True
         worker.wake()
         assert handle.result(timeout=20) == "plain"
-        assert worker.crew._threads.stuck == 0
+        assert worker.slots.threads.stuck == 0
     assert len(journal.lines("started plain")) == 1
 
 

@@ -51,7 +51,7 @@ def test_a_dead_worker_s_jobs_run_again_at_once_and_another_takes_its_place(jobs
     def left():
         return {path.name.partition(".")[0] for path in (folder / "jobs.db-mainstay").iterdir()}
 
-    eventually(lambda: left() == {second.id}, "the dead one's lock and bell are gone")
+    eventually(lambda: left() == {second.id}, "the dead worker's lock and socket to be gone")
     terminate(supervisor)
     code, complaint = ended(supervisor)
     assert code == 0
@@ -93,8 +93,8 @@ def test_a_worker_told_to_stop_from_outside_is_replaced(jobs, start_supervisor):
 @pytest.mark.parametrize(
     ("module", "told"),
     [
-        ("raise RuntimeError('no licence')", "importing broken:app failed: RuntimeError: no licence"),
-        ("app = 7", "broken:app is not a Mainstay application"),
+        ("raise RuntimeError('no licence')", "importing broken failed: RuntimeError: no licence"),
+        ("app = 7", "broken:app is a int, not a Mainstay application"),
         ("from mainstay import Mainstay\napp = Mainstay('sqlite:///:memory:')", "keeps its jobs in memory"),
         ("import os\nos._exit(5)", "ended with exit code 5"),
     ],

@@ -7,7 +7,7 @@ import pytest
 from mainstay import Retry
 from mainstay.core.outcome import COMPLETED
 from mainstay.worker.executors import Threads
-from mainstay.worker.in_flight import Flight
+from mainstay.worker.in_flight import Execution
 from tests.waiting import eventually
 from tests.worker.conftest import attempt, gone, settled
 
@@ -53,7 +53,7 @@ def test_the_end_is_told_once(jobs, worker, folder, kind):
     (folder / "late").touch()
     again = getattr(jobs, kind).enqueue()
     again.result(timeout=20)
-    eventually(lambda: not worker.crew._threads.stuck, "the thread to come back")
+    eventually(lambda: not worker.slots.threads.stuck, "the thread to come back")
     assert told == [(slow.id, "timed out"), (again.id, "completed")]
 
 
@@ -74,10 +74,10 @@ def test_the_late_result_of_a_stuck_thread_is_refused(jobs, worker, journal, fol
     slow = jobs.plain.options(timeout=0.2).enqueue("late")
     attempt(jobs.app, slow)
     assert late == [slow.id]
-    assert worker.crew._threads.stuck == 1
+    assert worker.slots.threads.stuck == 1
     (folder / "late").touch()
     journal.wait("ended plain")
-    eventually(lambda: worker.crew._threads.stuck == 0, "the thread to come back")
+    eventually(lambda: worker.slots.threads.stuck == 0, "the thread to come back")
     assert (slow.state, jobs.app.store.result(slow.id)) == ("dead", None)
     assert jobs.plain.enqueue().result(timeout=20) == "plain"
 
@@ -85,7 +85,7 @@ def test_the_late_result_of_a_stuck_thread_is_refused(jobs, worker, journal, fol
 def test_stuck_threads_are_replaced_up_to_a_limit(jobs, worker, journal, folder):
     for _ in range(2):  # the one slot, and as many again
         attempt(jobs.app, jobs.plain.options(timeout=0.1).enqueue("late"))
-    assert worker.crew.room() == 0
+    assert worker.slots.room() == 0
     waiting = jobs.plain.enqueue()
     worker.wake()
     assert waiting.state == "queued"
@@ -96,16 +96,16 @@ def test_stuck_threads_are_replaced_up_to_a_limit(jobs, worker, journal, folder)
 def test_a_thread_given_up_just_as_it_came_back_is_not_counted_as_stuck():
     back = threading.Event()
 
-    def end(flight, outcome):
+    def end(execution, outcome):
         back.set()
         return False  # someone else has ended the job
 
-    threads = Threads(1, begin=lambda flight: object(), end=end, run=lambda flight, context: COMPLETED)
-    flight = Flight(None, None, 0)
-    threads.start([flight])
+    threads = Threads(1, begin=lambda execution: object(), end=end, run=lambda execution, context: COMPLETED)
+    execution = Execution(None, None, 0)
+    threads.start([execution])
     back.wait(10)
     eventually(lambda: threads._idle == 1, "the thread to be idle")
-    threads.give_up(flight)
+    threads.give_up(execution)
     assert threads.stuck == 0
     threads.stop()
 

@@ -61,8 +61,8 @@ class WorkerLog:
     # events -----------------------------------------------------------------------------------------------------------
     def _started(self, worker: Any) -> None:
         types = list(worker.types)
-        text = f"worker {worker.id} is ready: {worker.slots} slots, serving {', '.join(types)}"
-        self.write("info", "worker_started", text, worker=worker.id, slots=worker.slots, types=types)
+        text = f"worker {worker.id} is ready: {worker.concurrency} slots, serving {', '.join(types)}"
+        self.write("info", "worker_started", text, worker=worker.id, slots=worker.concurrency, types=types)
 
     def _stopping(self, worker: Any) -> None:
         limit = human(worker.grace)

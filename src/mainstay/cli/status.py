@@ -52,6 +52,8 @@ def _headline(output: Output, url: str, facts: dict[str, str], workers: Sequence
     there = live(workers, output.now)
     busy, slots = sum(worker.running for worker in there), sum(worker.slots for worker in there)
     serving = f"{plural(len(there), 'worker')}, {busy}/{slots} slots busy" if there else "no worker"
+    stopping = sum(worker.stopping and worker.expires_at > output.now for worker in workers)
+    serving += f", {stopping} stopping" if stopping else ""
     store = f"{url} ({facts['engine']}, {size(int(facts.get('size', 0)))})"
     parts = [output.paint(f"mainstay {__version__}", "bold"), store, f"schema {facts.get('schema')}", serving]
     return " · ".join(parts)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ..core.settings import Settings
-from ..worker.shutdown import leave
+from ..load_app import load_app
+from ..settings_file import load_settings
+from ..worker.shutdown import exit_process
 from ..worker.worker_process import main
 from .log import WorkerLog
-from .target import load
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 def logging_app(spec: str) -> Mainstay:
     """Return the application, with a log of its events."""
-    app, settings = load(spec), Settings.load()
+    app, settings = load_app(spec), load_settings()
     WorkerLog(app, settings.log_level, settings.log_format)
     return app
 
 
 if __name__ == "__main__":
-    leave(main(sys.argv[1:], logging_app))
+    exit_process(main(sys.argv[1:], logging_app))

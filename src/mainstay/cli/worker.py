@@ -51,11 +51,11 @@ def worker(target: Target, types: str | None, **given: Any) -> int:
 
 
 def _settings(target: Target, given: dict[str, Any]) -> Settings:
-    from ..core.settings import Settings
+    from ..settings_file import load_settings
 
     if given["grace"]:
         given["grace"] = enqueue_args.duration("--grace", given["grace"])
-    return Settings.load(url=target.given_url, app=target.given_app, **given)
+    return load_settings(url=target.given_url, app=target.given_app, **given)
 
 
 def _application(target: Target) -> Mainstay:

@@ -41,14 +41,8 @@ class Schema:
         if code is None or code.co_flags & _VARARGS or code.co_posonlyargcount:
             self._parameters()  # raises, unless a decorator's *args stand in front of the real ones
 
-    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments by name, defaults left out; `InvalidPayload` when the function could not be called so."""
-        given = self._gather(args, kwargs)
-        self._check_names(given)
-        return given
-
     def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], limit: int = MAX_BYTES) -> str:
-        """The payload of a call, as JSON text that `decode` will accept."""
+        """Return the payload of a call, as JSON text that `decode` accepts."""
         codec = self._codec or self.build()
         given = self._gather(args, kwargs)
         if not given and not self._required:
@@ -60,19 +54,19 @@ class Schema:
             raise self._invalid(_reason(error)) from error
 
     def encode_mapping(self, mapping: Mapping[str, Any], limit: int = MAX_BYTES) -> str:
-        """The payload from a mapping by parameter name, checked as a call would be."""
+        """Return the payload of a mapping by parameter name, checked like a call."""
         if not hasattr(mapping, "keys") or not all(isinstance(name, str) for name in mapping):
             raise self._invalid("the payload must be a dict from argument names to values")
         return self.encode((), mapping, limit)
 
     def decode(self, text: str) -> dict[str, Any]:
-        """The keyword arguments for the function, converted to its types; `InvalidPayload` when they do not fit."""
+        """Return the keyword arguments for the function, converted to its types; raise `InvalidPayload` if they do not fit."""
         codec = self._codec or self.build()
         if text == "{}" and not self._required:
             return {}
         try:
             return codec.load(text)
-        except MemoryError:  # no fault of the payload's
+        except MemoryError:  # not the payload's fault
             raise
         except Exception as error:  # a type's own validation may raise anything
             raise self._unreadable(text, error) from error
@@ -87,7 +81,7 @@ class Schema:
         return self._signature
 
     def json_schema(self) -> dict[str, Any]:
-        """The payload as JSON Schema, defaults included where they are plain."""
+        """Return the payload as JSON Schema, with defaults that are plain values."""
         made = self.build().schema()
         for parameter in self._parameters():
             if type(parameter.default) in (str, int, float, bool):
@@ -95,7 +89,7 @@ class Schema:
         return made
 
     def build(self) -> Codec:
-        """Resolve the annotations; `TypeError` when they cannot be a payload's. Safe to call again."""
+        """Resolve the annotations; raise `TypeError` if they cannot be a payload's. Safe to call again."""
         if self._codec is None:
             parameters = self._parameters()
             named = [each for each in parameters if each.kind != each.VAR_KEYWORD]
@@ -157,7 +151,7 @@ class Schema:
                 raise self._invalid(f'{self.name} needs the argument "{name}"')
 
     def _unreadable(self, text: str, error: Exception) -> InvalidPayload:
-        """The best words for a payload that did not decode: about its names, if those are wrong."""
+        """Return the error for a payload that did not decode: about its names, if those are wrong."""
         try:
             given = json.loads(text)
             if isinstance(given, dict):
@@ -181,9 +175,9 @@ def _reason(error: Exception) -> str:
 
 
 def _names_around(function: Callable[..., Any]) -> dict[str, Any] | None:
-    """The local names that a function's annotations mention, when it is defined in another function.
+    """Return the local names that a function's annotations mention, if it is defined in another function.
 
-    Under `from __future__ import annotations` they are only text, and nobody can ask later what they meant.
+    Under `from __future__ import annotations` they are only text, which cannot be resolved later.
     """
     if "<locals>" not in getattr(function, "__qualname__", ""):
         return None

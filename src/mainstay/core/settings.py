@@ -1,13 +1,10 @@
-"""Configuration: one set of fields, one spelling each, and for every value where it came from.
+"""The settings: one set of fields, checked, and for every value where it came from. `settings_file.py` finds them.
 
-The first source that names a field wins: arguments, `MAINSTAY_…` variables, the nearest `mainstay.toml` or
-`[tool.mainstay]` in a `pyproject.toml` (from the current folder upwards), defaults. What is misspelled is an error:
-a setting that silently does nothing is worse than none.
+A misspelled setting is an error: one that silently does nothing is worse than none.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,12 +18,13 @@ if TYPE_CHECKING:
 
     from .clock import Duration
 
+    Source = Mapping[str, tuple[Any, str]]
+
 PREFIX = "MAINSTAY_"
-FILE, PROJECT = "mainstay.toml", "pyproject.toml"
 
 
 class Settings(NamedTuple):
-    """Everything that can be configured from outside the code. Frozen; `Settings.load()` finds it."""
+    """Everything that can be configured from outside the code."""
 
     url: str = ""
     app: str = ""
@@ -40,13 +38,8 @@ class Settings(NamedTuple):
     log_format: str = "text"
     sources: Mapping[str, str] = MappingProxyType({})
 
-    @classmethod
-    def load(cls, **arguments: Any) -> Settings:
-        """The settings in force here; an argument that is None counts as not given. `ConfigError` names what is wrong."""
-        return read(arguments, os.environ, os.getcwd())
-
     def explain(self) -> list[tuple[str, Any, str]]:
-        """Each field with its value and the source it was taken from; passwords masked."""
+        """Return each field with its value and its source; passwords are masked."""
         shown = self._asdict() | {"url": masked(self.url)}
         return [(field, shown[field], self.sources.get(field, "default")) for field in FIELDS]
 
@@ -55,19 +48,19 @@ class Settings(NamedTuple):
         return f"Settings({given})"
 
 
-def read(arguments: Mapping[str, Any], environ: Mapping[str, str], folder: str) -> Settings:
-    """The settings made of these arguments, these variables and the file nearest to this folder."""
+def from_sources(*sources: Source) -> Settings:
+    """Return the settings; the first source that names a field wins."""
     values: dict[str, Any] = {}
-    sources: dict[str, str] = {}
-    for given in (_arguments(arguments), _variables(environ), _file(folder)):
-        for field, (value, source) in given.items():
+    origins: dict[str, str] = {}
+    for source in sources:
+        for field, (value, origin) in source.items():
             if field not in values:
-                values[field], sources[field] = _parsed(field, value, source), source
-    return Settings(**values, sources=MappingProxyType(sources))
+                values[field], origins[field] = _parsed(field, value, origin), origin
+    return Settings(**values, sources=MappingProxyType(origins))
 
 
 def reference() -> str:
-    """The table of settings for the docs, in Markdown."""
+    """Return the table of settings for the docs, in Markdown."""
     rows = ["| argument, key in the file | variable | default | meaning |", "|---|---|---|---|"]
     for field, (_, meaning) in FIELDS.items():
         default = Settings._field_defaults[field]
@@ -77,23 +70,33 @@ def reference() -> str:
 
 
 def masked(url: str) -> str:
-    """A URL that may be shown: without its password."""
-    url = re.sub("(password=)[^&]*", r"\1***", url)
-    scheme, mark, rest = url.partition("://")
-    user, at, host = rest.rpartition("@")
-    name, colon, _ = user.partition(":")
-    return f"{scheme}{mark}{name}:***{at}{host}" if colon else url
+    """Return a URL, or a connection string of libpq, without its passwords, to be shown or logged."""
+    url = _PASSWORD.sub(r"\1***", url)
+    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
+    rest, question, query = rest.partition("?")
+    if "@" not in rest and "@" in query and "=" not in query.partition("@")[0]:  # a bare ? inside the password
+        rest, question, query = f"{rest}?{query}", "", ""
+    login, at, hosts = rest.rpartition("@")
+    name, colon, _ = login.partition(":")
+    if colon and not rest.startswith("/"):
+        rest = f"{name}:***{at}{hosts}"
+    return f"{scheme}{mark}{rest}{question}{query}"
 
 
-# Sources: each answers {field: (value, where it stands)}
+_PASSWORD = re.compile(r"(?i)((?:password|passwd|pwd)=)('(?:[^'\\]|\\.)*'|[^&\s]*)")
 
 
-def _arguments(given: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+# Sources: each returns {field: (value, where it comes from)}
+
+
+def from_arguments(given: Mapping[str, Any]) -> Source:
+    """Return the settings among the arguments of a call; None counts as not given."""
     _check_names(given, "")
     return {field: (value, "argument") for field, value in given.items() if value is not None}
 
 
-def _variables(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
+def from_variables(environ: Mapping[str, str]) -> Source:
+    """Return the settings among the environment variables."""
     known = {PREFIX + field.upper(): field for field in FIELDS}
     found: dict[str, tuple[Any, str]] = {}
     for name, value in environ.items():
@@ -107,20 +110,14 @@ def _variables(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
 
 
 def _foreign(name: str) -> bool:
-    """Variables that are no settings: those of the tests, and those that Kubernetes sets for a service called mainstay."""
+    """Return whether a variable is no setting: of the tests, or set by Kubernetes for a service called mainstay."""
     return name.startswith(PREFIX + "TEST_") or "_SERVICE_" in name or "_PORT" in name
 
 
-def _file(folder: str) -> dict[str, tuple[Any, str]]:
-    found = _nearest_file(folder)
-    if found is None:
-        return {}
-    path, table = found
-    source = f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path
-    _check_names(table, f"{source}: ")
-    if isinstance(table.get("url"), str):
-        table["url"] = _anchored(table["url"], os.path.dirname(path))
-    return {key: (value, source) for key, value in table.items()}
+def from_table(table: Mapping[str, Any], origin: str) -> Source:
+    """Return the settings of a file's table."""
+    _check_names(table, f"{origin}: ")
+    return {key: (value, origin) for key, value in table.items()}
 
 
 def _check_names(given: Mapping[str, Any], where: str) -> None:
@@ -130,57 +127,7 @@ def _check_names(given: Mapping[str, Any], where: str) -> None:
             raise ConfigError(f'{where}there is no setting "{name}"{near}; there are: {known}')
 
 
-def _nearest_file(folder: str) -> tuple[str, dict[str, Any]] | None:
-    here = os.path.abspath(folder)
-    while True:
-        for name in (FILE, PROJECT):
-            table = _table(os.path.join(here, name), name == PROJECT)
-            if table is not None:
-                return os.path.join(here, name), table
-        above = os.path.dirname(here)
-        if above == here:
-            return None
-        here = above
-
-
-def _table(path: str, project: bool) -> dict[str, Any] | None:
-    """The settings in a file; None when there is no such file, or when it is a project's that does not speak of us."""
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        if not os.path.isfile(path):
-            return None
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
-    if project and b"mainstay" not in content:
-        return None
-    table = _toml(content, path)
-    if not project:
-        return table
-    tool = table.get("tool")
-    own = tool.get("mainstay") if isinstance(tool, dict) else None
-    return own if isinstance(own, dict) else None
-
-
-def _toml(content: bytes, path: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(content.decode())
-    except ValueError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from error
-
-
-def _anchored(url: str, folder: str) -> str:
-    """A relative database in a settings file lies beside that file, from whichever folder it is read."""
-    path = url.removeprefix("sqlite:///")
-    if path == url or path.startswith(("/", ":", "~")) or path[1:3] in (":/", ":\\"):
-        return url
-    folder = folder.replace("%", "%25").replace("?", "%3F")
-    return f"sqlite:///{os.path.join(folder, path)}"
-
-
-# Values: each function answers the value as it is used, or raises ValueError with what is allowed
+# Values: each function returns the value as it is used, or raises ValueError with what is allowed
 
 
 def _parsed(field: str, value: Any, source: str) -> Any:
@@ -230,7 +177,7 @@ def _duration(value: Any) -> Duration:
 def _wait(value: Any) -> Duration:
     try:
         milliseconds(value)
-    except ValueError:  # its own words would repeat the value
+    except ValueError:  # its message would repeat the value
         raise ValueError('give a duration: "250ms", "90s", "5m", "2h", "3d"') from None
     given: Duration = value
     return given

@@ -1,4 +1,4 @@
-"""The life of a job: its states and the one table of moves between them. Every store and every doc follows it."""
+"""The states of a job and the one table of moves between them. Every store and the docs follow it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ STATES = (QUEUED, SCHEDULED, BLOCKED, RUNNING, REVIEW, COMPLETED, CANCELLED, DEA
 ENDED = frozenset({COMPLETED, CANCELLED, DEAD})
 WAITING = frozenset({QUEUED, SCHEDULED, BLOCKED})
 
-# (from, to): by what. "" stands for a job that did not exist before.
+# (from, to): what makes the move. "" is a job that did not exist before.
 MOVES = {
     ("", QUEUED): "enqueue",
     ("", SCHEDULED): "enqueue with a delay",
     ("", BLOCKED): "enqueue behind a limit or a parent",
     (QUEUED, RUNNING): "claim",
     (SCHEDULED, QUEUED): "promote: its time has come",
-    (QUEUED, SCHEDULED): "replaced by a newer draft with the same key, which is to wait",
-    (BLOCKED, QUEUED): "admit: the limit or the parent lets it go",
+    (QUEUED, SCHEDULED): "replaced by a newer draft with the same key, which waits",
+    (BLOCKED, QUEUED): "admit: the limit or the parent no longer blocks it",
     (QUEUED, CANCELLED): "cancel",
     (SCHEDULED, CANCELLED): "cancel",
     (BLOCKED, CANCELLED): "cancel",
     (REVIEW, CANCELLED): "cancel",
     (RUNNING, COMPLETED): "finish: returned",
-    (RUNNING, QUEUED): "finish: handed back at shutdown, or retried at once",
+    (RUNNING, QUEUED): "finish: released at shutdown, or retried at once",
     (RUNNING, SCHEDULED): "finish: retried later, or snoozed",
     (RUNNING, REVIEW): "finish: a person decides",
     (RUNNING, CANCELLED): "finish: cancelled",
@@ -36,18 +36,8 @@ MOVES = {
 }
 
 
-def legal(before: str, after: str) -> bool:
-    """Whether a job may move from one state to another."""
-    return (before, after) in MOVES
-
-
-def sources(after: str) -> frozenset[str]:
-    """The states from which a job may come to this one."""
-    return frozenset(before for before, to in MOVES if to == after)
-
-
 def diagram() -> str:
-    """The table as a Mermaid state diagram, for the docs. A label there ends at its second colon."""
+    """Return the table as a Mermaid state diagram, for the docs. A label there ends at its second colon."""
     lines = ["stateDiagram-v2"]
     lines += [f"    {before or '[*]'} --> {after}: {why.replace(':', ' –')}" for (before, after), why in MOVES.items()]
     lines += [f"    {state} --> [*]" for state in STATES if state in ENDED]

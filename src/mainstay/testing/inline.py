@@ -1,4 +1,4 @@
-"""Running jobs in the calling thread, at once: the worker's own claimer, runner and finisher, without its threads."""
+"""Runs jobs at once in the calling thread: with the worker's own claimer, runner and outcome buffer, without its threads."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..context import Context
 from ..core.clock import SECOND
-from ..core.job import WorkerInfo
 from ..core.outcome import RELEASED
-from ..worker import new_identity
 from ..worker.claimer import Claimer
-from ..worker.in_flight import Flights
-from ..worker.outcome_buffer import Finisher
-from ..worker.reporter import WorkerSink
+from ..worker.in_flight import InFlight
+from ..worker.outcome_buffer import OutcomeBuffer
+from ..worker.registration import Registration
+from ..worker.reporter import WorkerReporter
 from ..worker.runner import arun, run
 
 if TYPE_CHECKING:
     from ..app import Mainstay
     from ..core.outcome import Outcome
-    from ..worker.in_flight import Flight
+    from ..worker.in_flight import Execution
 
-LEASE = 3_600 * SECOND  # of a clock that only the test moves
+LEASE = 3_600 * SECOND  # by a clock that only the test moves
 
 
 class Drained(NamedTuple):
-    """What a drain came to: how many attempts ended in each way."""
+    """How many attempts of a drain ended in each way."""
 
     completed: int = 0
     retried: int = 0
@@ -36,22 +35,21 @@ class Drained(NamedTuple):
 
 
 class InlineWorker:
-    """A crew of one: each claimed job is run where it is started, before the next is looked at."""
+    """A worker with one slot: runs each claimed job where it is started, before it claims the next."""
 
     backlog = 0
 
     def __init__(self, app: Mainstay) -> None:
         self._app, self.ways = app, dict.fromkeys(Drained._fields, 0)
-        self._flights = Flights()
-        self._finisher = Finisher(self._flights, app.clock, random.random, app.events)
-        self._sink = WorkerSink(app.store, self._finisher, app.clock, lambda: None)
+        self._in_flight = InFlight()
+        self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events)
+        self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
         names = app.registry.names()
-        queues = dict.fromkeys(app.registry.expect(name).queue for name in names)
-        self._queues, self._names = tuple(queues), tuple(names)
+        wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)
+        self._registration = Registration(app.store, app.registry, wants, 1, LEASE, app.clock)
         self._claimer = Claimer(
-            app.store, app.registry, dict.fromkeys(queues, names), self, self._flights, self._finisher, app.clock,
-            app.events,
-        )  # fmt: skip
+            app.store, app.registry, self._registration, wants, self, self._in_flight, self._outcomes, app.events
+        )
 
     def room(self) -> int:
         return 1
@@ -59,39 +57,35 @@ class InlineWorker:
     def process_room(self) -> int:
         return 1
 
-    def start(self, flights: list[Flight]) -> None:
-        for flight in flights:
-            flight.started = True
-            context = flight.context = Context(flight.job, self._sink)
-            if flight.type.is_async:
-                _run_async(flight, context, self._end)
+    def start(self, executions: list[Execution]) -> None:
+        for execution in executions:
+            execution.started = True
+            context = execution.context = Context(execution.job, self._reporter)
+            if execution.type.is_async:
+                _run_async(execution, context, self._end)
             else:
-                self._end(flight, run(flight, context))
+                self._end(execution, run(execution, context))
 
-    def release(self, flight: Flight) -> None:
-        self._end(flight, RELEASED)
+    def release(self, execution: Execution) -> None:
+        self._end(execution, RELEASED)
 
-    def _end(self, flight: Flight, outcome: Outcome) -> None:
+    def _end(self, execution: Execution, outcome: Outcome) -> None:
         if outcome.kind == "completed in transaction":
-            outcome = self._sink.verify(flight.job, outcome)
-        self._finisher.add(flight, outcome)
+            outcome = self._reporter.verify(execution.job, outcome)
+        self._outcomes.add(execution, outcome)
 
     def drain(self) -> None:
         """Run everything that is due now, and what that enqueues."""
-        identity, now = new_identity(), self._app.clock.now()
-        self._app.store.register(
-            WorkerInfo(identity, "test", 0, 1, self._queues, self._names, now, now, now + LEASE, 0, False)
-        )
         forget = self._app.events.on("stored", self._count)
-        self._claimer.worker, self._claimer.open = identity, True
+        self._registration.register()
         try:
             before = -1
-            while self._flights.ended != before or self._finisher.pending:
-                before = self._flights.ended
+            while self._in_flight.ended != before or self._outcomes.pending:
+                before = self._in_flight.ended
                 self._claimer.step(self._app.clock.now())
         finally:
             forget()
-            self._app.store.deregister(identity)
+            self._registration.deregister()
 
     def _count(self, transitions: list[object]) -> None:
         for transition in transitions:
@@ -100,11 +94,11 @@ class InlineWorker:
             self.ways["snoozed" if way == "snoozed" else way if way in self.ways else "retried"] += 1
 
 
-def _run_async(flight: Flight, context: Context, end: object) -> None:
-    """Run an async handler on a loop of its own: the test may have one that runs already."""
+def _run_async(execution: Execution, context: Context, end: object) -> None:
+    """Run an async handler on a loop of its own: the test may run inside one."""
     import asyncio
     import threading
 
-    thread = threading.Thread(target=lambda: asyncio.run(arun(flight, context, end)))  # type: ignore[arg-type]
+    thread = threading.Thread(target=lambda: asyncio.run(arun(execution, context, end)))  # type: ignore[arg-type]
     thread.start()
     thread.join()

@@ -1,4 +1,4 @@
-"""A store in memory and a clock to move, in place of an application's own, for the time of a test."""
+"""`Kit`: a store in memory and a clock to move, in place of those of an application, for a test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIMIT = 10_000
 
 
 class Kit:
-    """What the fixture `mainstay` gives: `use` an application, then look at what it enqueued and run it."""
+    """The fixture `mainstay`: `use` an application, then look at what it enqueued and run it."""
 
     def __init__(self) -> None:
         self.clock = ManualClock(SystemClock().now())
@@ -38,7 +38,7 @@ class Kit:
         return app
 
     def restore(self) -> None:
-        """Give every application back what it had."""
+        """Restore the store and the clock of every application."""
         while self._apps:
             app, store, clock = self._apps.pop()
             app.close()
@@ -64,7 +64,7 @@ class Kit:
         self.clock.advance(milliseconds(duration) / 1000 + timedelta(**units).total_seconds())
 
     def drain(self, *, retries: bool = True) -> Drained:
-        """Run what is due, in this thread, with what that enqueues; the clock moves on to each retry, without waiting."""
+        """Run what is due, in this thread, with what that enqueues; the clock jumps to each retry."""
         workers = [InlineWorker(app) for app, _, _ in self._used()]
         while True:
             for worker in workers:
@@ -76,7 +76,7 @@ class Kit:
             self.clock.move_to(max(due, self.clock.now()))
 
     def run_now(self, ids: list[str]) -> None:
-        """What inline mode does as jobs are enqueued."""
+        """Run jobs as they are enqueued: inline mode."""
         if ids:
             self.drain()
 
@@ -88,12 +88,12 @@ class Kit:
     def assert_enqueued(
         self, type: JobType[..., Any, Any] | str, count: int | None = None, **expected: Any
     ) -> list[Job]:
-        """Fail unless such a job was enqueued; answers those that were. Names that are no parameters are options."""
+        """Fail unless such a job was enqueued; return those that were. A name that is no parameter is an option."""
         found = self._matching(type, expected)
         if not found or (count is not None and len(found) != count):
             wanted = "a job" if count is None else f"{count} jobs"
             raise AssertionError(
-                f"expected {wanted} {_named(type)} {_spelt(expected)}, found {len(found)}; {self._seen()}"
+                f"expected {wanted} {_named(type)} {_listed(expected)}, found {len(found)}; {self._seen()}"
             )
         return found
 
@@ -102,7 +102,7 @@ class Kit:
         found = self._matching(type, expected)
         if found:
             raise AssertionError(
-                f"expected no job {_named(type)} {_spelt(expected)}, found {len(found)}; {self._seen()}"
+                f"expected no job {_named(type)} {_listed(expected)}, found {len(found)}; {self._seen()}"
             )
 
     def _matching(self, type: JobType[..., Any, Any] | str, expected: dict[str, Any]) -> list[Job]:
@@ -117,12 +117,12 @@ def _named(type: JobType[..., Any, Any] | str) -> str:
     return type if isinstance(type, str) else type.name
 
 
-def _spelt(expected: dict[str, Any]) -> str:
+def _listed(expected: dict[str, Any]) -> str:
     return f"with {', '.join(f'{name}={value!r}' for name, value in expected.items())}" if expected else ""
 
 
 def _fits(type: JobType[..., Any, Any] | str, job: Job, expected: dict[str, Any]) -> bool:
-    """Whether a job has these arguments, as the handler gets them or as they stand in JSON, and these options."""
+    """Return whether a job has these arguments, as the handler gets them or as in JSON, and these options."""
     payload = json.loads(job.payload)
     typed = payload if isinstance(type, str) else type.schema.decode(job.payload)
     return all(_same(job, (payload, typed), name, value) for name, value in expected.items())
@@ -137,8 +137,8 @@ def _same(job: Job, forms: tuple[dict[str, Any], ...], name: str, value: Any) ->
 
 
 @contextmanager
-def around(app: Mainstay, mode: str) -> Iterator[Kit]:
-    """A kit around one application; in `inline` mode every enqueue runs its job at once."""
+def testing(app: Mainstay, mode: str) -> Iterator[Kit]:
+    """Use a kit for one application; in `inline` mode every enqueue runs its job at once."""
     if mode not in ("manual", "inline"):
         raise UsageError(f"testing({mode!r}): 'manual' (jobs wait for drain) or 'inline' (an enqueue runs its job)")
     kit = Kit()

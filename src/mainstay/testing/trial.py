@@ -1,4 +1,4 @@
-"""One handler alone, with a context that remembers what it was told: no store, no worker."""
+"""Runs one handler alone, with a context that records its reports: no store, no worker."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ R = TypeVar("R")
 class Trial(Generic[P, R]):
     """One attempt at a job type: `Trial(extract, attempt=3, checkpoint={"page": 4}).run(7, tenant="acme")`.
 
-    `run` sends the arguments through JSON as a real job would, answers what the handler returns and raises what it raises.
-    Afterwards `logs`, `progress`, `saved` and `children` tell what it said on the way.
+    `run` passes the arguments through JSON as a real job does. It returns what the handler returns and raises what it
+    raises. Afterwards `logs`, `progress`, `saved` and `children` hold what the handler reported.
     """
 
     def __init__(
@@ -70,22 +70,22 @@ class Trial(Generic[P, R]):
 
     # what a context needs -----------------------------------------------------------------------------------------
     def now(self) -> int:
-        """The time."""
+        """Return the time."""
         return SystemClock().now()
 
-    def note(self, note: Update) -> None:
-        """Remember what the handler said."""
-        if isinstance(note, Log):
-            self.logs.append(note)
-        elif isinstance(note, Progress):
-            self.progress.append(note)
-        elif isinstance(note, Checkpoint):
-            self.saved = json.loads(note.body)
+    def report(self, update: Update) -> None:
+        """Record what the handler reports."""
+        if isinstance(update, Log):
+            self.logs.append(update)
+        elif isinstance(update, Progress):
+            self.progress.append(update)
+        elif isinstance(update, Checkpoint):
+            self.saved = json.loads(update.body)
 
     def checkpoint(self, job: Claimed) -> str | None:
-        """What an earlier attempt is said to have saved."""
+        """Return the checkpoint of the trial, as if an earlier attempt had saved it."""
         return json.dumps(self._checkpoint) if self._checkpoint else None
 
     def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
-        """There is no job in any store: a handler that completes in a transaction is tested with the kit."""
+        """Raise: there is no job in a store. Test such a handler with the kit."""
         raise TransactionUnsupported("a Trial has no store: test ctx.complete_in with app.testing() or the fixture")

@@ -1,1 +1,1 @@
-"""Chores: each a `step(now)` that does one round and says when it wants to be called again. Safe when two processes do it."""
+"""Chores: each has a `step(now)` that does one round and returns when to do the next. `chores.py` lists them."""

@@ -1,4 +1,4 @@
-"""Retention: deleting ended jobs whose time is over, a few at a time so that the write lock is never held long."""
+"""Prune: deletes ended jobs whose retention is over, a few at a time so that the write lock is never held long."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     from ..stores.contract import Store
 
 CHUNK = 500
-BETWEEN = 50  # so that others get at the store
+BETWEEN = 50  # milliseconds between two chunks, so that others can write
 
 
 class Prune:
-    """One chunk a step."""
+    """Deletes one chunk a step."""
+
+    name = "prune"
 
     def __init__(self, store: Store, events: Events) -> None:
         self._store, self._events = store, events
 
     def step(self, now: int) -> int:
-        """Delete one chunk; answers when to come back."""
+        """Delete one chunk; return when to delete the next."""
         try:
             count = self._store.prune(now, CHUNK)
         except StoreError as error:

@@ -1,4 +1,4 @@
-"""Freeing the jobs of dead workers, and those that ran far past their timeout: through the same door as any outcome."""
+"""Sweep: frees the jobs of dead workers and those that ran far past their timeout, by the same `finish` as any outcome."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..core.decide import decide
 from ..core.errors import StoreError
 from ..core.outcome import CRASHED, LOST_UNKNOWN, RELEASED, Outcome
+from ..core.verdict import STORED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,15 +22,19 @@ OVERDUE = Outcome("timed out", error="TimeoutError: ran far past its timeout, an
 
 
 class Sweep:
-    """One sweep a step. What its worker finishes meanwhile is left alone: the token has moved on."""
+    """Sweeps once a step. A job that its worker finishes meanwhile is left alone: its token has changed."""
 
-    def __init__(self, store: Store, random: Callable[[], float], events: Events, every: int) -> None:
-        self._store, self._random, self._events, self._every = store, random, events, every
+    name = "sweep"
+
+    def __init__(
+        self, store: Store, random: Callable[[], float], events: Events, every: int, grace: int = GRACE
+    ) -> None:
+        self._store, self._random, self._events, self._every, self._grace = store, random, events, every, grace
 
     def step(self, now: int) -> int:
-        """Free what is orphaned; answers when to sweep again."""
+        """Free orphaned jobs; return when to sweep again."""
         try:
-            orphans = self._store.orphans(now, GRACE, LIMIT)
+            orphans = self._store.orphans(now, self._grace, LIMIT)
             if orphans:
                 self._free(orphans, now)
         except StoreError as error:
@@ -40,14 +45,14 @@ class Sweep:
     def _free(self, orphans: list[Orphan], now: int) -> None:
         transitions = [decide(orphan.job, _outcome(orphan), now, self._random) for orphan in orphans]
         verdicts = self._store.finish(transitions)
-        freed = [orphan for orphan, verdict in zip(orphans, verdicts, strict=True) if verdict == "stored"]
+        freed = [orphan for orphan, verdict in zip(orphans, verdicts, strict=True) if verdict == STORED]
         if freed:
             self._events.emit("swept", orphans=freed)
             self._store.notify()
 
 
 def _outcome(orphan: Orphan) -> Outcome:
-    """A job that was only waiting for a slot goes back as if nothing had happened; one that may have been is a suspect."""
+    """Return `released` for a job whose handler had not started; it costs no attempt. A started one counts as crashed."""
     if not orphan.gone:
         return OVERDUE
     if orphan.begun is None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import gc
 
-YOUNG = (
-    50_000  # objects made before the collector looks at them; a batch of jobs makes some thousand and drops them again
-)
+YOUNG = 50_000  # new objects before a collection; a batch of jobs makes some thousand and drops them again
 
 
-def settle() -> None:
-    """Take what start-up has made out of every later collection, and collect less often.
+def tune_gc() -> None:
+    """Exclude the objects of the start-up from later collections, and collect less often.
 
-    Jobs leave no cycles of our making, so nearly all such work is in vain: it cost a tenth of a drain. Not for a
-    worker inside somebody else's process: the collector is the process's own.
+    Jobs of ours leave no cycles, and collecting cost a tenth of a drain. Not for a worker inside another program's
+    process: the collector belongs to that program.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Where a handler is defined, so that another process can find it: module and name, never code or a pickle."""
+"""The address of a handler, by which another process finds it: module and name, never code or a pickle."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from ..registry import JobType
 
 MAIN, ALIAS = "__main__", "__mainstay_main__"
-HOMES = 3  # modules named as the application's, at most
+HOMES = 3  # at most so many modules of the application are named
 
 
 def address(type: JobType[..., Any, Any]) -> dict[str, Any]:
-    """Where this process has the type from: its function's module, then the modules that hold its application."""
+    """Return where this process found the type: its function's module, then the modules that have its application."""
     function = type.function
     modules = [function.__module__, *_homes(type.app)]
     return {"name": type.name, "path": function.__qualname__, "modules": modules, "main": _main()}
 
 
 def find(address: dict[str, Any]) -> JobType[..., Any, Any]:
-    """The type at that address in this process; its modules are imported for that. Raises `ConfigError`."""
+    """Import the modules of an address and return the type; raise `ConfigError` if it is not there."""
     name = address["name"]
     for module in address["modules"]:
         space = vars(_script(address["main"]) if module == MAIN else importlib.import_module(module))
@@ -54,7 +54,7 @@ def _named(space: dict[str, Any], path: str, name: str) -> JobType[..., Any, Any
 
 
 def _registered(space: dict[str, Any], name: str) -> JobType[..., Any, Any] | None:
-    """The type of that name in an application that the module holds, however it got there."""
+    """Return the type of that name from an application that the module has."""
     from ..app import Mainstay
 
     for value in list(space.values()):
@@ -64,7 +64,7 @@ def _registered(space: dict[str, Any], name: str) -> JobType[..., Any, Any] | No
 
 
 def _homes(app: Mainstay) -> list[str]:
-    """The modules that hold the application."""
+    """Return the names of modules that have the application."""
     homes: list[str] = []
     for name, module in list(sys.modules.items()):
         space = getattr(module, "__dict__", {})
@@ -74,7 +74,7 @@ def _homes(app: Mainstay) -> list[str]:
 
 
 def _main() -> dict[str, str] | None:
-    """How to run this process's script again under another name; None for a prompt or `python -c`."""
+    """Return how to run this process's script again under another name; None for a prompt or `python -c`."""
     module = sys.modules[MAIN]
     spec, path = getattr(module, "__spec__", None), getattr(module, "__file__", None)
     if spec is not None:
@@ -83,7 +83,7 @@ def _main() -> dict[str, str] | None:
 
 
 def _script(main: dict[str, str] | None) -> ModuleType:
-    """The parent's script as a module, run once, with what it guards by `if __name__ == "__main__"` left out."""
+    """Run the parent's script once as a module, without what `if __name__ == "__main__"` guards, and return it."""
     import runpy
 
     if ALIAS in sys.modules:
@@ -105,7 +105,7 @@ def _script(main: dict[str, str] | None) -> ModuleType:
 
 @contextmanager
 def _definitions_only() -> Iterator[None]:
-    """Refuse to enqueue and to start workers meanwhile: an unguarded script would do so again in every process."""
+    """Refuse to enqueue and to start workers meanwhile: an unguarded script would do so in every process."""
     from ..app import Mainstay
 
     def refuse(*_: Any, **__: Any) -> Any:

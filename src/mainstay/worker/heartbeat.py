@@ -1,4 +1,4 @@
-"""Staying alive in the store's eyes, on a thread that no handler can block, and giving up when that fails."""
+"""The heartbeat: renews the worker's lease on a thread that no handler can block, and gives the jobs up when that fails."""
 
 from __future__ import annotations
 
@@ -11,56 +11,55 @@ if TYPE_CHECKING:
 
     from ..core.clock import Clock
     from ..core.events import Events
-    from ..stores.contract import Store
+    from .registration import Registration
 
-AFTER_AN_ERROR = 1_000  # ms until the next try: the first to hear that the store is back wakes the others
-BEATS = 5  # a lease's worth of beats: four may be missed
+AFTER_AN_ERROR = 1_000  # ms until the next try: the first part to reach the store again wakes the others
+BEATS = 5  # renewals per lease: four may fail
 
 
 class Heartbeat:
-    """Renews the worker's lease. Whoever cannot renew in time counts himself out before the others do."""
+    """Renews the lease. A worker that cannot renew in time drops its jobs before other workers free them."""
 
     def __init__(
-        self, store: Store, lease: int, clock: Clock, events: Events, rejoin: Callable[[], str],
-        cancel: Callable[[str, int], None], heard: Callable[[], None] = lambda: None,
+        self, registration: Registration, clock: Clock, events: Events, lost: Callable[[], None],
+        cancel: Callable[[str, int], None], renewed: Callable[[], None],
     ) -> None:  # fmt: skip
-        self._store, self._lease, self._clock, self._events = store, lease, clock, events
-        self._rejoin, self._cancel, self._heard = rejoin, cancel, heard
-        self._again = min(lease // BEATS, AFTER_AN_ERROR)
-        self.worker = ""
-        self.held_until = 0  # by our own count: from the start of the last renewal that worked
-        self._adrift = False  # everything was dropped, and the store has not taken us back yet
+        self._registration, self._clock, self._events = registration, clock, events
+        self._lost, self._cancel, self._renewed = lost, cancel, renewed
+        self._interval = registration.lease // BEATS
+        self._again = min(self._interval, AFTER_AN_ERROR)
+        self.replacing = False  # every job was dropped, and the store has not registered the new identity yet
 
     def step(self, now: int) -> int:
-        """One beat; answers when the next is due."""
-        if self._adrift:  # to beat on would hold for ever what was dropped
-            return self._lost()
-        late = now >= self.held_until - self._lease // BEATS
-        try:  # even when late: a supervisor may have kept the lease, and one that has run out is not renewed
-            beat = self._store.renew(self.worker, now, self._lease)
+        """Renew once; return when to renew next."""
+        if self.replacing:  # to renew the old lease would keep the dropped jobs from every other worker
+            return self._replace()
+        late = now >= self._registration.held_until - self._interval
+        try:  # even when late: a supervisor may have renewed the lease, and the store refuses one that has run out
+            renewal = self._registration.renew(now)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=self._again)
-            return self._lost() if late else self._again
-        if not beat.alive:
-            return self._lost()
-        self.held_until = now + self._lease
-        self._events.emit("beat", worker=self.worker)
-        self._heard()
-        for job_id, token in beat.cancelling:
+            return self._replace() if late else self._again
+        if not renewal.alive:
+            return self._replace()
+        self._events.emit("beat", worker=self._registration.id)
+        self._renewed()
+        for job_id, token in renewal.cancelling:
             self._cancel(job_id, token)
         return self._due()
 
     def _due(self) -> int:
-        """How long until the next beat, counted from when the last one began: after one that took long, none."""
-        return max(0, self.held_until - self._lease + self._lease // BEATS - self._clock.now())
+        """Return how long until the next renewal, counted from when the last one began."""
+        renewed_at = self._registration.held_until - self._registration.lease
+        return max(0, renewed_at + self._interval - self._clock.now())
 
-    def _lost(self) -> int:
-        """The lease is gone or about to go: drop everything and come back as someone new."""
-        self._adrift = True
+    def _replace(self) -> int:
+        """Drop everything and register under a new identity: the lease is lost, or about to be."""
+        self.replacing = True
         try:
-            self.worker = self._rejoin()
+            self._lost()
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=self._again)
             return self._again
-        self._adrift = False
+        self.replacing = False
         return self._due()

@@ -1,4 +1,4 @@
-"""The jobs in this worker's hands, from claim until their outcome is stored."""
+"""The jobs that this worker has claimed, from the claim until their outcome is stored."""
 
 from __future__ import annotations
 
@@ -12,33 +12,37 @@ if TYPE_CHECKING:
     from ..core.job import Claimed
 
 
-class Flight:
-    """One claimed job: waiting for a slot, running, or ended and not yet stored.
+class Execution:
+    """One claimed job in this worker: waiting for a slot, running, or ended and not yet stored.
 
-    Defaults stand on the class: one of these is made for every job, and most never change them.
+    Defaults stand on the class: the worker makes one object per job, and most jobs never change them.
     """
 
     started = False
-    ended = False  # it has an outcome, or is no longer ours
-    mark = 0  # where the store notes that it runs
+    ended = False  # it has an outcome, or this worker no longer holds the job
+    mark = 0  # where the store notes that the handler runs
     deadline: int | None = None
     context: Context | None = None
-    cancel: str | None = None  # why it was told to stop
-    stop: Any = None  # how its executor interrupts it, where it can
+    cancel: str | None = None  # why it was asked to stop
+    stop: Any = None  # how its executor interrupts it, where that is possible
 
     def __init__(self, job: Claimed, type: Any, now: int) -> None:
         self.job, self.type, self.claimed_at = job, type, now
 
 
-class Flights:
-    """Those in flight, by id. A job stays until its outcome is stored, so that nobody takes it for lost."""
+class InFlight:
+    """The executions of this worker, by job id and token. One stays until its outcome is stored: it never counts as lost.
+
+    By token too, because two attempts at one job may be here: the reply of a claim under a lost identity can come after
+    the new identity has claimed the same job.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle = threading.Condition(self._lock)
-        self._flights: dict[str, Flight] = {}
-        self._open: dict[Flight, bool] = {}  # those that have not ended
-        self._taken = 0
+        self._changed = threading.Condition(self._lock)
+        self._executions: dict[tuple[str, int], Execution] = {}
+        self._open: dict[Execution, bool] = {}  # those that have not ended
+        self._added = 0
 
     @property
     def active(self) -> int:
@@ -47,66 +51,67 @@ class Flights:
 
     @property
     def ended(self) -> int:
-        """How many have ended, ever."""
-        return self._taken - len(self._open)
+        """How many have ended since the worker started."""
+        return self._added - len(self._open)
 
-    def add(self, flights: list[Flight]) -> None:
-        """Take over what was claimed."""
+    def add(self, executions: list[Execution]) -> None:
+        """Add what was claimed."""
         with self._lock:
-            self._flights.update([(flight.job.id, flight) for flight in flights])
-            self._open.update(dict.fromkeys(flights, True))
-            self._taken += len(flights)
+            self._executions.update([((each.job.id, each.job.token), each) for each in executions])
+            self._open.update(dict.fromkeys(executions, True))
+            self._added += len(executions)
 
-    def get(self, job_id: str) -> Flight | None:
-        """The flight of a job, or None."""
-        return self._flights.get(job_id)
+    def get(self, job_id: str, token: int) -> Execution | None:
+        """Return the execution of an attempt at a job, or None."""
+        return self._executions.get((job_id, token))
 
     def knows(self, job: Claimed) -> bool:
-        """Whether this very attempt is among them."""
-        found = self._flights.get(job.id)
-        return found is not None and found.job.token == job.token
+        """Return whether this attempt is among them."""
+        return (job.id, job.token) in self._executions
 
-    def end(self, flight: Flight) -> bool:
-        """Mark a flight as ended; False when it had ended before or was let go. Who takes it out first wins: no lock."""
-        if self._open.pop(flight, None) is None:
+    def end(self, execution: Execution) -> bool:
+        """Mark an execution as ended; False if it had ended before or was dropped.
+
+        Needs no lock: `dict.pop` is atomic, and the caller that gets the entry has ended it.
+        """
+        if self._open.pop(execution, None) is None:
             return False
-        flight.ended = True
+        execution.ended = True
         if not self._open:
-            with self._idle:
-                self._idle.notify_all()
+            with self._changed:
+                self._changed.notify_all()
         return True
 
-    def wait_settled(self, seconds: float) -> None:
+    def wait_removed(self, seconds: float) -> None:
         """Block until some outcome is stored, or the time is over."""
-        with self._idle:
-            self._idle.wait(seconds)
+        with self._changed:
+            self._changed.wait(seconds)
 
     def wait_idle(self, seconds: float) -> bool:
-        """Block until every flight has ended, or the time is over."""
-        with self._idle:
-            return self._idle.wait_for(lambda: not self._open, seconds)
+        """Block until every execution has ended, or the time is over; return whether all have."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._open, seconds)
 
-    def settle(self, flights: list[Flight]) -> None:
-        """Let go of jobs whose outcome is stored or refused; of these very attempts, not of a later one at the same job."""
+    def remove(self, executions: list[Execution]) -> None:
+        """Forget attempts whose outcome is stored or refused."""
         with self._lock:
-            for flight in flights:
-                if self._flights.get(flight.job.id) is flight:
-                    del self._flights[flight.job.id]
-            self._idle.notify_all()
+            for execution in executions:
+                self._executions.pop((execution.job.id, execution.job.token), None)
+            self._changed.notify_all()
 
-    def drop_all(self) -> list[Flight]:
-        """Let go of everything: the lease is lost."""
+    def drop_all(self) -> list[Execution]:
+        """Forget everything because the lease is lost; return those that had not ended."""
         with self._lock:
-            dropped = [flight for flight in list(self._open) if self._open.pop(flight, None)]
-            for flight in dropped:
-                flight.ended = True
-            self._flights.clear()
-            self._idle.notify_all()
+            dropped = [execution for execution in list(self._open) if self._open.pop(execution, None)]
+            for execution in dropped:
+                execution.ended = True
+            self._executions.clear()
+            self._changed.notify_all()
         return dropped
 
-    def __iter__(self) -> Iterator[Flight]:
+    def __iter__(self) -> Iterator[Execution]:
         with self._lock:
-            return iter(list(self._flights.values()))
+            return iter(list(self._executions.values()))
 
     def __len__(self) -> int:
-        return len(self._flights)
+        return len(self._executions)

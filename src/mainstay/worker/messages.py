@@ -1,4 +1,4 @@
-"""What passes between a worker and the processes it starts: one JSON value a line. A line is data; it cannot run code."""
+"""Messages between a worker and the processes it starts: one JSON value per line, because JSON cannot run code."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from ..core.updates import Update
 
 PIECE = 1 << 16
-NOTES: dict[str, type[Log | Progress | Checkpoint]] = {"log": Log, "progress": Progress, "checkpoint": Checkpoint}
+UPDATES: dict[str, type[Log | Progress | Checkpoint]] = {"log": Log, "progress": Progress, "checkpoint": Checkpoint}
 
 
 class Reader:
-    """Messages from a pipe, for a reader that must also look at other things now and then."""
+    """Reads messages from a pipe, with a time limit."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLIN)
-        self._parts: list[bytes] = []  # of a line that has not ended yet
+        self._parts: list[bytes] = []  # of a line that has not ended
         self._lines: list[bytes] = []
 
     def read(self, seconds: float | None) -> Any:
-        """The next message; None when none came in that time; raises EOFError at the end of the pipe."""
+        """Return the next message; None if none came in that time; raise EOFError at the end of the pipe."""
         while not self._lines:
             if not self._poll.poll(None if seconds is None else seconds * 1000):
                 return None
@@ -48,14 +48,14 @@ class Reader:
 
 
 class Writer:
-    """Messages into a pipe, whole, from any thread."""
+    """Writes whole messages into a pipe, from any thread."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._lock = threading.Lock()
 
     def write(self, message: Any) -> bool:
-        """Send one message; False when nobody is there any more to read it."""
+        """Send one message; False if the reader is gone."""
         line = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         try:
             with self._lock:
@@ -66,37 +66,37 @@ class Writer:
         return True
 
     def close(self) -> None:
-        """Send nothing more: the reader sees the end."""
+        """Close the pipe: the reader sees the end."""
         with self._lock:
             if self._descriptor >= 0:
                 os.close(self._descriptor)
-            self._descriptor = -1  # the number may soon be another file's
+            self._descriptor = -1  # another file may soon get that number
 
     def forget(self) -> None:
-        """Close it in a forked copy of the process, where another thread's lock may be held for ever."""
+        """Close the pipe in a forked copy of the process, where a lock of another thread is never released."""
         self._lock = threading.Lock()
         self.close()
 
 
-def note_out(note: Update) -> list[Any]:
-    """A note as a message."""
-    return [type(note).__name__.lower(), *note]
+def update_out(update: Update) -> list[Any]:
+    """Return an update as a message."""
+    return [type(update).__name__.lower(), *update]
 
 
-def note_in(message: list[Any]) -> Update:
-    """The note in a message."""
+def update_in(message: list[Any]) -> Update:
+    """Return the update in a message."""
     kind, *fields = message
-    note: Update = NOTES[kind](*fields)
-    return note
+    update: Update = UPDATES[kind](*fields)
+    return update
 
 
 def outcome_out(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as a message, with the children that come into being with it."""
+    """Return an outcome as a message, with its children."""
     return outcome._asdict() | {"children": [_draft_out(child) for child in outcome.children]}
 
 
 def outcome_in(message: dict[str, Any]) -> Outcome:
-    """The outcome in a message."""
+    """Return the outcome in a message."""
     children = tuple(_draft_in(child) for child in message["children"])
     return Outcome(**message | {"children": children})
 

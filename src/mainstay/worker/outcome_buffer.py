@@ -1,4 +1,4 @@
-"""Outcomes on their way to the store: a bounded buffer that never drops, decided once, retried until written."""
+"""Outcomes on their way to the store: a bounded buffer that drops nothing; each is decided once and retried until stored."""
 
 from __future__ import annotations
 
@@ -16,111 +16,116 @@ if TYPE_CHECKING:
 
     from ..core.clock import Clock
     from ..core.events import Events
-    from .in_flight import Flight, Flights
+    from .in_flight import Execution, InFlight
+
+    Batch = list[tuple[Execution, Transition]]
 
 FULL = 2_000  # outcomes waiting: above this nothing more is claimed
 BATCH = 1_000
 
 
-class Finisher:
-    """Collects outcomes and notes; the claimer writes them with its next claim, or alone when nothing is claimed."""
+class OutcomeBuffer:
+    """Collects outcomes and updates; the claimer writes them with its next claim, or alone when nothing is claimed."""
 
-    def __init__(self, flights: Flights, clock: Clock, random: Callable[[], float], events: Events) -> None:
-        self._flights, self._clock, self._random, self._events = flights, clock, random, events
-        self._waiting: deque[tuple[Flight, Transition]] = deque()
+    def __init__(self, in_flight: InFlight, clock: Clock, random: Callable[[], float], events: Events) -> None:
+        self._in_flight, self._clock, self._random, self._events = in_flight, clock, random, events
+        self._outcomes: deque[tuple[Execution, Transition]] = deque()
         self._updates: deque[Update] = deque()
-        self._stored = events.listeners("stored")
-        self._suspects = 0  # one of the next so many cannot be stored
+        self._on_stored = events.listeners("stored")
+        self._suspects = 0  # one of the next so many cannot be stored: they are taken one by one
 
-    def add(self, flight: Flight, outcome: Outcome) -> bool:
-        """Take the outcome of an attempt; False when the job is no longer ours."""
-        if not self._flights.end(flight):
+    def add(self, execution: Execution, outcome: Outcome) -> bool:
+        """Add the outcome of an attempt; False if this worker no longer holds the job."""
+        if not self._in_flight.end(execution):
             return False
-        job, now = flight.job, self._clock.now()
-        if outcome is COMPLETED and not job.cancelling:  # spares the hot path a call
-            self._waiting.append((flight, completed(job, now)))
+        job, now = execution.job, self._clock.now()
+        if outcome is COMPLETED and not job.cancelling:  # saves the hot path a call
+            self._outcomes.append((execution, completed(job, now)))
         else:
-            self._waiting.append((flight, decide(job, outcome, now, self._random)))
+            self._outcomes.append((execution, decide(job, outcome, now, self._random)))
         return True
 
-    def note(self, note: Update) -> None:
-        """Take a note; of progress and checkpoints only the newest counts, so a slow store cannot pile them up."""
-        if isinstance(note, (Progress, Checkpoint)) and len(self._updates) > BATCH:
-            self._updates = deque(n for n in self._updates if type(n) is not type(note) or n.seq != note.seq)
-        self._updates.append(note)
+    def add_update(self, update: Update) -> None:
+        """Add an update. Only the newest progress and checkpoint of a job are kept when the store is slow."""
+        if isinstance(update, (Progress, Checkpoint)) and len(self._updates) > BATCH:
+            self._updates = deque(u for u in self._updates if type(u) is not type(update) or u.seq != update.seq)
+        self._updates.append(update)
 
     @property
     def pending(self) -> int:
-        """How many outcomes and notes wait to be written."""
-        return len(self._waiting) + len(self._updates)
+        """How many outcomes and updates wait to be written."""
+        return len(self._outcomes) + len(self._updates)
 
     @property
     def full(self) -> bool:
         """Whether to claim nothing more until the store has caught up."""
-        return len(self._waiting) >= FULL
+        return len(self._outcomes) >= FULL
 
-    def take(self) -> tuple[list[tuple[Flight, Transition]], list[Update]]:
-        """What is to be written now. Outcomes first: the notes of an outcome taken are then surely among the notes."""
-        waiting, updates = self._waiting, self._updates
+    def take(self) -> tuple[Batch, list[Update]]:
+        """Return what to write now.
+
+        Outcomes are taken first: the updates of an attempt that has ended are then surely among the updates.
+        """
+        outcomes, updates = self._outcomes, self._updates
         if self._suspects:
             return self._take_one()
-        batch = [waiting.popleft() for _ in range(min(len(waiting), BATCH))]
+        batch = [outcomes.popleft() for _ in range(min(len(outcomes), BATCH))]
         return batch, [updates.popleft() for _ in range(len(updates))]
 
-    def _take_one(self) -> tuple[list[tuple[Flight, Transition]], list[Update]]:
+    def _take_one(self) -> tuple[Batch, list[Update]]:
         self._suspects -= 1
         if self._updates:
             return [], [self._updates.popleft()]
-        return ([self._waiting.popleft()] if self._waiting else []), []
+        return ([self._outcomes.popleft()] if self._outcomes else []), []
 
-    def refused(self, batch: list[tuple[Flight, Transition]], updates: list[Update], error: Exception) -> bool:
-        """Something here is what no store can hold, or a bug meets it: find it, spare the others; False if there is nothing.
+    def refused(self, batch: Batch, updates: list[Update], error: Exception) -> bool:
+        """Isolate what no store can hold, or what meets a bug; return False if nothing was being written.
 
-        An outcome that cannot be stored becomes a failure that can, so that its job ends; a note is left out.
+        An outcome that cannot be stored becomes a failure that can, so that its job ends. An update is left out.
         """
         if len(batch) + len(updates) > 1:
             self.put_back(batch, updates)
             self._suspects = len(batch) + len(updates)
         elif batch:
-            flight = batch[0][0]
+            execution = batch[0][0]
             outcome = Outcome(
                 "failed", error=clean(repr(error), 2_000), retry=False, reason="its outcome cannot be stored"
             )
-            self._waiting.appendleft((flight, decide(flight.job, outcome, self._clock.now(), self._random)))
+            self._outcomes.appendleft((execution, decide(execution.job, outcome, self._clock.now(), self._random)))
         return bool(batch or updates)
 
-    def put_back(self, batch: list[tuple[Flight, Transition]], updates: list[Update]) -> None:
-        """Keep for the next try what the store did not take."""
-        self._waiting.extendleft(reversed(batch))
+    def put_back(self, batch: Batch, updates: list[Update]) -> None:
+        """Keep for the next round what the store did not take."""
+        self._outcomes.extendleft(reversed(batch))
         self._updates.extendleft(reversed(updates))
 
-    def settle(self, batch: list[tuple[Flight, Transition]], verdicts: list[str]) -> None:
-        """Act on the store's verdicts: let go of what is written or lost, decide anew what was cancelled meanwhile."""
-        if self._stored or verdicts.count(STORED) != len(batch):
-            self._sort_out(batch, verdicts)
+    def apply_verdicts(self, batch: Batch, verdicts: list[str]) -> None:
+        """Act on the store's verdicts: forget what is stored or lost, decide again what was cancelled meanwhile."""
+        if self._on_stored or verdicts.count(STORED) != len(batch):
+            self._apply_each(batch, verdicts)
         else:
-            self._flights.settle([flight for flight, _ in batch])
+            self._in_flight.remove([execution for execution, _ in batch])
 
-    def _sort_out(self, batch: list[tuple[Flight, Transition]], verdicts: list[str]) -> None:
+    def _apply_each(self, batch: Batch, verdicts: list[str]) -> None:
         done = []
-        for (flight, transition), verdict in zip(batch, verdicts, strict=True):
+        for (execution, transition), verdict in zip(batch, verdicts, strict=True):
             if verdict == CANCELLING:
-                self._decide_again(flight)
+                self._decide_again(execution)
                 continue
             if verdict == BUSY:
-                self._waiting.append((flight, transition))
+                self._outcomes.append((execution, transition))
                 continue
-            done.append(flight)
+            done.append(execution)
             if verdict == LOST:
                 self._events.emit("lost", transition=transition)
-        self._flights.settle(done)
-        if self._stored:
+        self._in_flight.remove(done)
+        if self._on_stored:
             kept = [t for (_, t), verdict in zip(batch, verdicts, strict=True) if verdict in (STORED, ALREADY)]
             self._events.emit("stored", transitions=kept)
 
-    def _decide_again(self, flight: Flight) -> None:
-        flight.job = flight.job._replace(cancelling=True)
+    def _decide_again(self, execution: Execution) -> None:
+        execution.job = execution.job._replace(cancelling=True)
         transition = decide(
-            flight.job, CANCELLED._replace(reason="cancelled on request"), self._clock.now(), self._random
+            execution.job, CANCELLED._replace(reason="cancelled on request"), self._clock.now(), self._random
         )
-        self._waiting.append((flight, transition))
+        self._outcomes.append((execution, transition))

@@ -1,7 +1,7 @@
-"""The main of a process slot's child: one handler at a time, for the worker at the other end of the pipes.
+"""The main of a process slot's child: runs one handler at a time for the worker at the other end of the pipes.
 
-The protocol has the pipes for itself: they are moved away from the standard streams before any user code runs, and what
-handlers print goes to stderr. The worker decides when this process ends; if the worker is gone, so is this process.
+Only messages use the pipes: they are moved away from the standard streams before any user code runs, and what handlers
+print goes to stderr. The worker decides when this process ends; this process also ends when the worker does.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..core.outcome import Outcome
 from ..core.payload import clean
 from . import runner, spawn
 from .handler_address import find
-from .in_flight import Flight
-from .messages import Writer, note_out, outcome_out
+from .in_flight import Execution
+from .messages import Writer, outcome_out, update_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 DEATH_OF_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 
 
-class PipeSink:
-    """The sink of a handler in a process slot: notes go to the worker, completions into the handler's transaction."""
+class PipeReporter:
+    """The `Reporter` of a handler in a process slot: sends updates to the worker, completes in the handler's transaction."""
 
     def __init__(self, out: Writer, app: Mainstay, checkpoint: str | None) -> None:
         self._out, self._app, self._checkpoint = out, app, checkpoint
@@ -47,8 +47,8 @@ class PipeSink:
     def now(self) -> int:
         return self._app.clock.now()
 
-    def note(self, note: Update) -> None:
-        self._out.write({"note": note_out(note)})
+    def report(self, update: Update) -> None:
+        self._out.write({"update": update_out(update)})
 
     def checkpoint(self, job: Claimed) -> str | None:
         return self._checkpoint
@@ -57,8 +57,8 @@ class PipeSink:
         return self._app.store, completion(job, self.now(), result, children)
 
 
-class Child:
-    """Does what the worker says, in the order in which it says so; a word to stop comes in between."""
+class MessageLoop:
+    """Does what the worker's messages say, in order; a message to stop takes effect while a handler runs."""
 
     def __init__(self, control: int, out: int) -> None:
         self._control, self._out = control, Writer(out)
@@ -70,34 +70,34 @@ class Child:
         os.register_at_fork(after_in_child=self._forked)
 
     def run(self) -> None:
-        """Work on the main thread until the worker hangs up."""
+        """Work on the main thread until the worker closes the pipe."""
         threading.Thread(target=self._listen, name="mainstay-control", daemon=True).start()
         while (task := self._tasks.get()) is not None:
-            answer = task()
+            reply = task()
             _flush()
-            if os.getpid() != self._pid:  # a handler forked, and this is the copy: the answer is the original's to give
+            if os.getpid() != self._pid:  # a handler forked, and this is the copy: only the original replies
                 os._exit(0)
             self._busy = False
-            if not self._out.write(answer):  # the worker is gone, or the handler has closed every file there was
+            if not self._out.write(reply):  # the worker is gone, or the handler has closed every file
                 return
 
     def _listen(self) -> None:
         with open(self._control, "rb", closefd=False) as lines:
             for line in lines:
-                self._hear(json.loads(line))
-        if self._busy:  # the worker is gone: what runs here could no longer be stored
+                self._handle(json.loads(line))
+        if self._busy:  # the worker is gone: nobody can store the outcome
             _die()
         self._tasks.put(None)
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _handle(self, message: dict[str, Any]) -> None:
         context = self._context
         match message["do"]:
             case "load":
                 self._put(partial(self._load, message["address"]))
-            case "run":  # the context is made here, not with the handler: a word to stop may follow at once
+            case "run":  # makes the context on this thread: a message to stop may follow at once
                 job = Claimed._make(message["job"])
                 type = self._types[job.type]
-                self._context = Context(job, PipeSink(self._out, type.app, message["checkpoint"]))
+                self._context = Context(job, PipeReporter(self._out, type.app, message["checkpoint"]))
                 self._put(partial(_attempt, type, self._context))
             case "cancel" if context is not None and context.id == message["id"]:
                 context.cancelled_because = message["because"]
@@ -111,7 +111,7 @@ class Child:
     def _load(self, address: dict[str, Any]) -> dict[str, Any]:
         try:
             found = find(address)
-        except BaseException as error:  # noqa: BLE001  (importing runs someone's code: even SystemExit may come)
+        except BaseException as error:  # noqa: BLE001  (importing runs user code, which may even raise SystemExit)
             return {"outcome": outcome_out(_unloadable(error))}
         if ":memory:" in found.app.store.url:
             found.app.store = cast("Any", OutOfReach())
@@ -119,19 +119,19 @@ class Child:
         return {"loaded": found.name}
 
     def _forked(self) -> None:
-        """A copy of this process is nobody's slot: it holds no pipe, and signals mean to it what they mean to others."""
+        """Close the pipes and restore the signals in a forked copy of this process, which is no slot."""
         self._out.forget()
         os.close(self._control)
         _on_signals(signal.SIG_DFL)
 
 
 def _attempt(type: JobType[..., Any, Any], context: Context) -> dict[str, Any]:
-    outcome = runner.run(Flight(context.job, type, context.job.started_at), context)
+    outcome = runner.run(Execution(context.job, type, context.job.started_at), context)
     return {"outcome": outcome_out(outcome)}
 
 
 class OutOfReach:
-    """Stands for a store in another process's memory."""
+    """In place of a store that is in another process's memory: every use raises."""
 
     url = "out of reach"
 
@@ -156,19 +156,19 @@ def _flush() -> None:
 
 
 def _die() -> NoReturn:
-    """End at once, with everything a handler started."""
+    """End at once, with every process that a handler started."""
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)
 
 
 def _die_with_parent() -> None:
-    """Have the kernel end this process with the worker, even while a handler lets no other thread run."""
+    """Make the kernel kill this process when the worker ends, even while a handler holds the interpreter's lock."""
     try:
         import ctypes
 
         ctypes.CDLL(None).prctl(DEATH_OF_PARENT, signal.SIGKILL)
-    except (ImportError, OSError, AttributeError):  # not Linux: the end of the pipe has to do
+    except (ImportError, OSError, AttributeError):  # not Linux: the end of the pipe tells
         pass
 
 
@@ -177,18 +177,18 @@ def _on_signals(handler: Any) -> None:
         signal.signal(number, handler)
 
 
-def _leave_to_the_worker(number: int, frame: object) -> None:
-    """Do nothing. A function, since programs that a handler starts would inherit SIG_IGN and could not be stopped."""
+def _ignore(number: int, frame: object) -> None:
+    """Do nothing: the worker decides. Not SIG_IGN, which programs that a handler starts would inherit."""
 
 
 def main() -> None:
     """Serve the worker that started this process."""
     control, out = spawn.take_over(0), spawn.take_over(1, stand_in=2)
-    spawn.settle()
-    _on_signals(_leave_to_the_worker)
+    spawn.restore_path()
+    _on_signals(_ignore)
     _die_with_parent()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    Child(control, out).run()
+    MessageLoop(control, out).run()
 
 
 if __name__ == "__main__":

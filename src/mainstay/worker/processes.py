@@ -1,7 +1,7 @@
 """Process slots: for handlers that may crash, hang or keep the processor busy. Each slot is a thread with a child process.
 
-The child is a fresh interpreter behind two pipes, used for one job after another. A job that runs too long is ended by
-SIGKILL, with all that it started. A child that dies takes one attempt with it and nothing else.
+The child is a fresh interpreter behind two pipes, used for one job after another. A job that runs too long is killed by
+SIGKILL, with every process that it started. A child that dies costs one attempt and nothing else.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from ..core.errors import StoreError
 from ..core.outcome import CANCELLED, RELEASED, Outcome
 from .executors import drained
 from .handler_address import address
-from .messages import Reader, Writer, note_in, outcome_in
+from .messages import Reader, Writer, outcome_in, update_in
 from .runner import described
 from .spawn import spawn
 
 if TYPE_CHECKING:
-    from ..context import Sink
+    from ..context import Reporter
     from ..registry import JobType
     from .executors import Begin, End
-    from .in_flight import Flight
+    from .in_flight import Execution
 
-GLANCE = 0.25  # seconds between looks at a silent child: a pipe that its own children hold open does not tell its end
+CHECK = 0.25  # seconds between checks of a silent child: its own children may keep the pipe open after its death
 LOADING = 60.0  # seconds to import the module of a handler
-LAST_CHANCE = 2.0  # seconds for a cancelled handler to reach a safe point before it is killed
-LAST_BREATH = 2.0  # seconds for a child to end by itself once its pipes are closed
+CANCEL_GRACE = 2.0  # seconds for a cancelled handler to reach a safe point before it is killed
+EXIT_GRACE = 2.0  # seconds for a child to end by itself after its pipes are closed
 
 
 class ProcessSlots:
     """Threads that each keep one child process busy."""
 
-    def __init__(self, slots: int, begin: Begin, end: End, sink: Sink) -> None:
-        self._slots, self._begin, self._end, self._sink = slots, begin, end, sink
-        self.jobs: deque[Flight] = deque()
-        self._calls: SimpleQueue[bool] = SimpleQueue()  # True: there may be a job; False: go home
+    def __init__(self, slots: int, begin: Begin, end: End, reporter: Reporter) -> None:
+        self._slots, self._begin, self._end, self._reporter = slots, begin, end, reporter
+        self.jobs: deque[Execution] = deque()
+        self._calls: SimpleQueue[bool] = SimpleQueue()  # True: there may be a job; False: end
         self._lock = threading.Lock()
         self._taken = 0  # jobs that wait for a slot or hold one
-        self._crew: list[tuple[threading.Thread, Slot]] = []
+        self.threads: list[tuple[threading.Thread, ProcessSlot]] = []
         self._closed = False
 
     @property
     def room(self) -> int:
-        """How many more jobs could begin at once."""
+        """How many more jobs could start at once."""
         return self._slots - self._taken
 
     @property
@@ -55,119 +55,120 @@ class ProcessSlots:
         """How many jobs wait for a slot."""
         return len(self.jobs)
 
-    def start(self, flights: list[Flight]) -> None:
+    def start(self, executions: list[Execution]) -> None:
         """Run these as slots come free."""
         with self._lock:
-            self._taken += len(flights)
-            while len(self._crew) < min(self._slots, self._taken):
-                self._hire()
-        self.jobs.extend(flights)
-        for _ in flights:
+            self._taken += len(executions)
+            while len(self.threads) < min(self._slots, self._taken):
+                self._add_thread()
+        self.jobs.extend(executions)
+        for _ in executions:
             self._calls.put(True)
 
-    def _hire(self) -> None:
-        slot = Slot(self._sink)
-        name = f"mainstay-process-{len(self._crew) + 1}"
+    def _add_thread(self) -> None:
+        slot = ProcessSlot(self._reporter)
+        name = f"mainstay-process-{len(self.threads) + 1}"
         thread = threading.Thread(target=self._work, args=(slot,), name=name, daemon=True)
-        self._crew.append((thread, slot))
+        self.threads.append((thread, slot))
         thread.start()
 
-    def _work(self, slot: Slot) -> None:
-        """The thread of a slot. It outlives its child: the kernel ends a child when the thread that started it ends."""
+    def _work(self, slot: ProcessSlot) -> None:
+        """Serve one slot. The thread outlives its child: the kernel ends a child with the thread that started it."""
         while self._calls.get():
             try:
-                flight = self.jobs.popleft()
+                execution = self.jobs.popleft()
             except IndexError:  # withdrawn meanwhile
                 continue
             try:
-                self._serve(slot, flight)
+                self._serve(slot, execution)
             finally:
-                self._let_go(1)
+                self._free(1)
         slot.discard()
 
-    def _serve(self, slot: Slot, flight: Flight) -> None:
-        slot.take(flight)
+    def _serve(self, slot: ProcessSlot, execution: Execution) -> None:
+        slot.take(execution)
         try:
-            problem = None if self._closed or flight.ended else slot.prepare(flight.type)  # not on the job's own time
-            if self._begin(flight) is not None:
-                self._end(flight, problem or slot.run(flight))
-        except StoreError:  # its checkpoint could not be read: nothing has begun
-            self._end(flight, RELEASED)
-        except Exception as error:  # noqa: BLE001  (no process to be had, say: neither slot nor job may be lost to it)
+            # Before `begin`: the time to load the handler does not count towards the job's timeout.
+            problem = None if self._closed or execution.ended else slot.prepare(execution.type)
+            if self._begin(execution) is not None:
+                self._end(execution, problem or slot.run(execution))
+        except StoreError:  # its checkpoint could not be read: the handler has not started
+            self._end(execution, RELEASED)
+        except Exception as error:  # noqa: BLE001  (e.g. no process can be started: keep the slot, end the job)
             slot.discard()
-            self._end(flight, Outcome("failed", error=described(error)))
+            self._end(execution, Outcome("failed", error=described(error)))
         finally:
             slot.put_down()
 
-    def _let_go(self, count: int) -> None:
+    def _free(self, count: int) -> None:
         with self._lock:
             self._taken -= count
 
-    def withdraw(self) -> list[Flight]:
-        """Take back what has not begun."""
+    def withdraw(self) -> list[Execution]:
+        """Remove and return what has not started."""
         found = drained(self.jobs)
-        self._let_go(len(found))
+        self._free(len(found))
         return found
 
-    def interrupt(self, flight: Flight) -> None:
-        """Kill the handler's process and all that it started."""
-        if isinstance(flight.stop, Slot):
-            flight.stop.kill(flight)
+    def interrupt(self, execution: Execution) -> None:
+        """Kill the handler's process and every process that it started."""
+        if isinstance(execution.stop, ProcessSlot):
+            execution.stop.kill(execution)
 
-    def cancel(self, flight: Flight, because: str) -> None:
-        """Tell the handler to stop; kill it if it has not stopped in a while."""
-        if isinstance(flight.stop, Slot):
-            flight.stop.tell(flight, {"do": "cancel", "because": because})
-            later = threading.Timer(LAST_CHANCE, flight.stop.kill, (flight,))
+    def cancel(self, execution: Execution, because: str) -> None:
+        """Ask the handler to stop; kill it if it has not stopped after `CANCEL_GRACE`."""
+        if isinstance(execution.stop, ProcessSlot):
+            execution.stop.send(execution, {"do": "cancel", "because": because})
+            later = threading.Timer(CANCEL_GRACE, execution.stop.kill, (execution,))
             later.daemon = True
             later.start()
 
-    def ask_to_stop(self, flight: Flight) -> None:
+    def ask_to_stop(self, execution: Execution) -> None:
         """Tell the handler that the worker shuts down: it stops at its next safe point."""
-        if isinstance(flight.stop, Slot):
-            flight.stop.tell(flight, {"do": "stop"})
+        if isinstance(execution.stop, ProcessSlot):
+            execution.stop.send(execution, {"do": "stop"})
 
     def stop(self) -> None:
         """End every child, and wait for that."""
         self._closed = True
-        for _ in self._crew:
+        for _ in self.threads:
             self._calls.put(False)
-        for _, slot in self._crew:
+        for _, slot in self.threads:
             slot.abort()
-        for thread, _ in self._crew:
-            thread.join(2 * LAST_BREATH)
+        for thread, _ in self.threads:
+            thread.join(2 * EXIT_GRACE)
 
 
-class Slot:
-    """One child process and the job it runs. The job is the guard: a late interrupt must not hit the next one."""
+class ProcessSlot:
+    """One child process and the job it runs. Every message names the job, so that a late one cannot reach the next job."""
 
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
         self._lock = threading.Lock()
-        self._flight: Flight | None = None
-        self._child: Child | None = None
+        self._execution: Execution | None = None
+        self.child: ChildProcess | None = None
         self._closed = False
 
-    def take(self, flight: Flight) -> None:
-        """From here on the job can be interrupted."""
+    def take(self, execution: Execution) -> None:
+        """Make the job this slot's: from here on it can be interrupted."""
         with self._lock:
-            self._flight = flight
-            flight.stop = self
+            self._execution = execution
+            execution.stop = self
 
     def put_down(self) -> None:
-        """From here on it cannot."""
+        """End that: from here on it cannot be interrupted."""
         with self._lock:
-            self._flight = None
+            self._execution = None
 
     def prepare(self, type: JobType[..., Any, Any]) -> Outcome | None:
-        """Have a child that has loaded the handler; else answer why there is none."""
-        for _ in range(2):  # one that died while it was idle is no job's fault
+        """Start a child that has loaded the handler; return an outcome if that is impossible."""
+        for _ in range(2):  # a child that died while it was idle is no job's fault
             child = self._ready()
             if type.name in child.loaded:
                 return None
-            answer = child.load(type)
-            if answer is not None:
-                return outcome_in(answer["outcome"]) if "outcome" in answer else None
+            reply = child.load(type)
+            if reply is not None:
+                return outcome_in(reply["outcome"]) if "outcome" in reply else None
             self.discard()
             if self._closed:
                 break
@@ -175,65 +176,65 @@ class Slot:
             "crashed", error="ProcessDied: a process for the handler ended while it loaded the handler's module"
         )
 
-    def _ready(self) -> Child:
-        if self._child is not None and self._child.over():
+    def _ready(self) -> ChildProcess:
+        if self.child is not None and self.child.over():
             self.discard()
-        if self._child is None:
-            self._child = Child()
-        return self._child
+        if self.child is None:
+            self.child = ChildProcess()
+        return self.child
 
-    def run(self, flight: Flight) -> Outcome:
-        """Send the job, pass its notes on, answer how it ended."""
-        child, job = self._child, flight.job
+    def run(self, execution: Execution) -> Outcome:
+        """Send the job, pass its updates on, and return its outcome."""
+        child, job = self.child, execution.job
         if child is None:
-            return _died(flight, None)
-        earlier = self._sink.checkpoint(job) if job.token > 1 else None  # the first claim can have none
+            return _died(execution, None)
+        earlier = self._reporter.checkpoint(job) if job.token > 1 else None  # the first claim can have none
         child.send({"do": "run", "job": list(job), "checkpoint": earlier})
-        self._repeat(flight)
+        self._repeat(execution)
         while (message := child.receive()) is not None:
-            if "note" in message:
-                self._sink.note(note_in(message["note"]))
+            if "update" in message:
+                self._reporter.report(update_in(message["update"]))
             else:
                 return outcome_in(message["outcome"])
-        return _died(flight, self.discard())
+        return _died(execution, self.discard())
 
-    def _repeat(self, flight: Flight) -> None:
-        """Say again what was said before the job was sent: then nobody there knew what it was about."""
-        if flight.cancel is not None:
-            self.tell(flight, {"do": "cancel", "because": flight.cancel})
-        if flight.context is not None and flight.context.stopping:
-            self.tell(flight, {"do": "stop"})
+    def _repeat(self, execution: Execution) -> None:
+        """Send again what was sent before the job: the child ignores messages about a job that it does not know."""
+        if execution.cancel is not None:
+            self.send(execution, {"do": "cancel", "because": execution.cancel})
+        if execution.context is not None and execution.context.stopping:
+            self.send(execution, {"do": "stop"})
 
-    def tell(self, flight: Flight, message: dict[str, Any]) -> None:
-        """Send word to the handler of this job, and to no other."""
+    def send(self, execution: Execution, message: dict[str, Any]) -> None:
+        """Send a message to the handler of this job, and to no other."""
         with self._lock:
-            child = self._child if self._flight is flight else None
+            child = self.child if self._execution is execution else None
         if child is not None:
-            child.send(message | {"id": flight.job.id})
+            child.send(message | {"id": execution.job.id})
 
-    def kill(self, flight: Flight) -> None:
+    def kill(self, execution: Execution) -> None:
         """Kill the child if it still runs this job."""
         with self._lock:
-            if self._flight is flight and self._child is not None:
-                self._child.kill()
+            if self._execution is execution and self.child is not None:
+                self.child.kill()
 
     def abort(self) -> None:
         """Start no other child, and kill this one unless it is idle."""
         with self._lock:
             self._closed = True
-            if self._flight is not None and self._child is not None:
-                self._child.kill()
+            if self._execution is not None and self.child is not None:
+                self.child.kill()
 
     def discard(self) -> int | None:
-        """Be without a child: an idle one ends in its own way; answers the exit code of the one there was."""
-        child = self._child
+        """End the child, an idle one gracefully; return its exit code, or None if there was no child."""
+        child = self.child
         with self._lock:
-            self._child = None
-        return None if child is None else child.bury()
+            self.child = None
+        return None if child is None else child.reap()
 
 
-class Child:
-    """The process, seen from the worker."""
+class ChildProcess:
+    """The process of a slot, as the worker sees it. `process_main.py` is what runs in it."""
 
     def __init__(self) -> None:
         theirs_in, ours_out = os.pipe()
@@ -242,7 +243,7 @@ class Child:
         self._lock = threading.Lock()
         self._out, self._in, self._descriptor = Writer(ours_out), Reader(ours_in), ours_in
         try:
-            self._process = spawn("mainstay.worker.process_main", stdin=theirs_in, stdout=theirs_out)
+            self.process = spawn("mainstay.worker.process_main", stdin=theirs_in, stdout=theirs_out)
         except BaseException:
             os.close(ours_in)
             os.close(ours_out)
@@ -252,73 +253,73 @@ class Child:
             os.close(theirs_out)
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send one message. If nobody is there to read it, the next `receive` says so."""
+        """Send one message. If the process is gone, the next `receive` returns None."""
         self._out.write(message)
 
     def receive(self, seconds: float = float("inf")) -> dict[str, Any] | None:
-        """The next message; None when the process is gone, speaks nonsense, or the time is over."""
+        """Return the next message; None if the process is gone, sends what is not JSON, or the time is over."""
         over = False
         while seconds > 0:
             try:
-                message: dict[str, Any] | None = self._in.read(0 if over else GLANCE)
+                message: dict[str, Any] | None = self._in.read(0 if over else CHECK)
             except (EOFError, OSError, ValueError):
                 return None
             if message is not None or over:
                 return message
-            over = self.over()  # then look once more: it may have spoken just before its end
-            seconds -= GLANCE
+            over = self.over()  # then read once more: it may have sent something just before its end
+            seconds -= CHECK
         return None
 
     def load(self, type: JobType[..., Any, Any]) -> dict[str, Any] | None:
-        """Have it find the handler; None when it did not come back from that."""
+        """Load the handler in the process; None if the process did not reply."""
         self.send({"do": "load", "address": address(type)})
-        answer = self.receive(LOADING)
-        if answer is not None and "outcome" not in answer:
+        reply = self.receive(LOADING)
+        if reply is not None and "outcome" not in reply:
             self.loaded.add(type.name)
-        return answer
+        return reply
 
     def over(self) -> bool:
-        """Whether the process has ended. It is not reaped by this, so that its number stays its own until `bury`."""
-        if self._process.returncode is not None or not hasattr(os, "waitid"):
-            return self._process.poll() is not None
+        """Return whether the process has ended. Does not reap it, so that its pid stays its own until `reap`."""
+        if self.process.returncode is not None or not hasattr(os, "waitid"):
+            return self.process.poll() is not None
         try:
-            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except ChildProcessError:  # someone else has reaped it
+            return os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:  # other code of this process has reaped it
             return True
 
     def kill(self) -> None:
         """Kill the process and everything in its group."""
         with self._lock:
-            if self._process.returncode is None:
+            if self.process.returncode is None:
                 try:
-                    os.killpg(self._process.pid, signal.SIGKILL)
+                    os.killpg(self.process.pid, signal.SIGKILL)
                 except OSError:  # gone, with its whole group
                     pass
 
-    def bury(self) -> int:
-        """See it to its end, with all that it started; answers the exit code."""
+    def reap(self) -> int:
+        """Wait for the process to end, kill what is left of its group, and return the exit code."""
         self._out.close()
         pause = threading.Event()
-        for _ in range(int(LAST_BREATH / 0.01)):
+        for _ in range(int(EXIT_GRACE / 0.01)):
             if self.over():
                 break
             pause.wait(0.01)
         self.kill()
-        code = self._process.wait()
+        code = self.process.wait()
         os.close(self._descriptor)
         return code
 
 
-def _died(flight: Flight, code: int | None) -> Outcome:
-    """The outcome of an attempt whose process ended before the handler did."""
-    if flight.cancel is not None:
-        return CANCELLED._replace(reason=flight.cancel)
+def _died(execution: Execution, code: int | None) -> Outcome:
+    """Return the outcome of an attempt whose process ended before the handler did."""
+    if execution.cancel is not None:
+        return CANCELLED._replace(reason=execution.cancel)
     return Outcome("crashed", error=f"ProcessDied: the process that ran the handler {_ending(code)}")
 
 
 def _ending(code: int | None) -> str:
     if code is None or code >= 0:
-        return f"ended without an answer, exit code {code or 0}"
+        return f"ended without a result, exit code {code or 0}"
     try:
         name = signal.Signals(-code).name
     except ValueError:

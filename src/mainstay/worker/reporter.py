@@ -1,4 +1,4 @@
-"""Where the words of running handlers go: notes to the finisher, checkpoints from the store, completions to a transaction."""
+"""What handlers in the worker's own process report: updates, checkpoints and completions in a transaction."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from ..core.job import Claimed
     from ..core.updates import Update
     from ..stores.contract import Store
-    from .outcome_buffer import Finisher
+    from .outcome_buffer import OutcomeBuffer
 
 
-class WorkerSink:
-    """The sink of handlers that run in the worker's own process."""
+class WorkerReporter:
+    """The `Reporter` of handlers that run in the worker's own process."""
 
-    def __init__(self, store: Store, finisher: Finisher, clock: Clock, wake: Callable[[], None]) -> None:
-        self._store, self._finisher, self._clock, self._wake = store, finisher, clock, wake
+    def __init__(self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None]) -> None:
+        self._store, self._outcomes, self._clock, self._wake = store, outcomes, clock, wake
 
     def now(self) -> int:
         return self._clock.now()
 
-    def note(self, note: Update) -> None:
-        self._finisher.note(note)
+    def report(self, update: Update) -> None:
+        self._outcomes.add_update(update)
         self._wake()
 
     def checkpoint(self, job: Claimed) -> str | None:
@@ -41,7 +41,7 @@ class WorkerSink:
         return self._store, completion(job, self._clock.now(), result, children)
 
     def verify(self, job: Claimed, outcome: Outcome) -> Outcome:
-        """Whether a completion in the handler's transaction was committed; if not, the attempt failed."""
+        """Return `completed` if the completion in the handler's transaction was committed, else a failure."""
         try:
             found = self._store.get(job.id)
         except StoreError:

@@ -1,4 +1,4 @@
-"""One attempt: payload in, handler called, outcome out. Never raises; writes nothing."""
+"""One attempt: decodes the payload, calls the handler and returns the outcome. Never raises, and writes nothing."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..registry import JobType
-    from .in_flight import Flight
+    from .in_flight import Execution
 
-_OURS = ("builtins", "__main__", "mainstay")  # modules whose names say nothing in front of an exception's
+_OURS = ("builtins", "__main__", "mainstay")  # modules that are left out in front of an exception's name
 ERROR, TRACEBACK = 2_000, 60_000  # characters kept
 
 
-def run(flight: Flight, context: Context) -> Outcome:
-    """Call a plain handler and say how it ended."""
-    type = flight.type
+def run(execution: Execution, context: Context) -> Outcome:
+    """Call a plain handler and return its outcome."""
+    type = execution.type
     try:
-        arguments = type.schema.decode(flight.job.payload)
+        arguments = type.schema.decode(execution.job.payload)
     except BaseException as error:  # noqa: BLE001  (a type's own validation may raise anything)
         return unreadable(error)
     held = current.set(context)
@@ -40,30 +40,30 @@ def run(flight: Flight, context: Context) -> Outcome:
             let_go(context.completed_in)
 
 
-async def arun(flight: Flight, context: Context, end: Callable[[Flight, Outcome], None]) -> None:
-    """Await an async handler and tell `end` how it went. One coroutine, no more: this is the hot path of the loop."""
-    current.set(context)  # the task's own: nothing to reset
+async def arun(execution: Execution, context: Context, end: Callable[[Execution, Outcome], None]) -> None:
+    """Await an async handler and pass its outcome to `end`. One coroutine only: this is the hot path of the loop."""
+    current.set(context)  # the task has a context of its own: nothing to reset
     try:
-        arguments = flight.type.schema.decode(flight.job.payload)
+        arguments = execution.type.schema.decode(execution.job.payload)
     except BaseException as error:  # noqa: BLE001  (a type's own validation may raise anything)
-        end(flight, unreadable(error))
+        end(execution, unreadable(error))
         return
     try:
-        outcome = success(context, await flight.type.function(**arguments))
+        outcome = success(context, await execution.type.function(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
-        outcome = failure(flight.type, context, error)
+        outcome = failure(execution.type, context, error)
     if context.completed_in is not None:
         await alet_go(context.completed_in)
-    end(flight, outcome)
+    end(execution, outcome)
 
 
 def unreadable(error: BaseException) -> Outcome:
-    """The outcome of a payload that is not what the handler takes: trying again would not make it so."""
+    """Return the outcome of a payload that the handler does not take: a retry would not change that."""
     return Outcome("failed", error=described(error), retry=False, reason="invalid payload")
 
 
 def success(context: Context, value: Any) -> Outcome:
-    """The outcome of a handler that returned."""
+    """Return the outcome of a handler that returned."""
     if context.completed_in is not None:
         return Outcome("completed in transaction")
     if value is None and not context.children:
@@ -75,7 +75,7 @@ def success(context: Context, value: Any) -> Outcome:
 
 
 def failure(type: JobType[..., Any, Any], context: Context, error: BaseException) -> Outcome:
-    """The outcome of a handler that raised."""
+    """Return the outcome of a handler that raised."""
     because = context.cancelled_because
     if isinstance(error, ended.Stopping) or (context.stopping and because is None and _interrupted(error)):
         return ended.RELEASED
@@ -83,47 +83,47 @@ def failure(type: JobType[..., Any, Any], context: Context, error: BaseException
         return ended.CANCELLED._replace(reason=because)
     try:
         return _signalled(error) if isinstance(error, ended.Signal) else _failed(type, error)
-    except Exception as worse:  # noqa: BLE001  (a proposed output that is no data, say: that is how it ended then)
+    except Exception as worse:  # noqa: BLE001  (e.g. a proposed output that is not JSON: then that is the failure)
         return _failed(type, worse)
 
 
 def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
     retry = type.retry.retryable(error)
     reason = None if retry else f"{_name(error)} is final for {type.name}"
-    return Outcome("failed", error=described(error), traceback=_trace(error), retry=retry, reason=_said(reason))
+    return Outcome("failed", error=described(error), traceback=_trace(error), retry=retry, reason=_stored(reason))
 
 
 def _signalled(error: ended.Signal) -> Outcome:
     if isinstance(error, ended.Snooze):
-        return Outcome("snoozed", reason=_said(error.reason), delay=error.delay)
+        return Outcome("snoozed", reason=_stored(error.reason), delay=error.delay)
     if isinstance(error, ended.Review):
-        return Outcome("review", reason=_said(error.reason), result=encode_result(error.output))
+        return Outcome("review", reason=_stored(error.reason), result=encode_result(error.output))
     if isinstance(error, ended.Cancel):
-        return Outcome("cancelled", reason=_said(error.reason))
+        return Outcome("cancelled", reason=_stored(error.reason))
     return Outcome("failed", error=described(error), traceback=_trace(error), retry=False, reason="permanent")
 
 
 def _interrupted(error: BaseException) -> bool:
-    return type(error).__name__ == "CancelledError"  # asyncio's, without importing it for plain handlers
+    return type(error).__name__ == "CancelledError"  # by name: plain handlers do not import asyncio
 
 
 def described(error: BaseException) -> str:
-    """An exception in one line: its class and message."""
+    """Return an exception in one line: its class and message."""
     text = _text(error)
     return clean(f"{_name(error)}: {text}" if text else _name(error), ERROR)
 
 
-def _said(text: Any) -> str | None:
-    """What a handler gave as a reason, as it can be stored; None for nothing."""
+def _stored(text: Any) -> str | None:
+    """Return a handler's reason in a form that can be stored; None if there is none."""
     return clean(_text(text), ERROR) if text else None
 
 
 def _text(value: Any) -> str:
-    """A value as text, even where its own code fails to make one."""
+    """Return a value as text, even if its own `__str__` fails."""
     try:
         return str(value)
     except BaseException as error:  # noqa: BLE001  (a user's __str__ may do anything)
-        return f"(its text cannot be had: {type(error).__name__})"
+        return f"(its __str__ raised {type(error).__name__})"
 
 
 def _name(error: BaseException) -> str:
@@ -132,6 +132,6 @@ def _name(error: BaseException) -> str:
 
 
 def _trace(error: BaseException) -> str:
-    """The traceback from the handler on: mainstay's own frames say nothing to the user."""
+    """Return the traceback from the handler on, without mainstay's own frames."""
     frames = error.__traceback__.tb_next if error.__traceback__ else None
     return clean("".join(traceback.format_exception(type(error), error, frames)), TRACEBACK)

@@ -1,4 +1,4 @@
-"""A loop on a thread of its own: one step at a time, until stopped. The step says when it wants to be called again."""
+"""A loop on a thread of its own: calls a step until stopped. Each step returns when to call the next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AFTER_A_BUG = 1_000
 
 
 class Service:
-    """Calls `step(now)` again and again; `wake` makes it come at once. Stop and start may come in any order, twice."""
+    """Calls `step(now)` again and again; `wake` calls it at once. `start` and `stop` may come in any order, and twice."""
 
     def __init__(
         self, name: str, step: Callable[[int], int], clock: Clock, crashed: Callable[[BaseException], None]
@@ -26,12 +26,12 @@ class Service:
         self._thread = threading.Thread(target=self._loop, name=f"mainstay-{name}", daemon=True)
 
     def start(self) -> None:
-        """Begin, unless stopped already."""
+        """Start, unless stopped already."""
         if not self._stopping:
             self._thread.start()
 
     def wake(self) -> None:
-        """Have the next step now. Cheap to call often."""
+        """Call the next step now. Cheap to call often."""
         if not self._woken:
             self._woken = True
             self._event.set()

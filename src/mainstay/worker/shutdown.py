@@ -1,4 +1,4 @@
-"""Ending a worker from outside: the first order asks for a graceful end, a second one for an end now."""
+"""Stops a worker from outside: the first order asks for a graceful stop, a second one for a stop now."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from ..core.errors import StoreUnavailable
-from .gc_tuning import settle
+from .gc_tuning import tune_gc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn
 
-    from . import Worker
+    from .worker import Worker
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-TURN = 0.5
-FIRST, LONGEST = 0.5, 30.0  # seconds to wait for a server that is not there
-LINGER = 2.0  # seconds for threads that nobody waits for
+POLL = 0.5  # seconds: some platforms deliver no signal during a longer wait
+SHORTEST, LONGEST = 0.5, 30.0  # seconds to wait for a server that cannot be reached
+THREAD_GRACE = 2.0  # seconds for threads that handlers left behind
 STOP, NOW, ENDED = "stop", "now", "ended"
 
 
 def until_signalled(worker: Worker) -> int:
-    """Start the worker, wait for a signal, stop it; answers the exit code."""
+    """Start the worker, wait for a signal, stop it; return the exit code."""
     orders: SimpleQueue[str] = SimpleQueue()
     given: list[int] = []
 
@@ -38,33 +38,33 @@ def until_signalled(worker: Worker) -> int:
 
     with on_signals(heard):  # before the start: a signal that comes meanwhile counts
         if _started(worker, orders):
-            settle()
-            obey(worker, orders)
+            tune_gc()
+            stop_on_order(worker, orders)
     return 0
 
 
 def _started(worker: Worker, orders: SimpleQueue[str]) -> bool:
-    """Start the worker, as soon as its server is there; False when an order to stop came first.
+    """Start the worker as soon as its server can be reached; False if an order to stop came first.
 
-    After a power cut the machines of a fleet come back in any order. A file that cannot be opened will not come back.
+    After a power cut the machines of a fleet start in any order. A file that cannot be opened does not come back.
     """
-    wait = FIRST
+    wait = SHORTEST
     while True:
         try:
             worker.start()
             return True
         except StoreUnavailable as error:
-            if not getattr(worker.store, "remote", False):
+            if not worker.store.remote:
                 raise
             worker.app.events.emit("store_error", error=error, wait=round(wait * 1000))
-        if following(orders, wait):
+        if next_order(orders, wait):
             return False
         wait = min(2 * wait, LONGEST)
 
 
-def obey(worker: Worker, orders: SimpleQueue[str]) -> None:
-    """Stop the worker when the first order comes; `NOW` cuts a graceful end short."""
-    first = following(orders)
+def stop_on_order(worker: Worker, orders: SimpleQueue[str]) -> None:
+    """Stop the worker when the first order comes; `NOW` cuts a graceful stop short."""
+    first = next_order(orders)
 
     def end() -> None:
         try:
@@ -73,17 +73,17 @@ def obey(worker: Worker, orders: SimpleQueue[str]) -> None:
             orders.put(ENDED)
 
     threading.Thread(target=end, name="mainstay-stop").start()
-    while (order := following(orders)) != ENDED:
+    while (order := next_order(orders)) != ENDED:
         if order == NOW:
-            worker.hurry()
+            worker.stop_now()
 
 
 @contextmanager
 def on_signals(heard: Callable[[int], None]) -> Iterator[None]:
-    """Have SIGTERM and SIGINT call this, in the main thread.
+    """Call this in the main thread on SIGTERM and SIGINT.
 
-    A handler interrupts that thread anywhere, even inside a lock that it holds. So it may do no more than put an order
-    on a `SimpleQueue`, the one that allows for this; an Event or a worker's own locks could block for ever.
+    A signal handler interrupts that thread anywhere, even while it holds a lock. So it may only put an order on a
+    `SimpleQueue`, which is made for this; an Event or a worker's own locks could block for ever.
     """
     before = {number: signal.signal(number, lambda number, _: heard(number)) for number in SIGNALS}
     try:
@@ -93,21 +93,21 @@ def on_signals(heard: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def following(orders: SimpleQueue[str], seconds: float = float("inf")) -> str:
-    """The next order, "" for none in time; waits in short turns, since some platforms hold signals back during a long one."""
+def next_order(orders: SimpleQueue[str], seconds: float = float("inf")) -> str:
+    """Return the next order, "" if none came in time."""
     left = seconds
     while left > 0:
         try:
-            return orders.get(timeout=min(left, TURN))
+            return orders.get(timeout=min(left, POLL))
         except Empty:
-            left -= TURN
+            left -= POLL
     return ""
 
 
-def leave(code: int) -> NoReturn:
-    """End this process, even if a thread that some handler left behind would keep the interpreter from ending."""
-    late = threading.Timer(LINGER, os._exit, (code,))
+def exit_process(code: int) -> NoReturn:
+    """End this process, even if a thread that a handler left behind keeps the interpreter from ending."""
+    late = threading.Timer(THREAD_GRACE, os._exit, (code,))
     late.daemon = True
     late.start()
-    atexit.register(late.cancel)  # called once the threads have ended: what others do at exit may take its time
+    atexit.register(late.cancel)  # runs after the threads have ended: other exit handlers may take longer
     sys.exit(code)

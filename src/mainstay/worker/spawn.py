@@ -1,4 +1,4 @@
-"""Starting a module in an interpreter of its own: it finds what this one finds and inherits nothing else."""
+"""Starts a module in an interpreter of its own, which finds the same modules and inherits nothing else."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import subprocess
 import sys
 from typing import Any
 
-KEPT = "_MAINSTAY_PYTHONPATH"  # the variable as it was, on its way to the new process
+KEPT = "_MAINSTAY_PYTHONPATH"  # passes the original value of PYTHONPATH to the new process
 
 
 def spawn(module: str, *arguments: str, **how: Any) -> subprocess.Popen[bytes]:
     """Start `python -m module …` in a process group of its own, out of the reach of the terminal's signals.
 
-    It is a fresh interpreter, not a fork: no lock, connection or open file of this process is in it.
+    A fresh interpreter, not a fork: it has no lock, connection or open file of this process.
     """
     command = [sys.executable, "-P", "-m", module, *arguments]
     return subprocess.Popen(command, env=_environment(), close_fds=True, process_group=0, **how)  # noqa: S603
 
 
-def settle() -> None:
-    """In the new process: search modules where its parent does, and leave no trace of that for its own children."""
+def restore_path() -> None:
+    """In the new process: search modules where the parent does, and restore PYTHONPATH for its own children."""
     kept = os.environ.pop(KEPT, None)
     if kept is None:
         return
@@ -35,7 +35,7 @@ def _environment() -> dict[str, str]:
 
 
 def take_over(descriptor: int, stand_in: int | None = None) -> int:
-    """Move a standard stream to a descriptor of our own, which no child inherits, and put another in its place."""
+    """Move a standard stream to another descriptor, which no child inherits, and put `stand_in` in its place."""
     private = os.dup(descriptor)
     replacement = os.open(os.devnull, os.O_RDWR) if stand_in is None else stand_in
     os.dup2(replacement, descriptor)

@@ -8,40 +8,41 @@ from ..core.clock import human
 from ..core.outcome import Outcome
 
 if TYPE_CHECKING:
-    from .in_flight import Flight, Flights
-    from .slots import Crew
+    from .in_flight import Execution, InFlight
+    from .slots import Slots
 
-SELDOM, OFTEN, SOON = 200, 100, 10  # milliseconds between two looks; seldom while there is nothing to look at
-PATIENCE = 1_000  # how long a claimed job may wait here while others could run it
+IDLE, BUSY, SOONEST = 200, 100, 10  # milliseconds between two rounds; IDLE while nothing is in flight
+PATIENCE = 1_000  # milliseconds that a claimed job may wait here while other workers could run it
 
 
-class Watch:
-    """Looks at every flight a few times a second."""
+class Timeouts:
+    """Checks every execution a few times a second."""
 
-    def __init__(self, flights: Flights, crew: Crew) -> None:
-        self._flights, self._crew = flights, crew
+    def __init__(self, in_flight: InFlight, slots: Slots) -> None:
+        self._in_flight, self._slots = in_flight, slots
 
     def step(self, now: int) -> int:
-        """One look; answers when to look again."""
-        wait = OFTEN if len(self._flights) else SELDOM
+        """Do one round; return when to do the next."""
+        wait = BUSY if len(self._in_flight) else IDLE
         waited = False
-        for flight in self._flights:
-            if flight.ended:
+        for execution in self._in_flight:
+            if execution.ended:
                 continue
-            if flight.deadline is not None:
-                wait = min(wait, self._look(flight, flight.deadline - now))
-            waited = waited or (not flight.started and now - flight.claimed_at > PATIENCE)
-        if waited and self._crew.room() <= 0:
-            self._crew.withdraw()
-        return max(SOON, wait)
+            if execution.deadline is not None:
+                wait = min(wait, self._check(execution, execution.deadline - now))
+            waited = waited or (not execution.started and now - execution.claimed_at > PATIENCE)
+        if waited and self._slots.room() <= 0:
+            self._slots.withdraw()
+        return max(SOONEST, wait)
 
-    def _look(self, flight: Flight, left: int) -> int:
+    def _check(self, execution: Execution, left: int) -> int:
         if left <= 0:
-            self._crew.time_out(flight, timed_out(flight))
+            self._slots.time_out(execution, timed_out(execution))
         return max(0, left)
 
 
-def timed_out(flight: Flight) -> Outcome:
-    """The outcome of an attempt that ran out of time."""
-    retry = flight.type.retry.retryable(TimeoutError())
-    return Outcome("timed out", error=f"TimeoutError: ran longer than {human(flight.job.timeout or 0)}", retry=retry)
+def timed_out(execution: Execution) -> Outcome:
+    """Return the outcome of an attempt that ran out of time."""
+    retry = execution.type.retry.retryable(TimeoutError())
+    error = f"TimeoutError: ran longer than {human(execution.job.timeout or 0)}"
+    return Outcome("timed out", error=error, retry=retry)

@@ -69,7 +69,7 @@ def test_no_child_is_left_when_the_worker_stops(jobs, journal):
         jobs.surroundings.enqueue().result(timeout=20)
         handle = jobs.separate.enqueue("gate")
         pid = journal.pid("started separate gate")
-        children = [slot._child._process for _, slot in worker.crew._processes._crew if slot._child]
+        children = [slot.child.process for _, slot in worker.slots.processes.threads if slot.child]
     assert gone(pid)
     assert [child.poll() is not None for child in children] == [True] * len(children)
     assert (handle.state, handle.job().attempt) == ("queued", 0)
@@ -81,7 +81,7 @@ def test_a_child_searches_where_its_worker_does_and_leaves_no_trace_of_it(monkey
     monkeypatch.setenv("PYTHONPATH", before)
     monkeypatch.setattr(os, "environ", spawn._environment())
     monkeypatch.setattr(sys, "path", ["/fresh"])
-    spawn.settle()
+    spawn.restore_path()
     assert sys.path == ["/own", "/other"]
     left = {name: value for name, value in os.environ.items() if "PYTHONPATH" in name}
     assert left == ({"PYTHONPATH": before} if before else {})

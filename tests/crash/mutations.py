@@ -29,7 +29,7 @@ def unfenced() -> None:
 def without(text: str, guard: str, instead: str) -> str:
     """A statement without its guard."""
     if guard not in text:
-        raise RuntimeError(f"a statement has no {guard!r}: breakage.py no longer knows it")
+        raise RuntimeError(f"a statement has no {guard!r}: mutations.py no longer knows it")
     return text.replace(guard, instead)
 
 

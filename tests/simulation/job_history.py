@@ -1,10 +1,10 @@
-"""One job as a history tells it, and the rules about one job alone. Each breach is named after its invariant."""
+"""One job in a history, and the rules about one job alone. Each breach is named after its invariant."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mainstay.core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED, legal
+from mainstay.core.states import CANCELLED, COMPLETED, DEAD, ENDED, MOVES, QUEUED, REVIEW, RUNNING, SCHEDULED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,13 +25,13 @@ class Attempt:
     def __init__(self) -> None:
         self.taken: Record | None = None  # the move to running
         self.left: Record | None = None  # the move out of running
-        self.holders: list[str] = []  # who was told that it holds this token
+        self.holders: list[str] = []  # the processes that got this token
         self.starts: list[Record] = []
         self.ends: list[Record] = []
         self.stored: list[Record] = []
 
 
-class Life:
+class JobHistory:
     """Everything known about one job."""
 
     __slots__ = (
@@ -63,7 +63,7 @@ class Life:
         return self.born or self.removed or self.final is not None
 
     def begin_again(self) -> None:
-        """It was deleted, and a producer without an answer sent its draft once more: a new job of the same name."""
+        """Start over: it was deleted, and a producer without a reply sent its draft again, as a new job with the same id."""
         self.removed = self.cancelled = False
         self.reborn = True
         self.token, self.attempts = 0, {}
@@ -96,7 +96,7 @@ class Life:
             breach("I7", "was taken while another held it")
         elif before in ENDED and after == RUNNING:
             breach("I6", f"was taken after it had ended as {before}")
-        elif before != after and not legal(before, after):  # the same state: only its priority or time was changed
+        elif before != after and (before, after) not in MOVES:  # the same state: only its priority or time was changed
             breach("I8", f"moved from {before or 'nothing'} to {after}, which the table does not allow")
         if after == COMPLETED and self.cancelled:
             breach("I14", "completed after a cancel had been accepted")
@@ -121,7 +121,7 @@ class Life:
             breach("I14", f"became {record.args['after']} although a cancel had been accepted")
 
     def claim(self, record: Record, breach: Breach) -> None:
-        """A worker was told that it holds the job."""
+        """A worker got the reply that it holds the job."""
         attempt = self.attempt(record.token)
         attempt.holders.append(record.process)
         if len(attempt.holders) > 1:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NOBODY = TypeInfo("neighbour", "nowhere", "neighbour()", {}, 0)
 
 
-class Neighbourhood:
+class ConcurrentWriter:
     """`store` is the one under test. A transaction that took the write lock first is not disturbed."""
 
     def __init__(self) -> None:

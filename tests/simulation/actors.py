@@ -1,4 +1,4 @@
-"""Who uses the simulated system: producers that send drafts until they have an answer, and an operator who meddles."""
+"""The users of the simulated system: producers that send drafts until they get a reply, and an operator."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tests.simulation.scheduler import Process, Scheduler
 
 KEYS = ("a", "b")
-PATIENCE = 4  # sends of one draft before a producer gives up
+MOST_SENDS = 4  # sends of one draft before a producer gives up
 
 
 class Producer:
-    """Sends drafts at its own pace. What was not answered is sent again, the same draft with the same id."""
+    """Sends drafts at its own pace. A draft without a reply is sent again with the same id."""
 
     def __init__(
         self, scheduler: Scheduler, process: Process, store: FaultyStore, recorder: Recorder, random: Random, ids: Any,
@@ -33,13 +33,13 @@ class Producer:
         self._batches = 0
 
     def start(self) -> None:
-        """Have the first draft sent soon."""
+        """Send the first draft soon."""
         self._scheduler.after(self._random.randrange(1, 200), self.process, self._next)
 
     def _next(self) -> None:
         drafts = self._drafts()
         self._left -= len(drafts)
-        self._send(drafts, PATIENCE)
+        self._send(drafts, MOST_SENDS)
 
     def _drafts(self) -> list[Draft]:
         random = self._random
@@ -72,17 +72,17 @@ class Producer:
         return draft
 
     def _send(self, drafts: list[Draft], tries: int) -> None:
-        if tries == PATIENCE:
+        if tries == MOST_SENDS:
             self._announce(drafts)
         try:
-            answers = self._store.enqueue(drafts, self.process.now())
+            replies = self._store.enqueue(drafts, self.process.now())
         except DuplicateKey:
             self._recorder.add(self.process, "enqueue", "fail", drafts[0].id)
         except StoreError:
-            self._unanswered(drafts, tries)
+            self._no_reply(drafts, tries)
             return
         else:
-            for draft, (job, created) in zip(drafts, answers, strict=True):
+            for draft, (job, created) in zip(drafts, replies, strict=True):
                 self._recorder.add(self.process, "enqueue", "ok", job, sent=draft.id, created=created)
         self._go_on()
 
@@ -94,7 +94,7 @@ class Producer:
                 self.process, "enqueue", "invoke", draft.id, key=draft.lock, mode=mode_of(draft), batch=batch
             )
 
-    def _unanswered(self, drafts: list[Draft], tries: int) -> None:
+    def _no_reply(self, drafts: list[Draft], tries: int) -> None:
         for draft in drafts:
             self._recorder.add(self.process, "enqueue", "unknown", draft.id)
         if tries > 1:
@@ -110,7 +110,7 @@ class Producer:
 
 
 class Operator:
-    """Cancels, retries, judges and deletes what it finds."""
+    """Cancels, retries, reviews and deletes what it finds."""
 
     def __init__(
         self, scheduler: Scheduler, process: Process, store: FaultyStore, recorder: Recorder, random: Random, count: int

@@ -7,6 +7,7 @@ import pytest
 from mainstay.cli import exits
 from mainstay.cli.output import Output, columns, cut, size
 from mainstay.cli.records import FIELDS
+from mainstay.core.clock import HOUR
 from mainstay.core.job import TypeInfo
 
 from .shop import COMPLETED, FAILED, Shop
@@ -194,6 +195,14 @@ def test_status_for_programs(run, shop):
     assert record["last_hour"] == {"dead": 1}
     assert record["counts"][0]["type"] == "mail"
     assert run("status", "-q").out == "mail\n"
+
+
+def test_status_shows_workers_that_are_stopping(run, shop):
+    shop.join()
+    shop.join(worker="wother")
+    shop.store.renew("wother", shop.app.clock.now(), HOUR, stopping=True)
+    assert run("status").out.splitlines()[0].endswith("1 worker, 0/8 slots busy, 1 stopping")
+    assert [worker["stopping"] for worker in json.loads(run("status", "--json").out)["workers"]] == [False, True]
 
 
 def test_status_of_an_empty_store(run, app):

@@ -1,6 +1,6 @@
-"""The engine's own account of every change: triggers that write it down in the same transaction, so that it is true.
+"""A log of every change, written by triggers in the same transaction as the change.
 
-What a call answered may have been lost, delayed or wrong; what these tables say was committed. Works on a store in memory
+The reply to a call may be lost, late or wrong; what these tables say was committed. Works on a store in memory
 and on a file that real processes share (`install` once, `read` at the end).
 """
 
@@ -41,14 +41,14 @@ CREATE TRIGGER mainstay_gone AFTER DELETE ON mainstay_job BEGIN
         old.run_at, old.max_attempts, old.queue, old.type, old.priority, old.priority, old.cancel_at IS NOT NULL);
 END
 """
-# A note keeps its own token; `attempt` holds the job's token of that moment, `cancelling` whether it ran.
+# An update keeps its own token; `attempt` holds the job's token of that moment, `cancelling` whether it ran.
 NOTED = """
 CREATE TRIGGER mainstay_TABLE_EVENT AFTER EVENT ON mainstay_TABLE BEGIN
     INSERT INTO mainstay_seen (at, job, token, before, after, attempt, cancelling)
     SELECT NOW, id, new.token, 'note', 'note', token, state = 'running' FROM mainstay_job WHERE seq = new.job;
 END
 """
-# A lease keeps the worker in `worker`, and in `run_at` until when it runs: 0 once the worker has left or was buried.
+# A lease keeps the worker in `worker`, and in `run_at` until when it runs: 0 once the worker is removed.
 LEASED = """
 CREATE TRIGGER mainstay_lease_EVENT AFTER EVENT ON mainstay_worker BEGIN
     INSERT INTO mainstay_seen (at, job, token, before, after, worker, run_at)
@@ -58,7 +58,7 @@ END
 
 
 class Seen(NamedTuple):
-    """One line of the account: a move; or a stored note or a lease, marked as such in `before`."""
+    """One line of the log: a move; or a stored update or a lease, marked as such in `before`."""
 
     n: int
     at: int
@@ -82,7 +82,7 @@ MOVE = Seen._fields[4:]
 
 
 def install(connection: Any, now: str = NOW) -> None:
-    """Have the engine keep the account from here on; `now` is the SQL expression for its time."""
+    """Create the log; `now` is the SQL expression for the engine's time."""
     for statement in (ACCOUNT, BORN, MOVED, GONE, *_updates(), *_leases()):
         connection.execute(statement.replace("NOW", now))
 
@@ -102,14 +102,14 @@ def _leases() -> list[str]:
 
 
 def read(connection: Any, after: int = 0) -> list[Seen]:
-    """The account, in the order of the commits, leaving out what comes up to line `after`."""
+    """Return the lines after line `after`, in the order of the commits."""
     return [
         Seen._make(row) for row in connection.execute("SELECT * FROM mainstay_seen WHERE n > ? ORDER BY n", (after,))
     ]
 
 
 def record(line: Seen, commit: int | None = None) -> Record:
-    """A line as a record; `commit` tells which lines were written together."""
+    """Return a line as a record; lines with the same `commit` were written together."""
     n, at, job, token, before, _, attempt, _, worker, until, *_ = line
     if before == "note":
         return Record(n, at, "engine", "note", "ok", job, token, {"current": attempt, "running": bool(line.cancelling)})
@@ -122,7 +122,7 @@ def record(line: Seen, commit: int | None = None) -> Record:
 
 
 def strays(connection: Any) -> list[str]:
-    """The tables in which something belongs to no job, and `job` when a job has lost its body."""
+    """Return the tables with rows that belong to no job, and `job` if a job has lost its body."""
     lonely = "SELECT EXISTS (SELECT 1 FROM mainstay_{0} WHERE job NOT IN (SELECT seq FROM mainstay_job))"
     found = [table for table in BELONGINGS if connection.execute(lonely.format(table)).fetchone()[0]]
     bare = "SELECT EXISTS (SELECT 1 FROM mainstay_job WHERE seq NOT IN (SELECT job FROM mainstay_body))"
@@ -130,7 +130,7 @@ def strays(connection: Any) -> list[str]:
 
 
 def finals(connection: Any) -> Sequence[tuple[str, int, str]]:
-    """Every job as it stands: id, token, state."""
+    """Return id, token and state of every job."""
     rows: Sequence[tuple[str, int, str]] = connection.execute(
         "SELECT id, token, state FROM mainstay_job ORDER BY seq"
     ).fetchall()

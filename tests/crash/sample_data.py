@@ -35,7 +35,7 @@ ENDS = {
 HELD = 7  # of a hundred that are claimed stay in the hands of their worker
 
 
-class Mixture:
+class SampleData:
     """Fills a store; the same seed makes the same jobs."""
 
     def __init__(self, store: Store, clock: ManualClock, seed: int) -> None:

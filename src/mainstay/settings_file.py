@@ -1,0 +1,89 @@
+"""Finds the settings in force: arguments, `MAINSTAY_…` variables, the settings file, defaults, in this order.
+
+The settings file is the nearest `mainstay.toml`, or `pyproject.toml` with `[tool.mainstay]`, from the current folder upwards.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from .core.errors import ConfigError
+from .core.settings import from_arguments, from_sources, from_table, from_variables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .core.settings import Settings, Source
+
+FILE, PROJECT = "mainstay.toml", "pyproject.toml"
+
+
+def load_settings(**arguments: Any) -> Settings:
+    """Return the settings in force here; an argument that is None counts as not given. `ConfigError` names a mistake."""
+    return read_settings(arguments, os.environ, os.getcwd())
+
+
+def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], folder: str) -> Settings:
+    """Return the settings of these arguments, these variables and the file nearest to this folder."""
+    return from_sources(from_arguments(arguments), from_variables(environ), _from_file(folder))
+
+
+def _from_file(folder: str) -> Source:
+    found = _nearest_file(folder)
+    if found is None:
+        return {}
+    path, table = found
+    if isinstance(table.get("url"), str):
+        table["url"] = _anchored(table["url"], os.path.dirname(path))
+    return from_table(table, f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path)
+
+
+def _nearest_file(folder: str) -> tuple[str, dict[str, Any]] | None:
+    here = os.path.abspath(folder)
+    while True:
+        for name in (FILE, PROJECT):
+            table = _table(os.path.join(here, name), name == PROJECT)
+            if table is not None:
+                return os.path.join(here, name), table
+        above = os.path.dirname(here)
+        if above == here:
+            return None
+        here = above
+
+
+def _table(path: str, project: bool) -> dict[str, Any] | None:
+    """Return the settings in a file; None if there is no such file, or if it is a project's without our table."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        if not os.path.isfile(path):
+            return None
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    if project and b"mainstay" not in content:
+        return None
+    table = _toml(content, path)
+    if not project:
+        return table
+    tool = table.get("tool")
+    own = tool.get("mainstay") if isinstance(tool, dict) else None
+    return own if isinstance(own, dict) else None
+
+
+def _toml(content: bytes, path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(content.decode())
+    except ValueError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+
+
+def _anchored(url: str, folder: str) -> str:
+    """Return the URL with a relative database beside the settings file, from whichever folder it is read."""
+    path = url.removeprefix("sqlite:///")
+    if path == url or path.startswith(("/", ":", "~")) or path[1:3] in (":/", ":\\"):
+        return url
+    folder = folder.replace("%", "%25").replace("?", "%3F")
+    return f"sqlite:///{os.path.join(folder, path)}"

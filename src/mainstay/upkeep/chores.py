@@ -1,0 +1,32 @@
+"""The list of chores that every worker runs. To add one, write its file and add a line here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from .prune import Prune
+from .sweep import GRACE, Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..core.events import Events
+    from ..stores.contract import Store
+
+
+class Chore(Protocol):
+    """Work that keeps an installation healthy. Safe when several processes do it at the same time."""
+
+    name: str
+
+    def step(self, now: int) -> int:
+        """Do one round; return after how many milliseconds to do the next."""
+        ...
+
+
+def chores(store: Store, random: Callable[[], float], events: Events, sweep_grace: int = GRACE) -> list[Chore]:
+    """Return every chore."""
+    return [
+        Sweep(store, random, events, store.sweep_interval, sweep_grace),
+        Prune(store, events),
+    ]

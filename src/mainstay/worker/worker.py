@@ -1,0 +1,238 @@
+"""`Worker`: makes the parts of a worker, runs each on a thread of its own, and stops them in order."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from ..core.clock import milliseconds
+from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError
+from ..stores.move import closed
+from ..upkeep.chores import chores
+from .claimer import Claimer
+from .heartbeat import Heartbeat
+from .listener import Listener
+from .outcome_buffer import OutcomeBuffer
+from .registration import Registration
+from .reporter import WorkerReporter
+from .runtime import REAL
+from .slots import Slots
+from .timeouts import Timeouts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from ..app import Mainstay
+    from ..core.clock import Duration
+    from .runtime import Runtime
+    from .service import Service
+
+FINAL_WRITES = 10.0  # seconds for storing the last outcomes at the end
+
+
+class Worker:
+    """A worker in this process. `with app.worker(concurrency=8): …`, or `app.worker().run()` until a signal comes."""
+
+    def __init__(
+        self, app: Mainstay, *, concurrency: int = 50, queues: Iterable[str] | None = None,
+        types: Iterable[str] | None = None, lease: Duration | None = None, grace: Duration = "30s",
+        poll: Duration = "1s", process_slots: int | None = None, identity: str | None = None, runtime: Runtime = REAL,
+    ) -> None:  # fmt: skip
+        if concurrency < 1:
+            raise ConfigError(f"concurrency={concurrency}: a worker needs at least one slot")
+        self.app, self.store, self._clock, self._events = app, app.store, app.clock, app.events
+        self.concurrency, self.grace, self._runtime = concurrency, milliseconds(grace), runtime
+        self.wants = _wants(app, queues, types)
+        self.registration = Registration(
+            self.store, app.registry, self.wants, concurrency,
+            milliseconds(lease) if lease is not None else self.store.lease, self._clock, identity, runtime.identity,
+            runtime.sweep_grace,
+        )  # fmt: skip
+        self.in_flight = runtime.in_flight()
+        self.outcomes = OutcomeBuffer(self.in_flight, self._clock, runtime.random, self._events)
+        self.slots = Slots(
+            concurrency, self.in_flight, self.outcomes,
+            WorkerReporter(self.store, self.outcomes, self._clock, self.wake), self.registration, self._clock,
+            self._events, self.wake, process_slots or os.cpu_count() or 1, runtime.threads, runtime.loop,
+        )  # fmt: skip
+        self.claimer = Claimer(
+            self.store, app.registry, self.registration, self.wants, self.slots, self.in_flight, self.outcomes,
+            self._events, milliseconds(poll),
+        )  # fmt: skip
+        self.heartbeat = Heartbeat(
+            self.registration, self._clock, self._events, self._replace, self.cancel, self._store_replied
+        )
+        self.listener = Listener(
+            self.store, self.registration, self.claimer.offers, self._events, self.wake, self._renew_now
+        )
+        self.timeouts = Timeouts(self.in_flight, self.slots)
+        self.chores = chores(self.store, runtime.random, self._events, runtime.sweep_grace)
+        self.services: dict[str, Service] = {}  # while it runs: its loops by name
+
+    @property
+    def id(self) -> str:
+        """The worker's identity; it gets a new one after it has lost its lease."""
+        return self.registration.id
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The job types that this worker serves."""
+        return self.registration.types
+
+    # life ---------------------------------------------------------------------------------------------------------
+    def start(self) -> Self:
+        """Register, then claim and run until `stop`."""
+        for name in self.types:  # a handler whose annotations cannot be read is a bug, not a bad payload
+            self.app.registry.expect(name).schema.build()
+        self._check_open()
+        self.registration.register()
+        self.listener.open()
+        steps = {"claimer": self.claimer.step, "timeouts": self.timeouts.step, "heartbeat": self.heartbeat.step,
+                 "listener": self.listener.step, **{chore.name: chore.step for chore in self.chores}}  # fmt: skip
+        for name, step in steps.items():
+            self.services[name] = self._runtime.service(name, step, self._clock, _complain)
+        self._events.emit("worker_started", worker=self)  # before the first job can start
+        for service in self.services.values():
+            service.start()
+        return self
+
+    def stop(self, grace: Duration | None = None) -> None:
+        """Claim nothing more, release what has not started, let the rest finish or reach a safe point, store it all."""
+        if not self.services:
+            return
+        self._events.emit("worker_stopping", worker=self)
+        limit = self.grace if grace is None else milliseconds(grace)
+        self.slots.ask_to_stop()
+        self.wake()
+        self._renew_now()  # says in the store that this worker stops
+        if not self.in_flight.wait_idle(limit / 1000):
+            self.slots.abandon()
+        self.services["listener"].stop()  # before the claimer, which releases what came with a notification
+        self.services["claimer"].stop()
+        self._store_the_rest()
+        services, self.services = self.services, {}
+        for name in (
+            *(chore.name for chore in self.chores),
+            "timeouts",
+            "heartbeat",
+        ):  # the lease is renewed to the end
+            services[name].stop()
+        self._deregister()
+        self._events.emit("worker_stopped", worker=self)
+
+    def stop_now(self) -> None:
+        """Cut a graceful stop short, also one that is about to begin: release what still runs."""
+        self.registration.stopping = True
+        self.slots.abandon()
+
+    def _store_the_rest(self) -> None:
+        """Write the last outcomes in the claimer's place; other workers run again what a broken store refuses."""
+        limit = time.monotonic() + FINAL_WRITES
+        self.claimer.step(self._clock.now())
+        self.slots.abandon()  # a claim under way at the end may have brought more
+        while self.outcomes.pending and time.monotonic() < limit:
+            wait = self.claimer.step(self._clock.now())
+            if self.outcomes.pending:
+                self.in_flight.wait_removed(min(wait, 50) / 1000)
+
+    def _deregister(self) -> None:
+        self.listener.close()
+        try:
+            self.slots.stop()
+            self.registration.deregister()
+        except StoreError as error:  # the lease runs out by itself
+            self._events.emit("store_error", error=error, wait=0)
+
+    def run(self) -> int:
+        """Work until SIGTERM or SIGINT, then stop gracefully; a second signal stops at once. Return the exit code."""
+        from .shutdown import until_signalled
+
+        return until_signalled(self)
+
+    # what the parts call ------------------------------------------------------------------------------------------
+    def _check_open(self) -> None:
+        """Raise if this store's jobs were moved elsewhere, or are not all here yet."""
+        try:
+            why = closed(self.store)
+        except SchemaMismatch:  # a file of the user's without our tables: registering makes them, or says what is wrong
+            return
+        if why:
+            raise Conflict(why)
+
+    def _replace(self) -> None:
+        """Drop every job and register under a new identity: the lease is lost."""
+        self._events.emit("lease_lost", worker=self.id)
+        self.registration.open = False
+        for execution in self.in_flight.drop_all():
+            self.slots.drop(execution, "the worker lost its lease")
+        self.registration.replace()
+        self.wake()
+
+    def cancel(self, job_id: str, token: int) -> None:
+        """Stop a running job that someone cancelled."""
+        execution = self.in_flight.get(job_id, token)
+        if execution is not None and execution.cancel is None:
+            self._events.emit("cancelling", job=execution.job)
+            self.slots.cancel(execution, "cancelled on request")
+
+    def _store_replied(self) -> None:
+        """Wake a claimer that waits longer and longer after errors: the store replies again."""
+        if self.claimer.failing:
+            self.wake()
+
+    def wake(self) -> None:
+        """Run the claimer now: something ended, or something came."""
+        service = self.services.get("claimer")
+        if service is not None:
+            service.wake()
+
+    def _renew_now(self) -> None:
+        service = self.services.get("heartbeat")
+        if service is not None:
+            service.wake()
+
+    # use as a context ---------------------------------------------------------------------------------------------
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> Self:
+        import asyncio
+
+        return await asyncio.to_thread(self.start)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import asyncio
+
+        await asyncio.to_thread(self.stop)
+
+
+def _complain(error: BaseException) -> None:
+    """Write a bug of the worker to stderr. The worker goes on: the other jobs are not to suffer for it."""
+    import traceback
+
+    sys.stderr.write("mainstay: a part of the worker failed and goes on:\n")
+    traceback.print_exception(error)
+
+
+def _wants(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | None) -> Mapping[str, Sequence[str]]:
+    """Return the types to claim by queue: all of them in each, because a call may send a job to another queue."""
+    names = app.registry.names() if types is None else list(types)
+    own = list(dict.fromkeys(app.registry.expect(name).queue for name in names))
+    served = own if queues is None else list(dict.fromkeys(queues))
+    if not set(own) & set(served):
+        raise ConfigError(
+            "this worker would serve no job: " + ("no @app.job is defined (is the module imported?)" if not names
+            else f"none of its types belongs to the queues {', '.join(served)}")
+        )  # fmt: skip
+    return dict.fromkeys(served, names)
