@@ -13,12 +13,14 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
+from . import against, commits
+from .commits import BASELINE, checkout
 from .contenders import Contender, contenders
 from .engines import ENGINES, Engine, engine
 from .figures import Results, quantile
 from .measures import Measure, Place, measures
 from .report import number, report
-from .scale import FULL, QUICK, Scale
+from .scale import FULL, PAIRED, QUICK, Scale
 from .targets import TARGETS
 
 if TYPE_CHECKING:
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, print, and answer 1 when a count was wrong."""
+    """Measure, print, and return 1 when a count was wrong."""
     given = parsed(arguments)
-    scale = (QUICK if given.quick else FULL)._replace(**({"rounds": given.rounds} if given.rounds else {}))
     names = ENGINES if given.engine == "all" else (given.engine,)
-    runs = [one_engine(engine(name, given.appendfsync), scale, given.only) for name in names]
+    other = checkout(given.against) if given.against else None
+    runs = [one_engine(engine(name, given.appendfsync), chosen_scale(given), given.only, other) for name in names]
     found = {name: run for name, run in zip(names, runs, strict=True) if run is not None}
     if given.json:
         told = found if given.engine == "all" else found.get(given.engine, {})
@@ -38,22 +40,37 @@ def main(arguments: list[str]) -> int:
     return 1 if len(found) < len(names) or any(not row["ok"] for run in found.values() for row in run["rows"]) else 0
 
 
-def one_engine(chosen: Engine, scale: Scale, only: Sequence[str]) -> dict[str, Any] | None:
-    """Measure and print what is to be measured on one engine; None: it cannot be started here."""
+def chosen_scale(given: argparse.Namespace) -> Scale:
+    """How much is measured; `--pairs` and `--rounds` say how often."""
+    scale = QUICK if given.quick else FULL
+    if given.against:
+        scale = scale._replace(rounds=2) if given.quick else PAIRED
+    rounds = given.pairs if given.against else given.rounds
+    return scale._replace(rounds=rounds) if rounds else scale
+
+
+def one_engine(chosen: Engine, scale: Scale, only: Sequence[str], other: Path | None) -> dict[str, Any] | None:
+    """Measure and print on one engine, beside the commit in the folder `other` if there is one; None: it cannot start here."""
     why = chosen.missing()
     if why:
         print(f"{chosen.name}: {why}")
         return None
-    results, fields = Results(), chosen_contenders(chosen, only)
+    results = Results()
+    fields = commits.sides(chosen.name, other) if other else chosen_contenders(chosen, only)
+    wanted = chosen_measures(chosen, only, against.MEASURES if other else chosen.measures)
     with chosen:
         title = headline(scale, chosen)
         print(title, f"before: {conditions()}", sep="\n", flush=True)
         try:
-            measure(chosen, chosen_measures(chosen, only), [one for one in fields if not one.missing()], scale, results)
+            measure(chosen, wanted, [one for one in fields if not one.missing()], scale, results)
         except KeyboardInterrupt:
             print("interrupted: this is what was measured until then")
-    print(f"after: {conditions()}\n", *report(results, fields, scale, chosen.name), "", sep="\n", flush=True)
-    return machine(results, scale, chosen.name, title)
+    lines = against.report(results, fields, scale) if other else report(results, fields, scale, chosen.name)
+    print(f"after: {conditions()}\n", *lines, "", sep="\n", flush=True)
+    ratios = (
+        {"against": other.name, "ratios": against.compared(results, fields)} if other else targets(results, chosen.name)
+    )
+    return {"engine": chosen.name, "machine": title, "scale": scale._asdict(), "rows": results.rows, **ratios}
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
@@ -78,6 +95,14 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         help=f"measures or contenders: {', '.join(names)}; held runs only when it is named",
     )
     parser.add_argument("--rounds", type=int, help="how often everything is repeated")
+    parser.add_argument(
+        "--against",
+        nargs="?",
+        const=BASELINE,
+        metavar="REV",
+        help=f"compare this working tree with another commit ({BASELINE} if none is named): {', '.join(against.MEASURES)}",
+    )
+    parser.add_argument("--pairs", type=int, help="how many alternating pairs --against measures (default: 15)")
     parser.add_argument("--json", metavar="FILE", help="write every figure of every round")
     parser.add_argument(
         "--appendfsync",
@@ -88,9 +113,9 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def chosen_measures(chosen: Engine, only: Sequence[str]) -> list[Measure]:
+def chosen_measures(chosen: Engine, only: Sequence[str], possible: Sequence[str]) -> list[Measure]:
     """Those named, or all when none is but those that are too long to run unasked."""
-    known = measures(chosen)
+    known = [one for one in measures(chosen) if one.name in possible]
     return [one for one in known if one.name in only] or [one for one in known if not one.named_only]
 
 
@@ -152,8 +177,8 @@ def progress(measure: str, contender: str, round: int, figures: dict[str, object
     print(f"  round {round} {measure:9} {contender:15} {', '.join(shown)}", file=sys.stderr, flush=True)
 
 
-def machine(results: Results, scale: Scale, name: str, title: str) -> dict[str, Any]:
-    """Everything, for a program."""
+def targets(results: Results, name: str) -> dict[str, Any]:
+    """Each target of an engine with what was measured, for a program."""
     held = [
         {
             "target": one.text,
@@ -164,7 +189,7 @@ def machine(results: Results, scale: Scale, name: str, title: str) -> dict[str, 
         }
         for one in TARGETS[name]
     ]
-    return {"engine": name, "machine": title, "scale": scale._asdict(), "rows": results.rows, "targets": held}
+    return {"targets": held}
 
 
 if __name__ == "__main__":

@@ -37,10 +37,15 @@ class Failed(Exception):
 def produce(contender: Contender, site: Site, action: str, count: int = 0) -> dict[str, Any]:
     """Run a producer to its end and answer what it measured."""
     command = contender.producer(site.address, action, count)
-    ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, **surroundings(contender), capture_output=True, text=True, check=False)
     if ended.returncode:
         raise Failed(f"the producer said: {last_words(ended.stderr)}")
     return dict(json.loads(ended.stdout))
+
+
+def surroundings(contender: Contender, **more: str) -> dict[str, Any]:
+    """The folder and the variables of a contender's process, as `subprocess` takes them."""
+    return {"cwd": contender.root or ROOT, "env": ENVIRONMENT | dict(contender.environment) | more}
 
 
 def last_words(text: str) -> str:
@@ -67,13 +72,13 @@ class Workers:
         self.contender, self.site = contender, site
         self.marks = StartedJobs(site.files.with_suffix(".marks"), jobs)
         self.log = site.files.with_suffix(".log")
-        environment = ENVIRONMENT | {
-            "BENCH_MARKS": str(self.marks.path), "BENCH_DB": site.address, "BENCH_ENGINE": contender.engine,
-        }  # fmt: skip
+        given = surroundings(
+            contender, BENCH_MARKS=str(self.marks.path), BENCH_DB=site.address, BENCH_ENGINE=contender.engine
+        )
         self.born = time.monotonic_ns()
         with self.log.open("ab") as log:
             self._started = [
-                subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+                subprocess.Popen(command, **given, stdout=log, stderr=log)
                 for command in contender.workers(site.address, processes)
             ]
 

@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
 CHUNK = 1_000  # jobs a transaction, for every contender that has a bulk call
 
@@ -56,6 +57,8 @@ class Contender:
     stop = signal.SIGTERM  # asks the worker to finish what it runs and leave
     twin = False  # whether it enqueues just as another contender does: that is measured once
     several = True  # whether its marks can be told apart when several processes make them
+    root: Path | None = None  # the folder its processes run in; None: this checkout
+    environment: Mapping[str, str] = {}  # variables that its processes get besides those of the bench
 
     def missing(self) -> str:
         """Why it cannot take part; empty: it can."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..contenders import Contender
 from ..figures import quantile
-from ..processes import ENVIRONMENT, ROOT, Failed, last_words, produce
+from ..processes import ROOT, Failed, last_words, produce, surroundings
 from . import guarded
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class Program:
         """Run it in a fresh interpreter; no timeout, because waiting with one rounds up."""
         if self.site and not self.took:
             produce(self.contender, self.site, "wake")  # a hook finds its tables there
-        command = [sys.executable, "-c", self.source]
+        command, around = [sys.executable, "-c", self.source], surroundings(self.contender)
         before = time.perf_counter_ns()
-        ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, check=False)
+        ended = subprocess.run(command, **around, capture_output=True, check=False)
         self.took.append((time.perf_counter_ns() - before) / 1e6)
         if ended.returncode:
             raise Failed(last_words(ended.stderr.decode(errors="replace")))
@@ -58,6 +58,8 @@ def cold(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterato
             failures.update(_started(program))
     for program in programs:
         yield program.contender, failures.get(program) or program.figures()
+        if program.site:
+            place.engine.discard(program.site)
 
 
 def _bare(contenders: Sequence[Contender]) -> Iterator[Program]:
