@@ -64,6 +64,12 @@ def wake(producer: Producer, _: int) -> dict[str, object]:
     return {}
 
 
+def burst(producer: Producer, first: int) -> dict[str, object]:
+    """A hundred jobs by one bulk call, the first of them job `first`; returns when the call returned."""
+    producer.many(range(first, first + 100))
+    return {"began": time.monotonic_ns()}
+
+
 def waiting(contender: Contender) -> Callable[[Producer, int], dict[str, object]]:
     """A backlog, by whatever way is quick."""
 
@@ -78,9 +84,10 @@ def main(engine: str, name: str, address: str, action: str, count: str) -> None:
     """Open, act, close, and say what was measured."""
     contender = named(engine, name)
     actions = {
-        "singles": singles, "bulk": bulk, "pickup": pickup, "ones": ones, "wake": wake, "fill": waiting(contender),
+        "singles": singles, "bulk": bulk, "pickup": pickup, "ones": ones, "wake": wake, "burst": burst, "fill": waiting(contender),
+        "foreign": waiting(contender),
     }  # fmt: skip
-    producer = contender.open(address)
+    producer = contender.foreign(address) if action == "foreign" else contender.open(address)
     measured = actions[action](producer, int(count))
     producer.close()
     print(json.dumps(measured))

@@ -35,6 +35,12 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
     "drain2": ("Drain, 2 processes", [STEADY, OF_LIMIT, Column("of one process", "itself"), *CPU, PEAK, *STARTING]),
     "waiting": ("Drain in front of {backlog:,} waiting", AGED),
     "finished": ("Drain behind {backlog:,} finished", AGED),
+    "foreign": ("Drain behind {foreign:,} jobs of a type that the worker lacks", AGED),
+    "lanes": (
+        "100 jobs in 100 lanes, of {lanes} queues × {lanes} types; beside one lane; and a worker at rest",
+        [Column("one lane p50 ms", "one_p50"), Column("100 lanes p50 ms", "p50"), Column("slower", "slower"),
+         Column("one lane: rest % core", "one_cpu"), Column("server", "one_server"), Column("all: rest % core", "idle_cpu"), Column("server", "idle_server")],
+    ),
     "pickup": (
         "Pickup across processes, and a worker at rest",
         [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("p95 of limit", "p95", of_limit=True), Column("rest MiB", "idle_rss"),

@@ -13,6 +13,9 @@ class Scale(NamedTuple):
     bulk: int
     drain: int
     backlog: int  # waiting behind, or finished before, the jobs of a drain
+    foreign: int  # jobs of a type that the worker lacks, at the head of the queue
+    lanes: int  # queues of a worker, and as many types in each
+    bursts: int  # bursts of 100 jobs, one after the other
     pickups: int
     idle: float  # seconds over which an idle worker's processor time is taken
     starts: int  # cold starts of each program
@@ -33,11 +36,11 @@ class Scale(NamedTuple):
 
 
 FULL = Scale(
-    rounds=3, singles=2_000, bulk=50_000, drain=30_000, backlog=500_000, pickups=100, idle=4.0, starts=20, wal=3_000,
+    rounds=3, singles=2_000, bulk=50_000, drain=30_000, backlog=500_000, foreign=1_000_000, lanes=300, bursts=20, pickups=100, idle=4.0, starts=20, wal=3_000,
     crowd=100, crowd_backlog=1_000_000, crowd_seconds=20.0, hold=180.0,
 )  # fmt: skip
 QUICK = Scale(
-    rounds=1, singles=100, bulk=2_000, drain=2_000, backlog=20_000, pickups=10, idle=0.5, starts=3, wal=200,
+    rounds=1, singles=100, bulk=2_000, drain=2_000, backlog=20_000, foreign=20_000, lanes=300, bursts=2, pickups=10, idle=0.5, starts=3, wal=200,
     crowd=10, crowd_backlog=2_000, crowd_seconds=1.0, hold=3.0,
 )  # fmt: skip
 # Pairs of two commits: 15 pairs of one engine take about 8 minutes. A drain is twice as long, because its rate is the noisiest figure;

@@ -76,7 +76,12 @@ def _both(of: dict[str, float]) -> list[Target]:
 _CROWD = Target(
     "a claim of many claimers in a long queue, of one in a short", plain("claimers", THREADS, "slower"), "≤", 3
 )
+_LANES = [
+    Target("behind jobs of a type that the worker lacks, of itself", plain("foreign", THREADS, "itself"), "≥", 0.9),
+    Target("a burst over many lanes, time of one lane's", plain("lanes", THREADS, "slower"), "≤", 2),
+]
 _REST = [
+    *_LANES,
     Target("bulk enqueue, of the limit", _of_limit("bulk", "rate"), "≥", 0.4),
     Target("idle worker, share of a core", plain("pickup", THREADS, "idle_cpu"), "≤", 1, " %"),
 ]

@@ -72,6 +72,10 @@ class Contender:
         """Connect as a producer; the first one makes the tables."""
         raise NotImplementedError
 
+    def foreign(self, address: str) -> Producer:
+        """Connect as a producer of jobs of a type that the worker lacks, in the worker's queue."""
+        raise NotImplementedError
+
     def fill(self, producer: Producer, numbers: Iterable[int]) -> None:
         """Enqueue a backlog; how fast does not matter."""
         fill(producer, numbers)

@@ -25,7 +25,7 @@ class PostgresEngine(Engine):
     """A server over TCP on this machine."""
 
     name = "postgres"
-    measures = ("enqueue", "bulk", "drain", "drain2", "pickup", "cold", "wal", "claimers", "held")
+    measures = ("enqueue", "bulk", "drain", "drain2", "foreign", "lanes", "pickup", "cold", "wal", "claimers", "held")
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)

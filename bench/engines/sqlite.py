@@ -16,7 +16,19 @@ class SqliteEngine(Engine):
     """Files; there is no server."""
 
     name = "sqlite"
-    measures = ("enqueue", "bulk", "drain", "drain2", "waiting", "finished", "pickup", "cold", "imports")
+    measures = (
+        "enqueue",
+        "bulk",
+        "drain",
+        "drain2",
+        "waiting",
+        "finished",
+        "foreign",
+        "lanes",
+        "pickup",
+        "cold",
+        "imports",
+    )
 
     def about(self) -> str:
         return f"SQLite {sqlite3.sqlite_version}"

@@ -64,7 +64,7 @@ def guarded(one: Callable[..., Figures | None], *given: object) -> Figures | Non
 
 def measures(engine: Engine) -> list[Measure]:
     """Every measure of an engine, in the order of the report."""
-    from . import backlog, claimers, cold, drain, enqueue, held, pickup, wal
+    from . import backlog, claimers, cold, drain, enqueue, held, lanes, pickup, wal
 
     known = [
         Measure("enqueue", enqueue.singles),
@@ -73,6 +73,8 @@ def measures(engine: Engine) -> list[Measure]:
         each("drain2", drain.with_two),
         each("waiting", backlog.waiting),
         each("finished", backlog.finished),
+        each("foreign", lanes.foreign),
+        each("lanes", lanes.lanes),
         each("pickup", pickup.pickup),
         Measure("cold", cold.cold),
         each("imports", cold.imports),

@@ -23,7 +23,7 @@ def pickup(contender: Contender, scale: Scale, place: Place) -> Figures:
     produce(contender, site, "wake")
     with Workers(contender, site, 1, jobs) as workers:
         workers.run(1)
-        rest = _rest(workers, place.engine, scale.idle)
+        idle = rest(workers, place.engine, scale.idle)
         began = produce(contender, site, "pickup", scale.pickups)["began"]
         workers.run(jobs)
         workers.completed(jobs)
@@ -32,7 +32,7 @@ def pickup(contender: Contender, scale: Scale, place: Place) -> Figures:
         counts = (workers.marks.executions(), workers.marks.distinct(), contender.count(site.address).completed)
     place.engine.discard(site)
     return (
-        rest
+        idle
         | _waits(waits)
         | dict(zip(("executions", "distinct", "completed"), counts, strict=True))
         | {
@@ -42,7 +42,7 @@ def pickup(contender: Contender, scale: Scale, place: Place) -> Figures:
     )
 
 
-def _rest(workers: Workers, engine: Engine, seconds: float) -> Figures:
+def rest(workers: Workers, engine: Engine, seconds: float) -> Figures:
     """Memory, and the share of one core that worker and server use while nothing happens."""
     time.sleep(SETTLING)
     before = workers.cpu(), engine.cpu(workers.site)
