@@ -64,7 +64,7 @@ def one_engine(chosen: Engine, scale: Scale, only: Sequence[str], other: Path | 
         try:
             measure(chosen, wanted, [one for one in fields if not one.missing()], scale, results)
         except KeyboardInterrupt:
-            print("interrupted: this is what was measured until then")
+            print("interrupted: these are the figures up to now")
     lines = against.report(results, fields, scale) if other else report(results, fields, scale, chosen.name)
     print(f"after: {conditions()}\n", *lines, "", sep="\n", flush=True)
     ratios = (
@@ -114,25 +114,25 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 
 def chosen_measures(chosen: Engine, only: Sequence[str], possible: Sequence[str]) -> list[Measure]:
-    """Those named, or all when none is but those that are too long to run unasked."""
+    """The named measures; if none is named, all but those that take too long."""
     known = [one for one in measures(chosen) if one.name in possible]
     return [one for one in known if one.name in only] or [one for one in known if not one.named_only]
 
 
 def chosen_contenders(chosen: Engine, only: Sequence[str]) -> list[Contender]:
-    """Those named, or all when none is."""
+    """The named contenders; if none is named, all."""
     known = contenders(chosen.name)
     return [one for one in known if one.name in only] or known
 
 
 def headline(scale: Scale, chosen: Engine) -> str:
-    """What this was measured on."""
+    """The machine, the engine and the number of rounds."""
     system = f"Python {platform.python_version()}, {chosen.about()}; {platform.system()} {platform.machine()}"
     return f"{system}, {os.cpu_count()} cores; {scale.rounds} round(s), medians (low–high), ratios within a round"
 
 
 def conditions() -> str:
-    """How busy the machine is and what a durable write costs now: a slow disk flatters whoever commits least often."""
+    """The load and the time of a durable write: a slow disk favours a contender that commits rarely."""
     load = f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load average unknown"
     with tempfile.NamedTemporaryFile() as file:
         took = [synced(file.fileno()) for _ in range(50)]
@@ -140,7 +140,7 @@ def conditions() -> str:
 
 
 def synced(file: int) -> float:
-    """Milliseconds to append a page and have it on the disk."""
+    """Milliseconds to append a page and fsync it."""
     before = time.perf_counter_ns()
     os.write(file, bytes(4096))
     os.fsync(file)
@@ -150,7 +150,7 @@ def synced(file: int) -> float:
 def measure(
     chosen: Engine, wanted: Sequence[Measure], fields: Sequence[Contender], scale: Scale, results: Results
 ) -> None:
-    """All measures, round by round; the order of the contenders turns with each round."""
+    """Run all measures, round by round; each round begins with another contender."""
     with tempfile.TemporaryDirectory(prefix="mainstay-bench-") as name:
         shared = Path(name)
         for round in range(1, scale.rounds + 1):
@@ -163,7 +163,7 @@ def measure(
 def one_measure(
     one: Measure, fields: Sequence[Contender], scale: Scale, round: int, place: Place, results: Results
 ) -> None:
-    """One measure of one round, in a folder that is gone afterwards."""
+    """Run one measure of one round in a folder that is removed afterwards."""
     place.folder.mkdir()
     for contender, figures in one.run(fields, scale, place):
         results.add(one.name, contender.name, round, figures)
@@ -172,7 +172,7 @@ def one_measure(
 
 
 def progress(measure: str, contender: str, round: int, figures: dict[str, object]) -> None:
-    """A line on standard error: the table comes at the end, and that may be minutes away."""
+    """Print a line to standard error: the table at the end may be minutes away."""
     shown = [f"{key} {number(value)}" for key, value in figures.items() if isinstance(value, float)]
     print(f"  round {round} {measure:9} {contender:15} {', '.join(shown)}", file=sys.stderr, flush=True)
 

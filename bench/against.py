@@ -22,13 +22,13 @@ LEAST = 0.97
 
 
 class Figure(NamedTuple):
-    """What is compared in a measure. `judged`: its ratio must be `LEAST` or more."""
+    """What is compared in a measure. `bounded`: its ratio must be `LEAST` or more."""
 
     measure: str
     title: str
     name: str
     more_is_better: bool
-    judged: bool = True
+    bounded: bool = True
 
     def ratio(self, results: Results, this: str, other: str) -> Spread | None:
         """This commit to the other, pair by pair."""
@@ -41,8 +41,8 @@ FIGURES = [
     Figure("enqueue", "enqueue, p50 ms", "p50", more_is_better=False),
     Figure("bulk", "bulk, jobs/s", "rate", more_is_better=True),
     Figure("drain", "drain, jobs/s", "rate", more_is_better=True),
-    Figure("drain", "… worker CPU µs/job", "cpu", more_is_better=False, judged=False),
-    Figure("drain", "… server CPU µs/job", "server", more_is_better=False, judged=False),
+    Figure("drain", "… worker CPU µs/job", "cpu", more_is_better=False, bounded=False),
+    Figure("drain", "… server CPU µs/job", "server", more_is_better=False, bounded=False),
     Figure("pickup", "pickup, p50 ms", "p50", more_is_better=False),
     Figure("cold", "cold enqueue, p50 ms", "p50", more_is_better=False),
 ]
@@ -57,7 +57,7 @@ def compared(results: Results, sides: Sequence[Contender]) -> list[dict[str, Any
         {
             "measure": figure.measure, "figure": figure.title, "ratio": ratio._asdict(),
             "this": _values(results, figure, this), "other": _values(results, figure, other),
-            "met": ratio.median >= LEAST if figure.judged else None,
+            "met": ratio.median >= LEAST if figure.bounded else None,
         }
         for figure, ratio in found if ratio is not None
     ]  # fmt: skip
@@ -86,6 +86,6 @@ def _exact(ratio: dict[str, float]) -> str:
 def _verdict(row: dict[str, Any], scale: Scale) -> str:
     if row["met"] is None:
         return ""
-    if not scale.judges:
-        return "too few jobs to judge"
+    if not scale.conclusive:
+        return "too few jobs for a verdict"
     return "met" if row["met"] else "NOT MET"

@@ -1,4 +1,4 @@
-"""How much of everything is measured."""
+"""How many jobs and repetitions each measure has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Scale(NamedTuple):
-    """Numbers of jobs and repetitions; slow contenders get a share of them (`Contender.pace`)."""
+    """Numbers of jobs and repetitions; slow contenders get a share of the jobs (`Contender.pace`)."""
 
     rounds: int
     singles: int  # durable enqueues, one call each
@@ -26,12 +26,12 @@ class Scale(NamedTuple):
     hold: float  # seconds for which a transaction is held open
 
     @property
-    def judges(self) -> bool:
-        """Whether a drain lasts long enough to be held against a target."""
+    def conclusive(self) -> bool:
+        """Whether a drain is long enough to compare with a target."""
         return self.drain >= 10_000
 
     def share(self, jobs: int, pace: float) -> int:
-        """A contender's share of some jobs, in hundreds."""
+        """A contender's share of `jobs`, rounded down to hundreds."""
         return max(100, int(jobs * pace) // 100 * 100)
 
 

@@ -1,4 +1,4 @@
-"""What mainstay is held to, each as a ratio within one run where it can be one."""
+"""The targets of mainstay, as ratios within one run where possible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ THREADS, ASYNC, LIMIT = "mainstay", "mainstay async", "limit"
 
 
 class Target(NamedTuple):
-    """A promise: what is measured, the sign, the bound."""
+    """A target: what is measured, the sign, the bound."""
 
     text: str
     measured: Callable[[Results], Spread | None]
@@ -23,7 +23,7 @@ class Target(NamedTuple):
     unit: str = "×"
 
     def met(self, results: Results) -> bool | None:
-        """Whether the median keeps the bound; None when it was not measured."""
+        """Whether the median meets the bound; None if it was not measured."""
         value = self.measured(results)
         if value is None:
             return None
@@ -49,7 +49,7 @@ def _drains(name: str, of: dict[str, float]) -> list[Target]:
 
 
 def _itself(name: str) -> list[Target]:
-    """What long queues and a second process may cost."""
+    """The least rate with long queues and with a second process, as a share of a plain drain."""
     return [
         Target(f"{name}: in front of the waiting, of itself", plain("waiting", name, "itself"), "≥", 0.8),
         Target(f"{name}: behind the finished, of itself", plain("finished", name, "itself"), "≥", 0.8),

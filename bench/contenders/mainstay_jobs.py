@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mainstay.registry import JobType
 
 LANES = int(os.environ.get("BENCH_LANES", "0"))  # queues, and types in each; 0: one queue with the two types
-LEASE = 600_000  # ms; longer than any measure: these claimers do not beat
+LEASE = 600_000  # ms; longer than any measure: these claimers do not renew their lease
 
 COLD = """
 from mainstay import Mainstay
@@ -27,7 +27,7 @@ Mainstay({url!r}).enqueue({type!r}, {payload!r})
 
 
 def url(address: str) -> str:
-    """A file's name as a URL; a URL as it is."""
+    """The URL of a file; a URL is returned unchanged."""
     return address if "://" in address else f"sqlite:///{address}"
 
 
@@ -135,8 +135,8 @@ class MainstayAsync(MainstayThreads):
     type = "anoop"
 
 
-class Hands:
-    """A claimer that uses the store's own verbs on one connection, as a worker's claimer thread does."""
+class StoreClaimer:
+    """A claimer that calls the store on one connection, as a worker's claimer thread does."""
 
     def __init__(self, address: str, name: str, type: str) -> None:
         from mainstay.core.job import WorkerInfo
@@ -177,8 +177,8 @@ class PostgresThreads(MainstayThreads):
         state = "SELECT count(*) FROM mainstay.job WHERE state = "
         return Stored(*ask_postgres(address, state + "'queued'", state + "'completed'"))
 
-    def claimer(self, address: str, name: str) -> Hands:
-        return Hands(f"{address}?connections=1", name, self.type)
+    def claimer(self, address: str, name: str) -> StoreClaimer:
+        return StoreClaimer(f"{address}?connections=1", name, self.type)
 
 
 class PostgresAsync(PostgresThreads):
@@ -201,8 +201,8 @@ class RedisThreads(MainstayThreads):
             waiting = sum(client.zcard(b"{mainstay}:queue:" + lane) for lane in lanes)
             return Stored(waiting, client.zcard("{mainstay}:ended:c"))
 
-    def claimer(self, address: str, name: str) -> Hands:
-        return Hands(address, name, self.type)
+    def claimer(self, address: str, name: str) -> StoreClaimer:
+        return StoreClaimer(address, name, self.type)
 
 
 class RedisAsync(RedisThreads):
@@ -211,5 +211,5 @@ class RedisAsync(RedisThreads):
     name, about, type = MainstayAsync.name, MainstayAsync.about, MainstayAsync.type
 
 
-if "BENCH_DB" in os.environ:  # a worker process looks for `app`
+if "BENCH_DB" in os.environ:  # a worker process loads `app`
     app = make(os.environ["BENCH_DB"])

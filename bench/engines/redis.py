@@ -1,4 +1,4 @@
-"""Redis: a fresh Valkey for each place, so that no contender works on another's memory or append-only file."""
+"""Redis: a new Valkey for each place, so that no contender uses the memory or append-only file of another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hook: a fresh interpreter that enqueues one job and exits, interpreter included. Programs take turns, start by start."""
+"""A hook: the time of a new interpreter that enqueues one job and exits. Programs take turns, start by start."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ OURS = ("mainstay",)
 
 
 class Program:
-    """A program that is started again and again: how long each start took, or why one failed."""
+    """A program that is started many times, and the time of each start."""
 
     def __init__(self, contender: Contender, source: str, site: Site | None = None) -> None:
         self.contender, self.source, self.site = contender, source, site
         self.took: list[float] = []
 
     def start(self) -> None:
-        """Run it in a fresh interpreter; no timeout, because waiting with one rounds up."""
+        """Run it in a new interpreter. No timeout: waiting with one polls, which rounds the time up."""
         if self.site and not self.took:
-            produce(self.contender, self.site, "wake")  # a hook finds its tables there
+            produce(self.contender, self.site, "wake")  # creates the tables
         command, around = [sys.executable, "-c", self.source], surroundings(self.contender)
         before = time.perf_counter_ns()
         ended = subprocess.run(command, **around, capture_output=True, check=False)
@@ -42,7 +42,7 @@ class Program:
             raise Failed(last_words(ended.stderr.decode(errors="replace")))
 
     def figures(self) -> Figures:
-        """The quantiles, and whether every start left a job behind."""
+        """The quantiles, and whether every start has stored a job."""
         times = {"p50": quantile(self.took, 0.50), "p95": quantile(self.took, 0.95)}
         if self.site is None:
             return times | {"ok": True}
@@ -63,7 +63,7 @@ def cold(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterato
 
 
 def _bare(contenders: Sequence[Contender]) -> Iterator[Program]:
-    """Programs without a queue, for scale."""
+    """Programs without a queue, for comparison."""
     yield Program(_named("python -c pass"), "pass")
     if any(contender.package == "mainstay" for contender in contenders):
         yield Program(_named("import mainstay"), "import mainstay")
@@ -90,7 +90,7 @@ def _started(program: Program) -> dict[Program, Figures]:
 
 
 def imports(contender: Contender, *_: object) -> Figures | None:
-    """What `import mainstay` brings in that a hook should not pay for: third-party modules and heavy ones."""
+    """The third-party and slow modules that `import mainstay` loads; a hook should load none."""
     if contender.name != "mainstay":
         return None
     program = "import sys; b = set(sys.modules); import mainstay; print(*(set(sys.modules) - b))"

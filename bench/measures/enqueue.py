@@ -1,6 +1,6 @@
-"""Enqueueing one job by one call, and many by the bulk call. What the store holds afterwards is counted.
+"""Enqueues one job a call, and many by the bulk call, and counts the jobs in the store afterwards.
 
-The contenders take turns within a round: how long a commit takes changes with whatever else the disk is doing.
+The contenders take turns within a round, because the time of a commit depends on other use of the disk.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def singles(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iter
 
 
 def bulk(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
-    """The bulk call, where there is one."""
+    """The bulk call of contenders that have one."""
     return _in_turn([one for one in contenders if one.bulk and not one.twin], place, "bulk", scale.bulk, _rate)
 
 

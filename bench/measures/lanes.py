@@ -34,7 +34,7 @@ def _foreign(contender: Contender, scale: Scale, place: Place) -> Figures:
     site, jobs = place.site(contender), scale.drain
     produce(contender, site, "foreign", scale.foreign)
     produce(contender, site, "fill", jobs)
-    place.engine.settle(site)
+    place.engine.flush(site)
     # A queue that is longer than the run: a worker that walks past all of it may take minutes for a thousand jobs.
     figures = drain(contender, site, place.engine, jobs, jobs + scale.foreign)
     place.engine.discard(site)
@@ -66,7 +66,7 @@ def _bursts(contender: Contender, lanes: int, scale: Scale, place: Place) -> Fig
         idle = rest(workers, place.engine, scale.idle)
         took = [_burst(laned, workers, first) for first in range(1, jobs, BURST)]
         workers.completed(jobs)
-        workers.leave()
+        workers.stop()
         counts = (workers.marks.executions(), workers.marks.distinct(), laned.count(site.address).completed)
     place.engine.discard(site)
     return (
