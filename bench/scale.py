@@ -45,4 +45,4 @@ QUICK = Scale(
 )  # fmt: skip
 # Pairs of two commits: 15 pairs of one engine take about 8 minutes. A drain is twice as long, because its rate is the noisiest figure;
 # a worker at rest is not compared.
-PAIRED = FULL._replace(rounds=15, drain=60_000, pickups=60, idle=0.1)
+PAIRED = FULL._replace(rounds=15, drain=60_000, pickups=80, idle=0.1, starts=50)

@@ -10,7 +10,7 @@ import sys
 import mainstay
 
 if mainstay.__file__ != os.environ["BENCH_PACKAGE"]:
-    raise RuntimeError(f"imported {mainstay.__file__}, not {os.environ['BENCH_PACKAGE']}")
+    sys.exit(f"imported {mainstay.__file__}, not {os.environ['BENCH_PACKAGE']}")
 
 if "BENCH_DB" in os.environ:
     from bench.contenders.mainstay_jobs import app  # noqa: F401 -- the worker loads it from here

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..scale import Scale
 
 Figures = dict[str, Any]
+T = TypeVar("T")
 
 
 class Place(NamedTuple):
@@ -60,6 +61,11 @@ def guarded(one: Callable[..., Figures | None], *given: object) -> Figures | Non
         return one(*given)
     except Failed as failure:
         return {"ok": False, "failure": str(failure)}
+
+
+def in_turn(things: Sequence[T], turn: int) -> Sequence[T]:
+    """The order of a turn: every second one is reversed, so that no contender always runs first."""
+    return things if turn % 2 == 0 else things[::-1]
 
 
 def measures(engine: Engine) -> list[Measure]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..contenders import Contender
 from ..figures import quantile
 from ..processes import ROOT, Failed, last_words, produce, surroundings
-from . import guarded
+from . import guarded, in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,8 +53,8 @@ class Program:
 def cold(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
     """Milliseconds from starting the interpreter to its end."""
     programs, failures = [*_bare(contenders), *_hooks(contenders, place)], {}
-    for _ in range(scale.starts):
-        for program in programs:
+    for n in range(scale.starts):
+        for program in in_turn(programs, n):
             failures.update(_started(program))
     for program in programs:
         yield program.contender, failures.get(program) or program.figures()

@@ -1,0 +1,72 @@
+"""`--against` compares two commits: each process runs the package of its own commit, and a wrong package is an error."""
+
+import pytest
+
+from bench import against, commits
+from bench.engines import Site
+from bench.figures import Results
+from bench.measures.cold import Program
+from bench.processes import Failed, Workers, produce
+from tests.bench.test_bench_quick import bench
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", ["sqlite", "postgres", "redis"])
+def test_two_commits_are_measured_in_alternating_pairs(name, tmp_path):
+    printed, figures = bench(tmp_path, "--engine", name, "--against", "HEAD")
+    head = figures["against"][:7]
+    assert {row["measure"] for row in figures["ratios"]} == set(against.MEASURES)
+    assert all(len(row["this"]) == len(row["other"]) == figures["scale"]["rounds"] == 2 for row in figures["ratios"])
+    drains = [(row["contender"], row["round"]) for row in figures["rows"] if row["measure"] == "drain"]
+    assert drains == [("this", 1), (head, 1), (head, 2), ("this", 2)]
+    assert f"this to {head}" in printed
+    assert "FAILED" not in printed
+
+
+@pytest.fixture
+def site(tmp_path):
+    return Site(str(tmp_path / "jobs.db"), tmp_path / "jobs")
+
+
+@pytest.fixture
+def confused():
+    """The side of HEAD, with the package of this working tree first on its path."""
+    this, other = commits.sides("sqlite", commits.checkout("HEAD"))
+    other.environment = {**other.environment, "PYTHONPATH": this.environment["PYTHONPATH"]}
+    return other
+
+
+def run_producer(side, site):
+    produce(side, site, "wake")
+
+
+def run_worker(side, site):
+    with Workers(side, site, 1, 1) as workers:
+        workers.run(1)
+
+
+def run_hook(side, site):
+    Program(side, side.cold(site.address)).start()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", [run_producer, run_worker, run_hook])
+def test_a_process_that_imports_the_other_commit_is_an_error(run, confused, site):
+    with pytest.raises(Failed, match="imported"):
+        run(confused, site)
+
+
+def test_a_ratio_above_one_means_that_this_commit_is_better():
+    results = Results()
+    for side, rate, p50 in (("this", 200.0, 1.0), ("other", 100.0, 4.0)):
+        results.add("drain", side, 1, {"ok": True, "rate": rate})
+        results.add("pickup", side, 1, {"ok": True, "p50": p50})
+    ratios = {figure.title: figure.ratio(results, "this", "other") for figure in against.FIGURES}
+    assert ratios["drain, jobs/s"].median == 2
+    assert ratios["pickup, p50 ms"].median == 4
+
+
+def test_a_commit_that_is_not_there_is_named():
+    with pytest.raises(SystemExit, match="no-such-commit"):
+        commits.checkout("no-such-commit")
