@@ -110,7 +110,10 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         default="always",
         help="how durable Redis is, for all its users",
     )
-    return parser.parse_args(arguments)
+    given = parser.parse_args(arguments)
+    if given.against and set(given.only) - set(against.MEASURES):
+        parser.error(f"--against measures {', '.join(against.MEASURES)}, and no other contenders")
+    return given
 
 
 def chosen_measures(chosen: Engine, only: Sequence[str], possible: Sequence[str]) -> list[Measure]:
