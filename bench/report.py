@@ -35,7 +35,7 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
     "drain2": ("Drain, 2 processes", [STEADY, OF_LIMIT, Column("of one process", "itself"), *CPU, PEAK, *STARTING]),
     "waiting": ("Drain in front of {backlog:,} waiting", AGED),
     "finished": ("Drain behind {backlog:,} finished", AGED),
-    "foreign": ("Drain behind {foreign:,} jobs of a type that the worker lacks", AGED),
+    "foreign": ("Drain behind {foreign:,} jobs of a type that the worker lacks", [*AGED, *STARTING]),
     "lanes": (
         "100 jobs in 100 lanes, of {lanes} queues × {lanes} types; beside one lane; and a worker at rest",
         [Column("one lane p50 ms", "one_p50"), Column("100 lanes p50 ms", "p50"), Column("slower", "slower"),

@@ -30,7 +30,8 @@ def beside_itself(run: Run) -> Run:
             return run(contender, scale, place)
         control = _fresh(contender, place, scale, 1, "-control")
         figures = run(contender, scale, place)
-        return figures | {"itself": figures["rate"] / control["rate"], "ok": figures["ok"] and control["ok"]}
+        ratio = {"control": control["rate"], "itself": figures["rate"] / control["rate"]}
+        return figures | ratio | {"ok": figures["ok"] and control["ok"]}
 
     return both
 
