@@ -44,8 +44,8 @@ def chosen_scale(given: argparse.Namespace) -> Scale:
     """How much is measured; `--pairs` and `--rounds` say how often."""
     scale = QUICK if given.quick else FULL
     if given.against:
-        scale = scale._replace(rounds=2) if given.quick else PAIRED
-    rounds = given.pairs if given.against else given.rounds
+        scale = scale._replace(rounds=against.ROUNDS) if given.quick else PAIRED
+    rounds = (given.pairs or 0) * against.ROUNDS if given.against else given.rounds
     return scale._replace(rounds=rounds) if rounds else scale
 
 

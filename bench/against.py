@@ -1,11 +1,13 @@
 """The report of `--against`: the ratio of this commit to another, measure by measure, as the median over alternating pairs.
 
-Each round measures both commits, one right after the other or in turns, and gives one ratio: more than 1 means that this commit is
-better, whatever the unit. Who goes first changes with each round.
+A pair is two rounds: this commit and the other, then the other and this commit. So neither the order nor a machine that becomes slower
+favours one of them. Each pair gives one ratio: more than 1 means that this commit is better, whatever the unit.
 """
 
 from __future__ import annotations
 
+import math
+import statistics
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .figures import spread
@@ -15,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from .contenders import Contender
-    from .figures import Results, Spread
+    from .figures import Results
     from .scale import Scale
 
 LEAST = 0.97
+ROUNDS = 2  # of a pair
 
 
 class Figure(NamedTuple):
@@ -30,10 +33,11 @@ class Figure(NamedTuple):
     more_is_better: bool
     bounded: bool = True
 
-    def ratio(self, results: Results, this: str, other: str) -> Spread | None:
-        """This commit to the other, pair by pair."""
+    def ratios(self, results: Results, this: str, other: str) -> list[float]:
+        """This commit to the other, pair by pair: the geometric mean of the two rounds. A pair with a failure is left out."""
         own, others = (self.measure, this, self.name), (self.measure, other, self.name)
-        return results.ratio(own, others) if self.more_is_better else results.ratio(others, own)
+        found = results.ratios(own, others) if self.more_is_better else results.ratios(others, own)
+        return [math.sqrt(found[n] * found[n + 1]) for n in found if n % ROUNDS == 1 and n + 1 in found]
 
 
 # Medians of calls rather than rates where the disk decides: one slow fsync moves a rate, not a median.
@@ -52,14 +56,14 @@ MEASURES = tuple(dict.fromkeys(figure.measure for figure in FIGURES))
 def compared(results: Results, sides: Sequence[Contender]) -> list[dict[str, Any]]:
     """For each figure that was measured: both sides, the ratio, whether it is met."""
     this, other = (side.name for side in sides)
-    found = [(figure, figure.ratio(results, this, other)) for figure in FIGURES]
+    found = [(figure, figure.ratios(results, this, other)) for figure in FIGURES]
     return [
         {
-            "measure": figure.measure, "figure": figure.title, "ratio": ratio._asdict(),
+            "measure": figure.measure, "figure": figure.title, "pairs": ratios, "ratio": statistics.median(ratios),
             "this": _values(results, figure, this), "other": _values(results, figure, other),
-            "met": ratio.median >= LEAST if figure.bounded else None,
+            "met": statistics.median(ratios) >= LEAST if figure.bounded else None,
         }
-        for figure, ratio in found if ratio is not None
+        for figure, ratios in found if ratios
     ]  # fmt: skip
 
 
@@ -70,7 +74,7 @@ def report(results: Results, sides: Sequence[Contender], scale: Scale) -> Iterat
     yield f"{'':22}  {this:26}  {other:26}  {'ratio':21}  pairs"
     for row in compared(results, sides):
         values = f"{shown(spread(row['this'])):26}  {shown(spread(row['other'])):26}"
-        yield f"{row['figure']:22}  {values}  {_exact(row['ratio']):21}  {min(len(row['this']), len(row['other'])):5}  {_verdict(row, scale)}".rstrip()
+        yield f"{row['figure']:22}  {values}  {_exact(row['pairs']):21}  {len(row['pairs']):5}  {_verdict(row, scale)}".rstrip()
     yield from failures(results)
 
 
@@ -78,9 +82,9 @@ def _values(results: Results, figure: Figure, side: str) -> list[float]:
     return list(results.of(figure.measure, side, figure.name).values())
 
 
-def _exact(ratio: dict[str, float]) -> str:
+def _exact(ratios: list[float]) -> str:
     """Three decimals: 0.967 must not read as 0.97."""
-    return f"{ratio['median']:.3f} ({ratio['low']:.3f}–{ratio['high']:.3f})"
+    return f"{statistics.median(ratios):.3f} ({min(ratios):.3f}–{max(ratios):.3f})"
 
 
 def _verdict(row: dict[str, Any], scale: Scale) -> str:

@@ -53,8 +53,12 @@ class Results:
 
     def ratio(self, top: tuple[str, str, str], bottom: tuple[str, str, str]) -> Spread | None:
         """One figure divided by another, round by round: the state of the machine affects both."""
+        return spread(self.ratios(top, bottom).values())
+
+    def ratios(self, top: tuple[str, str, str], bottom: tuple[str, str, str]) -> dict[int, float]:
+        """The ratio of two figures by round."""
         above, below = self.of(*top), self.of(*bottom)
-        return spread(above[round] / below[round] for round in above if below.get(round))
+        return {round: above[round] / below[round] for round in above if below.get(round)}
 
     def failures(self) -> list[dict[str, Any]]:
         """The rows whose counts differ, and the runs that did not end."""

@@ -43,6 +43,5 @@ QUICK = Scale(
     rounds=1, singles=100, bulk=2_000, drain=2_000, backlog=20_000, foreign=20_000, lanes=300, bursts=2, pickups=10, idle=0.5, starts=3, wal=200,
     crowd=10, crowd_backlog=2_000, crowd_seconds=1.0, hold=3.0,
 )  # fmt: skip
-# Pairs of two commits: 15 pairs of one engine take about 8 minutes. A drain is twice as long, because its rate is the noisiest figure;
-# a worker at rest is not compared.
-PAIRED = FULL._replace(rounds=15, drain=60_000, pickups=80, idle=0.1, starts=50)
+# A round of `--against`; a pair is two rounds. 15 pairs of one engine take DURATION minutes on an idle machine. A worker at rest is not compared.
+PAIRED = FULL._replace(rounds=30, singles=1_000, bulk=25_000, pickups=40, idle=0.1, starts=25)
