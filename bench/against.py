@@ -10,7 +10,7 @@ import math
 import statistics
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .figures import spread
+from .figures import interval, spread
 from .report import failures, shown
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def compared(results: Results, sides: Sequence[Contender]) -> list[dict[str, Any
         {
             "measure": figure.measure, "figure": figure.title, "pairs": ratios, "ratio": statistics.median(ratios),
             "this": _values(results, figure, this), "other": _values(results, figure, other),
-            "met": statistics.median(ratios) >= LEAST if figure.bounded else None,
+            "interval": interval(ratios), "met": statistics.median(ratios) >= LEAST if figure.bounded else None,
         }
         for figure, ratios in found if ratios
     ]  # fmt: skip
@@ -71,10 +71,10 @@ def report(results: Results, sides: Sequence[Contender], scale: Scale) -> Iterat
     """The table, and every run that failed."""
     this, other = (side.name for side in sides)
     yield f"{this} to {other}, more than 1: {this} is better; wanted {LEAST} or more"
-    yield f"{'':22}  {this:26}  {other:26}  {'ratio':21}  pairs"
+    yield f"{'':22}  {this:26}  {other:26}  {'ratio':21}  {'95 % interval':13}  pairs"
     for row in compared(results, sides):
         values = f"{shown(spread(row['this'])):26}  {shown(spread(row['other'])):26}"
-        yield f"{row['figure']:22}  {values}  {_exact(row['pairs']):21}  {len(row['pairs']):5}  {_verdict(row, scale)}".rstrip()
+        yield f"{row['figure']:22}  {values}  {_exact(row['pairs']):21}  {_range(row['interval']):13}  {len(row['pairs']):5}  {_verdict(row, scale)}".rstrip()
     yield from failures(results)
 
 
@@ -87,9 +87,15 @@ def _exact(ratios: list[float]) -> str:
     return f"{statistics.median(ratios):.3f} ({min(ratios):.3f}–{max(ratios):.3f})"
 
 
+def _range(interval: tuple[float, float] | None) -> str:
+    return "–" if interval is None else f"{interval[0]:.3f}–{interval[1]:.3f}"
+
+
 def _verdict(row: dict[str, Any], scale: Scale) -> str:
     if row["met"] is None:
         return ""
     if not scale.conclusive:
         return "too few jobs for a verdict"
-    return "met" if row["met"] else "NOT MET"
+    low, high = row["interval"] or (0.0, math.inf)
+    uncertain = ", uncertain: measure more pairs, or on an idle machine" if low < LEAST <= high else ""
+    return ("met" if row["met"] else "NOT MET") + uncertain

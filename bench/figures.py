@@ -30,6 +30,14 @@ def spread(values: Iterable[float]) -> Spread | None:
     return Spread(statistics.median(found), min(found), max(found)) if found else None
 
 
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Where the true median lies with 95 % confidence, whatever the distribution; None of fewer than six values."""
+    ordered, n = sorted(values), len(values)
+    outside = [sum(math.comb(n, i) for i in range(k + 1)) / 2**n for k in range(n // 2)]
+    cut = sum(2 * share <= 0.05 for share in outside)  # values to leave out at each end, plus one
+    return (ordered[cut - 1], ordered[n - cut]) if cut else None
+
+
 class Results:
     """All figures of a run: for each measure and contender one dictionary a round."""
 

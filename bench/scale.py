@@ -43,5 +43,6 @@ QUICK = Scale(
     rounds=1, singles=100, bulk=2_000, drain=2_000, backlog=20_000, foreign=20_000, lanes=300, bursts=2, pickups=10, idle=0.5, starts=3, wal=200,
     crowd=10, crowd_backlog=2_000, crowd_seconds=1.0, hold=3.0,
 )  # fmt: skip
-# A round of `--against`; a pair is two rounds. 15 pairs of one engine take DURATION minutes on an idle machine. A worker at rest is not compared.
+# A round of `--against`; a pair is two rounds. Short rounds: both commits of a pair should meet the same machine. A worker at rest is not
+# compared.
 PAIRED = FULL._replace(rounds=30, singles=1_000, bulk=25_000, pickups=40, idle=0.1, starts=25)

@@ -1,12 +1,15 @@
 """`--against` compares two commits: each process runs the package of its own commit, and a wrong package is an error."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from bench import against, commits
 from bench.engines import Site
-from bench.figures import Results
+from bench.figures import Results, interval
 from bench.measures.cold import Program
 from bench.processes import Failed, Workers, produce
+from bench.scale import PAIRED
 from tests.bench.test_bench_quick import bench
 
 
@@ -88,3 +91,28 @@ def test_a_pair_with_a_failed_round_gives_no_ratio():
 def test_a_commit_that_is_not_there_is_named():
     with pytest.raises(SystemExit, match="no-such-commit"):
         commits.checkout("no-such-commit")
+
+
+def test_the_interval_leaves_out_three_of_fifteen_values_at_each_end():
+    assert interval([float(n) for n in range(1, 16)]) == (4, 12)  # 96.5 %; without a fourth at each end it would be 88 %
+    assert interval([1.0, 2.0, 3.0, 4.0, 5.0]) is None
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ([1.0] * 15, "met"),
+        ([0.9] * 15, "NOT MET"),
+        ([0.8] * 7 + [1.1] * 8, "met, uncertain"),
+        ([0.8] * 8 + [1.1] * 7, "NOT MET, uncertain"),
+    ],
+)
+def test_a_verdict_that_noise_could_turn_is_uncertain(ratios, verdict):
+    results = Results()
+    for pair, ratio in enumerate(ratios):
+        for round in (2 * pair + 1, 2 * pair + 2):
+            results.add("drain", "this", round, {"ok": True, "rate": ratio})
+            results.add("drain", "other", round, {"ok": True, "rate": 1.0})
+    sides = [SimpleNamespace(name=name) for name in ("this", "other")]
+    line = next(line for line in against.report(results, sides, PAIRED) if line.startswith("drain"))
+    assert line.split("  15  ")[1].partition(":")[0] == verdict
