@@ -94,7 +94,10 @@ def test_a_commit_that_is_not_there_is_named():
 
 
 def test_the_interval_leaves_out_three_of_fifteen_values_at_each_end():
-    assert interval([float(n) for n in range(1, 16)]) == (4, 12)  # 96.5 %; without a fourth at each end it would be 88 %
+    assert interval([float(n) for n in range(1, 16)]) == (
+        4,
+        12,
+    )  # 96.5 %; without a fourth at each end it would be 88 %
     assert interval([1.0, 2.0, 3.0, 4.0, 5.0]) is None
 
 
