@@ -111,7 +111,7 @@ def reformat(_: list[str]) -> None:
 
 
 def bench(arguments: list[str]) -> None:
-    """Measure, beside the raw engine and the peers."""
+    """Measure beside the raw engine and the peers; `bench --against REV` compares with another commit."""
     prepare("bench")
     become(python(), "-m", "bench", *arguments)
 

@@ -13,12 +13,14 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
+from . import against, commits
+from .commits import BASELINE, checkout
 from .contenders import Contender, contenders
 from .engines import ENGINES, Engine, engine
 from .figures import Results, quantile
 from .measures import Measure, Place, measures
 from .report import number, report
-from .scale import FULL, QUICK, Scale
+from .scale import FULL, PAIRED, QUICK, Scale
 from .targets import TARGETS
 
 if TYPE_CHECKING:
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, print, and answer 1 when a count was wrong."""
+    """Measure, print, and return 1 when a count was wrong."""
     given = parsed(arguments)
-    scale = (QUICK if given.quick else FULL)._replace(**({"rounds": given.rounds} if given.rounds else {}))
     names = ENGINES if given.engine == "all" else (given.engine,)
-    runs = [one_engine(engine(name, given.appendfsync), scale, given.only) for name in names]
+    other = checkout(given.against) if given.against else None
+    runs = [one_engine(engine(name, given.appendfsync), chosen_scale(given), given.only, other) for name in names]
     found = {name: run for name, run in zip(names, runs, strict=True) if run is not None}
     if given.json:
         told = found if given.engine == "all" else found.get(given.engine, {})
@@ -38,22 +40,37 @@ def main(arguments: list[str]) -> int:
     return 1 if len(found) < len(names) or any(not row["ok"] for run in found.values() for row in run["rows"]) else 0
 
 
-def one_engine(chosen: Engine, scale: Scale, only: Sequence[str]) -> dict[str, Any] | None:
-    """Measure and print what is to be measured on one engine; None: it cannot be started here."""
+def chosen_scale(given: argparse.Namespace) -> Scale:
+    """How much is measured; `--pairs` and `--rounds` say how often."""
+    scale = QUICK if given.quick else FULL
+    if given.against:
+        scale = scale._replace(rounds=against.ROUNDS) if given.quick else PAIRED
+    rounds = (given.pairs or 0) * against.ROUNDS if given.against else given.rounds
+    return scale._replace(rounds=rounds) if rounds else scale
+
+
+def one_engine(chosen: Engine, scale: Scale, only: Sequence[str], other: Path | None) -> dict[str, Any] | None:
+    """Measure and print on one engine, beside the commit in the folder `other` if there is one; None: it cannot start here."""
     why = chosen.missing()
     if why:
         print(f"{chosen.name}: {why}")
         return None
-    results, fields = Results(), chosen_contenders(chosen, only)
+    results = Results()
+    fields = commits.sides(chosen.name, other) if other else chosen_contenders(chosen, only)
+    wanted = chosen_measures(chosen, only, against.MEASURES if other else chosen.measures)
     with chosen:
         title = headline(scale, chosen)
         print(title, f"before: {conditions()}", sep="\n", flush=True)
         try:
-            measure(chosen, chosen_measures(chosen, only), [one for one in fields if not one.missing()], scale, results)
+            measure(chosen, wanted, [one for one in fields if not one.missing()], scale, results)
         except KeyboardInterrupt:
-            print("interrupted: this is what was measured until then")
-    print(f"after: {conditions()}\n", *report(results, fields, scale, chosen.name), "", sep="\n", flush=True)
-    return machine(results, scale, chosen.name, title)
+            print("interrupted: these are the figures up to now")
+    lines = against.report(results, fields, scale) if other else report(results, fields, scale, chosen.name)
+    print(f"after: {conditions()}\n", *lines, "", sep="\n", flush=True)
+    ratios = (
+        {"against": other.name, "ratios": against.compared(results, fields)} if other else targets(results, chosen.name)
+    )
+    return {"engine": chosen.name, "machine": title, "scale": scale._asdict(), "rows": results.rows, **ratios}
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
@@ -78,6 +95,14 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         help=f"measures or contenders: {', '.join(names)}; held runs only when it is named",
     )
     parser.add_argument("--rounds", type=int, help="how often everything is repeated")
+    parser.add_argument(
+        "--against",
+        nargs="?",
+        const=BASELINE,
+        metavar="REV",
+        help=f"compare this working tree with another commit ({BASELINE} if none is named): {', '.join(against.MEASURES)}",
+    )
+    parser.add_argument("--pairs", type=int, help="how many alternating pairs --against measures (default: 15)")
     parser.add_argument("--json", metavar="FILE", help="write every figure of every round")
     parser.add_argument(
         "--appendfsync",
@@ -85,29 +110,32 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         default="always",
         help="how durable Redis is, for all its users",
     )
-    return parser.parse_args(arguments)
+    given = parser.parse_args(arguments)
+    if given.against and set(given.only) - set(against.MEASURES):
+        parser.error(f"--against measures {', '.join(against.MEASURES)}, and no other contenders")
+    return given
 
 
-def chosen_measures(chosen: Engine, only: Sequence[str]) -> list[Measure]:
-    """Those named, or all when none is but those that are too long to run unasked."""
-    known = measures(chosen)
+def chosen_measures(chosen: Engine, only: Sequence[str], possible: Sequence[str]) -> list[Measure]:
+    """The named measures; if none is named, all but those that take too long."""
+    known = [one for one in measures(chosen) if one.name in possible]
     return [one for one in known if one.name in only] or [one for one in known if not one.named_only]
 
 
 def chosen_contenders(chosen: Engine, only: Sequence[str]) -> list[Contender]:
-    """Those named, or all when none is."""
+    """The named contenders; if none is named, all."""
     known = contenders(chosen.name)
     return [one for one in known if one.name in only] or known
 
 
 def headline(scale: Scale, chosen: Engine) -> str:
-    """What this was measured on."""
+    """The machine, the engine and the number of rounds."""
     system = f"Python {platform.python_version()}, {chosen.about()}; {platform.system()} {platform.machine()}"
     return f"{system}, {os.cpu_count()} cores; {scale.rounds} round(s), medians (low–high), ratios within a round"
 
 
 def conditions() -> str:
-    """How busy the machine is and what a durable write costs now: a slow disk flatters whoever commits least often."""
+    """The load and the time of a durable write: a slow disk favours a contender that commits rarely."""
     load = f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load average unknown"
     with tempfile.NamedTemporaryFile() as file:
         took = [synced(file.fileno()) for _ in range(50)]
@@ -115,7 +143,7 @@ def conditions() -> str:
 
 
 def synced(file: int) -> float:
-    """Milliseconds to append a page and have it on the disk."""
+    """Milliseconds to append a page and fsync it."""
     before = time.perf_counter_ns()
     os.write(file, bytes(4096))
     os.fsync(file)
@@ -125,7 +153,7 @@ def synced(file: int) -> float:
 def measure(
     chosen: Engine, wanted: Sequence[Measure], fields: Sequence[Contender], scale: Scale, results: Results
 ) -> None:
-    """All measures, round by round; the order of the contenders turns with each round."""
+    """Run all measures, round by round; each round begins with another contender."""
     with tempfile.TemporaryDirectory(prefix="mainstay-bench-") as name:
         shared = Path(name)
         for round in range(1, scale.rounds + 1):
@@ -138,7 +166,7 @@ def measure(
 def one_measure(
     one: Measure, fields: Sequence[Contender], scale: Scale, round: int, place: Place, results: Results
 ) -> None:
-    """One measure of one round, in a folder that is gone afterwards."""
+    """Run one measure of one round in a folder that is removed afterwards."""
     place.folder.mkdir()
     for contender, figures in one.run(fields, scale, place):
         results.add(one.name, contender.name, round, figures)
@@ -147,13 +175,13 @@ def one_measure(
 
 
 def progress(measure: str, contender: str, round: int, figures: dict[str, object]) -> None:
-    """A line on standard error: the table comes at the end, and that may be minutes away."""
+    """Print a line to standard error: the table at the end may be minutes away."""
     shown = [f"{key} {number(value)}" for key, value in figures.items() if isinstance(value, float)]
     print(f"  round {round} {measure:9} {contender:15} {', '.join(shown)}", file=sys.stderr, flush=True)
 
 
-def machine(results: Results, scale: Scale, name: str, title: str) -> dict[str, Any]:
-    """Everything, for a program."""
+def targets(results: Results, name: str) -> dict[str, Any]:
+    """Each target of an engine with what was measured, for a program."""
     held = [
         {
             "target": one.text,
@@ -164,7 +192,7 @@ def machine(results: Results, scale: Scale, name: str, title: str) -> dict[str, 
         }
         for one in TARGETS[name]
     ]
-    return {"engine": name, "machine": title, "scale": scale._asdict(), "rows": results.rows, "targets": held}
+    return {"targets": held}
 
 
 if __name__ == "__main__":

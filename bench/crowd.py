@@ -1,9 +1,9 @@
-"""Claimers without workers around them, each with a connection of its own, in one process: what a claim takes.
+"""Measures the time of a claim: claimers without workers, each with its own connection, in one process.
 
-python -m bench.crowd ENGINE CONTENDER ADDRESS CLAIMERS PER_SECOND SECONDS     prints what it measured as JSON
+python -m bench.crowd ENGINE CONTENDER ADDRESS CLAIMERS PER_SECOND SECONDS     prints the figures as JSON
 
-`PER_SECOND` is the pace of all claimers together: as far as one keeps to it, what is measured is the claim and not the queue
-in front of the server. 0: as fast as they can.
+`PER_SECOND` is the number of claims of all claimers together. While they keep to it, the figure is the time of a claim and not of the
+wait for the server. 0: as fast as they can.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WARM = 3  # turns of each claimer before its clock starts: connected, prepared, 
 
 
 class Member(threading.Thread):
-    """One claimer: takes a job a turn, and completes it with the next."""
+    """One claimer. Each turn claims a job and completes the one before."""
 
     def __init__(self, claimer: Claimer, pause: float, first: float, end: float) -> None:
         super().__init__()
@@ -43,21 +43,23 @@ class Member(threading.Thread):
 
 
 def crowd(engine: str, name: str, address: str, claimers: int, per_second: float, seconds: float) -> dict[str, object]:
-    """Let so many claim side by side; answers what each turn took, and what was claimed."""
+    """Run the claimers side by side; returns the time of each turn and the number of claims."""
     contender, pause = named(engine, name), claimers / per_second if per_second else 0.0
-    taken = [contender.claimer(address, f"claimer-{n}") for n in range(claimers)]
-    hands = [claimer for claimer in taken if claimer is not None]
-    for claimer in hands:
+    made = [contender.claimer(address, f"claimer-{n}") for n in range(claimers)]
+    opened = [claimer for claimer in made if claimer is not None]
+    for claimer in opened:
         for _ in range(WARM):
             claimer.turn(0)
     start = time.monotonic() + 0.1
-    members = [Member(claimer, pause, start + n * pause / claimers, start + seconds) for n, claimer in enumerate(hands)]
+    members = [
+        Member(claimer, pause, start + n * pause / claimers, start + seconds) for n, claimer in enumerate(opened)
+    ]
     for member in members:
         member.start()
     for member in members:
         member.join()
     spent = time.monotonic() - start
-    for claimer in hands:
+    for claimer in opened:
         claimer.close()
     claimed = [job for member in members for job in member.claimed]
     took = [each for member in members for each in member.took[WARM:]]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share does not exceed."""
+    """The smallest value such that at least this share of the values is not greater."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
@@ -25,9 +25,17 @@ class Spread(NamedTuple):
 
 
 def spread(values: Iterable[float]) -> Spread | None:
-    """The spread of some values; None of none."""
+    """The spread of the values; None if there are none."""
     found = list(values)
     return Spread(statistics.median(found), min(found), max(found)) if found else None
+
+
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Where the true median lies with 95 % confidence, whatever the distribution; None of fewer than six values."""
+    ordered, n = sorted(values), len(values)
+    outside = [sum(math.comb(n, i) for i in range(k + 1)) / 2**n for k in range(n // 2)]
+    cut = sum(2 * share <= 0.05 for share in outside)  # values to leave out at each end, plus one
+    return (ordered[cut - 1], ordered[n - cut]) if cut else None
 
 
 class Results:
@@ -52,12 +60,16 @@ class Results:
         return spread(self.of(measure, contender, figure).values())
 
     def ratio(self, top: tuple[str, str, str], bottom: tuple[str, str, str]) -> Spread | None:
-        """One figure over another, round by round: what the machine does to one it does to the other."""
+        """One figure divided by another, round by round: the state of the machine affects both."""
+        return spread(self.ratios(top, bottom).values())
+
+    def ratios(self, top: tuple[str, str, str], bottom: tuple[str, str, str]) -> dict[int, float]:
+        """The ratio of two figures by round."""
         above, below = self.of(*top), self.of(*bottom)
-        return spread(above[round] / below[round] for round in above if below.get(round))
+        return {round: above[round] / below[round] for round in above if below.get(round)}
 
     def failures(self) -> list[dict[str, Any]]:
-        """The rows whose counts do not agree, or that did not come to an end."""
+        """The rows whose counts differ, and the runs that did not end."""
         return [row for row in self.rows if not row["ok"]]
 
     def counts(self, measure: str, contender: str) -> list[str]:
@@ -67,7 +79,7 @@ class Results:
 
 
 def counted(row: dict[str, Any]) -> str:
-    """The counts of a row as they are printed; FAILED when they do not agree."""
+    """The counts of a row as they are printed; FAILED if they differ."""
     if "failure" in row:
         return "FAILED"
     if "executions" in row:

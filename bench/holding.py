@@ -1,8 +1,8 @@
-"""A steady stream of jobs and one claimer, while somebody else holds a transaction open: what a claim takes as it goes on.
+"""Measures the time of a claim while another session keeps a transaction open: a steady stream of jobs and one claimer.
 
-python -m bench.holding ENGINE CONTENDER ADDRESS BEFORE HELD AFTER     prints what it measured as JSON
+python -m bench.holding ENGINE CONTENDER ADDRESS BEFORE HELD AFTER     prints the figures as JSON
 
-No row version that ended since that transaction began may be cleared away, so every claim has more of them to step over.
+Vacuum cannot remove row versions that ended after that transaction began, so every claim has more of them to skip.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WARM = 5  # claims before the clock starts
 
 
 class Stream(threading.Thread):
-    """Enqueues one job after the other at a steady pace, until told to stop."""
+    """Enqueues jobs at a steady rate until it is stopped."""
 
     def __init__(self, producer: Producer) -> None:
         super().__init__()
@@ -49,10 +49,10 @@ class Stream(threading.Thread):
 
 
 def holding(engine: str, name: str, address: str, before: float, held: float, after: float) -> dict[str, object]:
-    """Claim before, while and after a transaction is open; per claim when it was, what it took (ms), how many it got."""
+    """Claim before, during and after the transaction; returns the time, the duration (ms) and the number of jobs of each claim."""
     contender = named(engine, name)
     stream = Stream(contender.open(address))
-    stream.producer.one(-1)  # the tables are there
+    stream.producer.one(-1)  # creates the tables
     claimer = contender.claimer(address, "claimer")
     assert claimer is not None
     stream.start()
@@ -74,7 +74,7 @@ def holding(engine: str, name: str, address: str, before: float, held: float, af
 def phases(
     claimer: Claimer, address: str, before: float, held: float, after: float
 ) -> Iterator[tuple[float, float, int]]:
-    """One claim every few milliseconds, with the transaction open in the middle."""
+    """Claim every 50 ms; the transaction is open in the middle."""
     import psycopg
 
     with psycopg.connect(address, autocommit=True) as other:

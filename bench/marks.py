@@ -1,8 +1,8 @@
-"""The handler body, the same for every contender: note in shared memory that job `n` started now.
+"""The handler body, the same for every contender: records in shared memory that job `n` has started.
 
-Each job has 16 bytes: when it last started and how often it did. A mark costs about 0.2 µs, makes no system call and gives up no
-GIL, so it favours neither threads nor single loops; it outlives the worker that made it. A start would go uncounted only
-if two workers started the same job within the same few nanoseconds.
+Each job has 16 bytes: the time of its last start and the number of starts. A mark costs about 0.2 µs, makes no system call and does not
+release the GIL, so it favours neither threads nor event loops. It stays when the worker dies. A start is not counted only if two
+workers start the same job within the same few nanoseconds.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ PAD = "x" * 180
 
 
 def payload(n: int) -> dict[str, object]:
-    """What every contender is asked to store and to decode again: about 200 bytes of JSON."""
+    """The payload of every contender: about 200 bytes of JSON."""
     return {"n": n, "pad": PAD}
 
 
 class StartedJobs:
-    """The marks of one run, as the parent reads them."""
+    """The marks of one run, read by the parent."""
 
     def __init__(self, path: Path, jobs: int) -> None:
         path.write_bytes(bytes(jobs * WORDS * 8))
@@ -30,7 +30,7 @@ class StartedJobs:
         self._words = shared(path)
 
     def reached(self, jobs: int) -> bool:
-        """Whether the first so many jobs have all started; looks at each mark once."""
+        """Whether the first `jobs` jobs have all started; reads each mark once."""
         while self._behind < jobs and self._words[self._behind * WORDS + 1]:
             self._behind += 1
         return self._behind >= jobs
@@ -40,7 +40,7 @@ class StartedJobs:
         return self._words[n * WORDS]
 
     def times(self) -> list[int]:
-        """All starts in the order in which they happened."""
+        """The times of all starts, in order."""
         return sorted(filter(None, self._words[::WORDS].tolist()))
 
     def executions(self) -> int:
@@ -60,6 +60,6 @@ _words = shared(Path(os.environ["BENCH_MARKS"])) if "BENCH_MARKS" in os.environ 
 
 
 def mark(n: int) -> None:
-    """Job `n` runs now."""
+    """Record that job `n` has started."""
     _words[n * WORDS] = monotonic_ns()
     _words[n * WORDS + 1] += 1

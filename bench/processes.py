@@ -1,4 +1,4 @@
-"""Real processes: producers that are waited for, workers that are watched and asked to leave."""
+"""The processes of the bench: producers that run to their end, and workers that are started, watched and stopped."""
 
 from __future__ import annotations
 
@@ -20,38 +20,43 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
-PATIENCE = 60.0  # seconds until a run that does not come to an end is given up …
-ENOUGH = 20.0  # … or, where a long queue slows a contender down, until what has run by then has to do
+PATIENCE = 60.0  # seconds until a run that does not end has failed
+ENOUGH = 20.0  # seconds for a drain of a long queue: the jobs that have started by then give the rate
 LOOK = 0.005
-SLOW_LOOK = 0.05  # where looking makes the server work, which is measured too
+SLOW_LOOK = 0.05  # where counting uses the server, whose processor time is measured
 
 
-# An installed package has its bytecode beside it; a checkout whose user forbids writing any would be compiled at each start.
+# An installed package has compiled bytecode. Without it, each start would compile the checkout.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 class Failed(Exception):
-    """A run that did not come to its end; printed as FAILED, never as a figure."""
+    """A run that did not end as it should; printed as FAILED, never as a figure."""
 
 
 def produce(contender: Contender, site: Site, action: str, count: int = 0) -> dict[str, Any]:
-    """Run a producer to its end and answer what it measured."""
+    """Run a producer to its end and return its figures."""
     command = contender.producer(site.address, action, count)
-    ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, **surroundings(contender), capture_output=True, text=True, check=False)
     if ended.returncode:
         raise Failed(f"the producer said: {last_words(ended.stderr)}")
     return dict(json.loads(ended.stdout))
 
 
+def surroundings(contender: Contender, **more: str) -> dict[str, Any]:
+    """The folder and the variables of a contender's process, as `subprocess` takes them."""
+    return {"cwd": contender.root or ROOT, "env": ENVIRONMENT | dict(contender.environment) | more}
+
+
 def last_words(text: str) -> str:
-    """The last line of what a process printed: in a traceback, the error."""
+    """The last line that a process printed: in a traceback, the error."""
     return text.strip().rpartition("\n")[2] or "nothing"
 
 
 def until(
     done: Callable[[], bool], alive: Callable[[], bool] = lambda: True, patience: float = PATIENCE, look: float = LOOK
 ) -> bool:
-    """Look every few milliseconds until it is so; False when it takes too long or cannot happen any more."""
+    """Poll until `done()`; False if it takes too long or the processes have ended."""
     end = time.monotonic() + patience
     while not done():
         if time.monotonic() > end or not alive():
@@ -67,13 +72,13 @@ class Workers:
         self.contender, self.site = contender, site
         self.marks = StartedJobs(site.files.with_suffix(".marks"), jobs)
         self.log = site.files.with_suffix(".log")
-        environment = ENVIRONMENT | {
-            "BENCH_MARKS": str(self.marks.path), "BENCH_DB": site.address, "BENCH_ENGINE": contender.engine,
-        }  # fmt: skip
+        given = surroundings(
+            contender, BENCH_MARKS=str(self.marks.path), BENCH_DB=site.address, BENCH_ENGINE=contender.engine
+        )
         self.born = time.monotonic_ns()
         with self.log.open("ab") as log:
             self._started = [
-                subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+                subprocess.Popen(command, **given, stdout=log, stderr=log)
                 for command in contender.workers(site.address, processes)
             ]
 
@@ -90,22 +95,22 @@ class Workers:
         return all(process.poll() is None for process in self._started)
 
     def run(self, jobs: int) -> None:
-        """Wait until the first so many jobs have started."""
+        """Wait until the first `jobs` jobs have started."""
         self._must(until(lambda: self.marks.reached(jobs), self.alive), f"{jobs} jobs to start")
 
     def run_some(self, jobs: int) -> int:
-        """As `run`, for a limited time; answers how many of them have started."""
+        """As `run`, for at most `ENOUGH` seconds; returns how many of them have started."""
         until(lambda: self.marks.reached(jobs), self.alive, ENOUGH)
         self._must(self.alive() and self.marks.distinct() > 1, "the first jobs of a long queue")
         return min(jobs, self.marks.distinct())
 
     def completed(self, jobs: int) -> None:
-        """Wait until the store says so many are completed; what it says in the end is counted by the caller."""
+        """Wait until the store has `jobs` completed jobs; the caller checks the final count."""
         look = LOOK if self.contender.engine == "sqlite" else SLOW_LOOK
         until(lambda: self.contender.count(self.site.address).completed >= jobs, self.alive, look=look)
 
-    def leave(self) -> None:
-        """Ask them to finish what they run and end; one that must be killed has failed."""
+    def stop(self) -> None:
+        """Stop them gracefully; a worker that does not end has failed."""
         for process in self._started:
             process.send_signal(self.contender.stop)
         self._must(until(lambda: all(process.poll() is not None for process in self._started)), "the worker to stop")
@@ -116,7 +121,7 @@ class Workers:
             raise Failed(f"gave up waiting for {what}; the worker said: {said}")
 
     def memory(self, field: str = "VmRSS") -> float | None:
-        """Resident memory of all processes together in MiB; `VmHWM` for the highest it was."""
+        """Resident memory of all processes together in MiB; `VmHWM` for the peak."""
         kilobytes = [_status(pid, field) for pid in self._pids()]
         return sum(kilobytes) / 1024 if kilobytes else None
 
@@ -130,7 +135,7 @@ class Workers:
 
 
 def family(started: Iterable[int]) -> Iterator[int]:
-    """These processes and their descendants; none where there is no /proc."""
+    """These processes and their descendants; empty on systems without /proc."""
     if not PROC.exists():
         return
     parents = {int(entry.name): _parent(entry) for entry in PROC.iterdir() if entry.name.isdigit()}
@@ -141,7 +146,7 @@ def family(started: Iterable[int]) -> Iterator[int]:
 
 
 def family_ticks(pid: int) -> int | None:
-    """The processor time of a server and its children, of those too that have ended and were waited for."""
+    """The processor time of a server and its children, including children that have ended."""
     pids = list(family([pid]))
     return sum(map(_ticks, pids)) + _ticks(pid, ended=True) if pids else None
 
@@ -151,19 +156,19 @@ def seconds(ticks: int | None) -> float | None:
 
 
 def _stat(pid: int | str) -> list[str]:
-    """The fields after the command name, which may itself hold spaces and brackets."""
+    """The fields after the command name, which may contain spaces and brackets."""
     return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
 
 
 def _parent(entry: Path) -> int:
     try:
         return int(_stat(entry.name)[1])
-    except OSError:  # ended meanwhile
+    except OSError:  # it has ended
         return 0
 
 
 def _ticks(pid: int, ended: bool = False) -> int:
-    """Processor time of a process; `ended`: of those of its children that are no more. One that just ended has none."""
+    """Processor time of a process; `ended`: of its children that have ended. 0 for a process that has just ended."""
     try:
         fields = _stat(pid)
     except OSError:

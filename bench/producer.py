@@ -1,6 +1,8 @@
-"""A producer in a process of its own, so that no contender's imports, caches or garbage burden another.
+"""A producer in its own process, so that the imports and caches of one contender do not affect another.
 
-python -m bench.producer ENGINE CONTENDER ADDRESS ACTION COUNT     prints what it measured as JSON
+python -m bench.producer ENGINE CONTENDER ADDRESS ACTION COUNT     prints the figures as JSON
+
+`--against` runs the producers of other commits: keep the arguments and the JSON of the actions as they are.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ from .contenders import CHUNK, Contender, Producer, named
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WARM = 20  # calls before the clock starts: statements are prepared, the file is there
+WARM = 20  # calls before the clock starts: they create the tables and prepare the statements
 PICKUP_EVERY = 0.05
 
 
 def singles(producer: Producer, count: int) -> dict[str, object]:
-    """One durable call a job: what each took, and how long all took."""
+    """One durable call a job: the time of each and of all."""
     for n in range(WARM):
         producer.one(n)
     took, started = [], perf_counter_ns()
@@ -42,7 +44,7 @@ def bulk(producer: Producer, count: int) -> dict[str, object]:
 
 
 def pickup(producer: Producer, count: int) -> dict[str, object]:
-    """One job every 50 ms; answers when each call began. Job 0 wakes a worker that may still be starting."""
+    """One job every 50 ms; returns when each call began. The numbers begin at 1: job 0 was for a worker that starts."""
     began = []
     for n in range(1, count + 1):
         time.sleep(PICKUP_EVERY)
@@ -59,13 +61,19 @@ def ones(producer: Producer, count: int) -> dict[str, object]:
 
 
 def wake(producer: Producer, _: int) -> dict[str, object]:
-    """Job 0 alone: once it has run, the worker is up."""
+    """Job 0 alone: when it has run, the worker has started."""
     producer.one(0)
     return {}
 
 
+def burst(producer: Producer, first: int) -> dict[str, object]:
+    """A hundred jobs by one bulk call, the first of them job `first`; returns when the call returned."""
+    producer.many(range(first, first + 100))
+    return {"began": time.monotonic_ns()}
+
+
 def waiting(contender: Contender) -> Callable[[Producer, int], dict[str, object]]:
-    """A backlog, by whatever way is quick."""
+    """A backlog, by the contender's fastest way."""
 
     def action(producer: Producer, count: int) -> dict[str, object]:
         contender.fill(producer, range(count))
@@ -75,12 +83,13 @@ def waiting(contender: Contender) -> Callable[[Producer, int], dict[str, object]
 
 
 def main(engine: str, name: str, address: str, action: str, count: str) -> None:
-    """Open, act, close, and say what was measured."""
+    """Connect, run the action, and print its figures."""
     contender = named(engine, name)
     actions = {
-        "singles": singles, "bulk": bulk, "pickup": pickup, "ones": ones, "wake": wake, "fill": waiting(contender),
+        "singles": singles, "bulk": bulk, "pickup": pickup, "ones": ones, "wake": wake, "burst": burst, "fill": waiting(contender),
+        "foreign": waiting(contender),
     }  # fmt: skip
-    producer = contender.open(address)
+    producer = contender.foreign(address) if action == "foreign" else contender.open(address)
     measured = actions[action](producer, int(count))
     producer.close()
     print(json.dumps(measured))

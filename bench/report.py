@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column of a table: a figure, or its ratio to the limit's in the same round."""
+    """A column of a table: a figure, or its ratio to the limit's figure in the same round."""
 
     title: str
     figure: str
@@ -35,6 +35,12 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
     "drain2": ("Drain, 2 processes", [STEADY, OF_LIMIT, Column("of one process", "itself"), *CPU, PEAK, *STARTING]),
     "waiting": ("Drain in front of {backlog:,} waiting", AGED),
     "finished": ("Drain behind {backlog:,} finished", AGED),
+    "foreign": ("Drain behind {foreign:,} jobs of a type that the worker lacks", [*AGED, *STARTING]),
+    "lanes": (
+        "100 jobs in 100 lanes, of {lanes} queues × {lanes} types; beside one lane; and a worker at rest",
+        [Column("one lane p50 ms", "one_p50"), Column("100 lanes p50 ms", "p50"), Column("slower", "slower"),
+         Column("one lane: rest % core", "one_cpu"), Column("server", "one_server"), Column("all: rest % core", "idle_cpu"), Column("server", "idle_server")],
+    ),
     "pickup": (
         "Pickup across processes, and a worker at rest",
         [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("p95 of limit", "p95", of_limit=True), Column("rest MiB", "idle_rss"),
@@ -60,25 +66,25 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
 
 
 def report(results: Results, contenders: Sequence[Contender], scale: Scale, engine: str) -> Iterator[str]:
-    """Every line of it."""
+    """The lines of the report."""
     yield from settings(contenders)
     for measure, (title, columns) in TABLES.items():
         names = seen(results, measure)
         if names:
             present = [column for column in columns if has(results, measure, column)]
             yield from ["", title.format(**scale._asdict()), *table(results, measure, names, present)]
-    yield from ["", "Targets" if scale.judges else "Targets, with too few jobs to judge by"]
-    yield from targets(results, scale.judges, engine)
+    yield from ["", "Targets" if scale.conclusive else "Targets, with too few jobs for a verdict"]
+    yield from targets(results, scale.conclusive, engine)
     yield from failures(results)
 
 
 def has(results: Results, measure: str, column: Column) -> bool:
-    """Whether anyone has this figure: a file has no server whose time could be told."""
+    """Whether any contender has this figure: SQLite has no server."""
     return any(row.get(column.figure) is not None for row in results.rows if row["measure"] == measure)
 
 
 def seen(results: Results, measure: str) -> list[str]:
-    """The contenders of a measure, as the first round took them."""
+    """The contenders of a measure, in the order of the first round."""
     return list(dict.fromkeys(row["contender"] for row in results.rows if row["measure"] == measure))
 
 
@@ -108,7 +114,7 @@ def cell(results: Results, measure: str, name: str, column: Column) -> str:
 
 
 def tally(results: Results, measure: str, name: str) -> str:
-    """What was counted in each round: said once where the rounds agree."""
+    """The counts of the rounds; equal counts are printed once."""
     return " · ".join(dict.fromkeys(filter(None, results.counts(measure, name))))
 
 
@@ -120,30 +126,30 @@ def shown(value: Spread) -> str:
 
 
 def number(value: float) -> str:
-    """Three significant places, thousands apart."""
+    """About three significant digits, with separators between thousands."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def targets(results: Results, judges: bool, engine: str) -> Iterator[str]:
-    """Each target with what was measured; those that were not measured are left out."""
+def targets(results: Results, conclusive: bool, engine: str) -> Iterator[str]:
+    """Each target that was measured, with its figure."""
     for target in TARGETS[engine]:
         value = target.measured(results)
         if value is not None:
             bound = f"{target.sign} {target.bound:g}{target.unit}"
-            yield f"  {verdict(target.met(results), judges)} {target.text}: {shown(value)}{target.unit}, wanted {bound}"
+            yield f"  {verdict(target.met(results), conclusive)} {target.text}: {shown(value)}{target.unit}, wanted {bound}"
     for row in results.rows:
         if "unwanted" in row and row["round"] == 1:
             found = ", ".join(row["unwanted"]) or "none"
             yield f"  {verdict(not row['unwanted'], True)} `import mainstay`: third-party or heavy modules: {found}"
 
 
-def verdict(met: bool | None, judges: bool) -> str:
-    return f"{('met' if met else 'NOT MET') if judges else '':8}"
+def verdict(met: bool | None, conclusive: bool) -> str:
+    return f"{('met' if met else 'NOT MET') if conclusive else '':8}"
 
 
 def failures(results: Results) -> Iterator[str]:
-    """Every run whose counts do not agree, said once more at the end."""
+    """Every run that failed."""
     for row in results.failures():
         yield f"FAILED {row['measure']} {row['contender']} round {row['round']}: {row.get('failure', 'counts differ')}"

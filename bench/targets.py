@@ -1,4 +1,4 @@
-"""What mainstay is held to, each as a ratio within one run where it can be one."""
+"""The targets of mainstay, as ratios within one run where possible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ THREADS, ASYNC, LIMIT = "mainstay", "mainstay async", "limit"
 
 
 class Target(NamedTuple):
-    """A promise: what is measured, the sign, the bound."""
+    """A target: what is measured, the sign, the bound."""
 
     text: str
     measured: Callable[[Results], Spread | None]
@@ -23,7 +23,7 @@ class Target(NamedTuple):
     unit: str = "×"
 
     def met(self, results: Results) -> bool | None:
-        """Whether the median keeps the bound; None when it was not measured."""
+        """Whether the median meets the bound; None if it was not measured."""
         value = self.measured(results)
         if value is None:
             return None
@@ -49,7 +49,7 @@ def _drains(name: str, of: dict[str, float]) -> list[Target]:
 
 
 def _itself(name: str) -> list[Target]:
-    """What long queues and a second process may cost."""
+    """The least rate with long queues and with a second process, as a share of a plain drain."""
     return [
         Target(f"{name}: in front of the waiting, of itself", plain("waiting", name, "itself"), "≥", 0.8),
         Target(f"{name}: behind the finished, of itself", plain("finished", name, "itself"), "≥", 0.8),
@@ -76,7 +76,12 @@ def _both(of: dict[str, float]) -> list[Target]:
 _CROWD = Target(
     "a claim of many claimers in a long queue, of one in a short", plain("claimers", THREADS, "slower"), "≤", 3
 )
+_LANES = [
+    Target("behind jobs of a type that the worker lacks, of itself", plain("foreign", THREADS, "itself"), "≥", 0.9),
+    Target("a burst over many lanes, time of one lane's", plain("lanes", THREADS, "slower"), "≤", 2),
+]
 _REST = [
+    *_LANES,
     Target("bulk enqueue, of the limit", _of_limit("bulk", "rate"), "≥", 0.4),
     Target("idle worker, share of a core", plain("pickup", THREADS, "idle_cpu"), "≤", 1, " %"),
 ]

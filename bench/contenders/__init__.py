@@ -1,4 +1,4 @@
-"""The contenders. Each file answers the same few questions about one queue; nothing else knows how it works inside."""
+"""The contenders. Each file implements `Contender` for one queue."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
 CHUNK = 1_000  # jobs a transaction, for every contender that has a bulk call
 
 
 class Stored(NamedTuple):
-    """What the store itself holds, counted with its own rows."""
+    """The numbers of jobs in the store, counted in its tables."""
 
     waiting: int
     completed: int
@@ -34,31 +35,33 @@ class Producer(Protocol):
 
 
 class Claimer(Protocol):
-    """A connection of its own that claims and completes, without a worker around it."""
+    """Claims and completes on its own connection, without a worker."""
 
     def turn(self, wanted: int) -> list[str]:
-        """Complete what the last turn took, take up to so many, and answer which."""
+        """Complete the jobs of the last turn, claim up to `wanted`, and return their ids."""
 
     def close(self) -> None: ...
 
 
 class Contender:
-    """One queue and how it is used: the settings its documentation recommends, stated in the report."""
+    """One queue, with the settings that its documentation recommends; the report states them."""
 
     engine = "sqlite"
     name = ""
     about = ""
     durability = ""
-    package = ""  # what must be installed
-    module = ""  # what runs as its worker: `python -m module path`
+    package = ""  # the package it needs
+    module = ""  # its worker: `python -m module path`
     bulk = True  # whether it has a bulk call
-    pace = 1.0  # share of the jobs that a slow one is given, so that a run lasts seconds, not minutes
-    stop = signal.SIGTERM  # asks the worker to finish what it runs and leave
-    twin = False  # whether it enqueues just as another contender does: that is measured once
-    several = True  # whether its marks can be told apart when several processes make them
+    pace = 1.0  # its share of the jobs: less than 1 for a slow one, so that a run lasts seconds, not minutes
+    stop = signal.SIGTERM  # stops its worker gracefully
+    twin = False  # whether it enqueues as another contender does, which is measured once
+    several = True  # whether several processes can make its marks
+    root: Path | None = None  # the folder its processes run in; None: this checkout
+    environment: Mapping[str, str] = {}  # variables that its processes get besides those of the bench
 
     def missing(self) -> str:
-        """Why it cannot take part; empty: it can."""
+        """Why it cannot run here; empty if it can."""
         return "not installed" if self.package and find_spec(self.package) is None else ""
 
     def producer(self, address: str, action: str, count: int) -> list[str]:
@@ -66,31 +69,35 @@ class Contender:
         return [sys.executable, "-m", "bench.producer", self.engine, self.name, address, action, str(count)]
 
     def open(self, address: str) -> Producer:
-        """Connect as a producer; the first one makes the tables."""
+        """Connect as a producer; the first one creates the tables."""
+        raise NotImplementedError
+
+    def foreign(self, address: str) -> Producer:
+        """Connect as a producer of jobs of a type that the worker lacks, in the worker's queue."""
         raise NotImplementedError
 
     def fill(self, producer: Producer, numbers: Iterable[int]) -> None:
-        """Enqueue a backlog; how fast does not matter."""
+        """Enqueue a backlog; its speed is not measured."""
         fill(producer, numbers)
 
     def age(self, address: str) -> None:
-        """Make everything that waits look as if it had been completed."""
+        """Turn all waiting jobs into completed ones."""
         raise NotImplementedError
 
     def count(self, address: str) -> Stored:
-        """Count what the store holds."""
+        """Count the jobs in the store."""
         raise NotImplementedError
 
     def workers(self, address: str, processes: int) -> list[list[str]]:
-        """The command lines that start so many worker processes."""
+        """The command lines that start `processes` worker processes."""
         return [[sys.executable, "-m", self.module, address]] * processes
 
     def claimer(self, address: str, name: str) -> Claimer | None:
-        """A claimer with a connection of its own, for those whose claims are measured by themselves."""
+        """A claimer with its own connection; None if claims of this contender are not measured alone."""
         return None
 
     def cold(self, address: str) -> str:
-        """The program of a hook: start, enqueue one job, exit; empty where that is not measured."""
+        """The program of a hook: start, enqueue one job, exit; empty if that is not measured."""
         return ""
 
 
@@ -107,15 +114,15 @@ def fill(producer: Producer, numbers: Iterable[int]) -> None:
 
 
 def ask(path: str, *statements: str) -> list[int]:
-    """The first number of each statement's answer, from a plain connection; writes are committed."""
+    """The first number that each statement returns, on a plain connection; writes are committed."""
     with sqlite3.connect(path, timeout=30) as connection:
-        answers = [connection.execute(statement).fetchone() for statement in statements]
+        rows = [connection.execute(statement).fetchone() for statement in statements]
     connection.close()
-    return [row[0] if row else 0 for row in answers]
+    return [row[0] if row else 0 for row in rows]
 
 
 def ask_postgres(url: str, *statements: str) -> list[int]:
-    """As `ask`, of a PostgreSQL database; a table that is not there yet holds nothing."""
+    """As `ask`, for a PostgreSQL database."""
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as connection:

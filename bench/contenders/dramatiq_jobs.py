@@ -75,7 +75,7 @@ class Dramatiq(Contender):
             producer.one(n)
 
     def count(self, address: str) -> Stored:
-        """What is in the broker's hash of messages waits or runs."""
+        """Messages in the broker's hash wait or run."""
         import redis
 
         with redis.Redis.from_url(address) as client:
@@ -88,5 +88,5 @@ class Dramatiq(Contender):
         return [[*command, "--processes", str(processes), "--threads", str(THREADS)]]
 
 
-if os.environ.get("BENCH_ENGINE") == "redis":  # a worker process looks for the broker
+if os.environ.get("BENCH_ENGINE") == "redis":  # a worker process loads the broker
     broker, noop = make(os.environ["BENCH_DB"])

@@ -50,7 +50,7 @@ async def run(url: str) -> None:
 
 
 async def _called(*events: asyncio.Event) -> None:
-    """Until one of these is set, or it is time to look."""
+    """Wait until one of these is set, or until it is time to poll."""
     waits = [asyncio.ensure_future(event.wait()) for event in events]
     await asyncio.wait(waits, timeout=IDLE, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:

@@ -1,7 +1,7 @@
 """The limit on PostgreSQL: what a careful engineer writes by hand with psycopg, at the same durability, and nothing more.
 
 One table, two partial indexes, no retries, no leases, no logs, no results, no keys. One statement, prepared, in binary: it marks the
-last 100 completed (`unnest`), takes the next 100 (`FOR NO KEY UPDATE SKIP LOCKED` in a materialised CTE) and answers them: one
+last 100 completed (`unnest`), takes the next 100 (`FOR NO KEY UPDATE SKIP LOCKED` in a materialised CTE) and returns them: one
 round trip and one commit a batch, which no loop that claims and completes can go below. Half of each page is left free, so
 that new versions of a row find room beside the old one. A reference, not a ceiling: it is serial, and bigger batches are faster.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[int, str]]
 
 BATCH = 100
-IDLE = 1.0  # seconds until it looks for itself when nobody calls
+IDLE = 1.0  # seconds until it polls when no notification arrives
 # Planned once, for walks along indexes: a generic plan knows no LIMIT, and would read the whole table for each batch.
 SETTINGS = {
     "plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
@@ -108,7 +108,7 @@ class Turns:
         self.held: list[tuple[int, str]] = []
 
     def take(self, wanted: int) -> list[tuple[int, str]]:
-        """Complete what was held and claim the next, in one statement."""
+        """Complete the claimed jobs and claim the next, in one statement."""
         done = [number for number, _ in self.held]
         self.held = self.cursor.execute(TURN, (done, self.name, now(), wanted)).fetchall()
         return self.held
@@ -166,7 +166,7 @@ class Loop:
         self.turns.close()
 
     def wait(self) -> None:
-        """Until somebody calls; a call that came meanwhile counts."""
+        """Wait for a notification; one that has arrived before counts."""
         for _ in self.ear.notifies(timeout=IDLE, stop_after=1):
             pass
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BATCH = 100
-IDLE = 1.0  # seconds until it looks for itself when nobody calls
+IDLE = 1.0  # seconds until it polls when no notification arrives
 
 ADD = """
 local now = ARGV[1]
@@ -67,7 +67,7 @@ client.close()
 
 
 def connect(url: str) -> Any:
-    """A client; with hiredis installed it parses answers in C."""
+    """A client; with hiredis installed it parses replies in C."""
     import redis
 
     return redis.Redis.from_url(url)
@@ -103,7 +103,7 @@ class Turns:
         self.held: list[bytes] = []
 
     def take(self, wanted: int) -> list[bytes]:
-        """Complete what was held and claim the next, in one call; answers number, payload, number, payload …"""
+        """Complete the claimed jobs and claim the next in one call; returns number, payload, number, payload …"""
         self.held = self.script(args=[now(), self.name, wanted, *self.held[::2]])
         return self.held
 

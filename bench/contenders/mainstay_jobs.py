@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..marks import mark, payload
 from . import Contender, Stored, ask, ask_postgres
@@ -13,10 +13,12 @@ from . import Contender, Stored, ask, ask_postgres
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mainstay import Mainstay
+    from mainstay import Draft, Mainstay
     from mainstay.core.decide import Transition
+    from mainstay.registry import JobType
 
-LEASE = 600_000  # ms; longer than any measure: these claimers do not beat
+LANES = int(os.environ.get("BENCH_LANES", "0"))  # queues, and types in each; 0: one queue with the two types
+LEASE = 600_000  # ms; longer than any measure: these claimers do not renew their lease
 
 COLD = """
 from mainstay import Mainstay
@@ -25,7 +27,7 @@ Mainstay({url!r}).enqueue({type!r}, {payload!r})
 
 
 def url(address: str) -> str:
-    """A file's name as a URL; a URL as it is."""
+    """The URL of a file; a URL is returned unchanged."""
     return address if "://" in address else f"sqlite:///{address}"
 
 
@@ -34,6 +36,8 @@ def make(address: str) -> Mainstay:
     from mainstay import Mainstay
 
     app = Mainstay(url(address))
+    if LANES:
+        return with_lanes(app)
 
     @app.job
     def noop(n: int, pad: str) -> None:
@@ -46,12 +50,22 @@ def make(address: str) -> Mainstay:
     return app
 
 
+def with_lanes(app: Mainstay) -> Mainstay:
+    """As many types as `LANES` says, each with a queue of its own: the worker claims every type in every queue."""
+    for n in range(LANES):
+        app.job(name=f"noop{n}", queue=f"queue{n}")(_noop)
+    return app
+
+
+def _noop(n: int, pad: str) -> None:
+    mark(n)
+
+
 class Enqueuer:
     """A producer that uses the typed calls."""
 
-    def __init__(self, address: str, type: str) -> None:
-        self.app = make(address)
-        self.job = self.app.registry.expect(type)
+    def __init__(self, app: Mainstay, job: JobType[..., None, Any]) -> None:
+        self.app, self.job = app, job
 
     def one(self, n: int) -> None:
         self.job.enqueue(**payload(n))
@@ -61,6 +75,20 @@ class Enqueuer:
 
     def close(self) -> None:
         self.app.close()
+
+
+class Spreader(Enqueuer):
+    """A producer that puts each of 100 jobs in a row into a lane of its own, where there are so many."""
+
+    def __init__(self, app: Mainstay) -> None:
+        super().__init__(app, app.registry.expect("noop0"))
+        self.types = [app.registry.expect(f"noop{n}") for n in range(LANES)]
+
+    def many(self, numbers: Sequence[int]) -> None:
+        self.app.enqueue_many(self._draft(n) for n in numbers)
+
+    def _draft(self, n: int) -> Draft:
+        return self.types[n * 7 % LANES].options(queue=f"queue{n * 3 % LANES}").prepare(**payload(n))
 
 
 class MainstayThreads(Contender):
@@ -75,7 +103,12 @@ class MainstayThreads(Contender):
     type = "noop"
 
     def open(self, address: str) -> Enqueuer:
-        return Enqueuer(address, self.type)
+        app = make(address)
+        return Spreader(app) if LANES else Enqueuer(app, app.registry.expect(self.type))
+
+    def foreign(self, address: str) -> Enqueuer:
+        app = make(address)
+        return Enqueuer(app, app.job(name="foreign")(_noop))
 
     def age(self, address: str) -> None:
         ended = "state = 'completed', started_at = created_at, finished_at = created_at, expires_at = created_at + keep"
@@ -102,8 +135,8 @@ class MainstayAsync(MainstayThreads):
     type = "anoop"
 
 
-class Hands:
-    """A claimer that uses the store's own verbs on one connection, as a worker's claimer thread does."""
+class StoreClaimer:
+    """A claimer that calls the store on one connection, as a worker's claimer thread does."""
 
     def __init__(self, address: str, name: str, type: str) -> None:
         from mainstay.core.job import WorkerInfo
@@ -144,8 +177,8 @@ class PostgresThreads(MainstayThreads):
         state = "SELECT count(*) FROM mainstay.job WHERE state = "
         return Stored(*ask_postgres(address, state + "'queued'", state + "'completed'"))
 
-    def claimer(self, address: str, name: str) -> Hands:
-        return Hands(f"{address}?connections=1", name, self.type)
+    def claimer(self, address: str, name: str) -> StoreClaimer:
+        return StoreClaimer(f"{address}?connections=1", name, self.type)
 
 
 class PostgresAsync(PostgresThreads):
@@ -168,8 +201,8 @@ class RedisThreads(MainstayThreads):
             waiting = sum(client.zcard(b"{mainstay}:queue:" + lane) for lane in lanes)
             return Stored(waiting, client.zcard("{mainstay}:ended:c"))
 
-    def claimer(self, address: str, name: str) -> Hands:
-        return Hands(address, name, self.type)
+    def claimer(self, address: str, name: str) -> StoreClaimer:
+        return StoreClaimer(address, name, self.type)
 
 
 class RedisAsync(RedisThreads):
@@ -178,5 +211,5 @@ class RedisAsync(RedisThreads):
     name, about, type = MainstayAsync.name, MainstayAsync.about, MainstayAsync.type
 
 
-if "BENCH_DB" in os.environ:  # a worker process looks for `app`
+if "BENCH_DB" in os.environ:  # a worker process loads `app`
     app = make(os.environ["BENCH_DB"])

@@ -1,4 +1,4 @@
-"""The engines: where contenders keep their jobs, how a fresh place is made, and what the server itself spends."""
+"""The engines: where contenders keep their jobs, how an empty place is made, and the processor time of the server."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ ENGINES = ("sqlite", "postgres", "redis")
 
 
 class Site(NamedTuple):
-    """A fresh place for one contender: its address (a file, or a URL), and the stem of the files beside it."""
+    """An empty place for one contender: its address (a file, or a URL), and the stem of the files beside it."""
 
     address: str
     files: Path
 
 
 class Engine:
-    """One engine, running while it is entered. Every contender of an engine gets the same server with the same settings."""
+    """One engine; its server runs inside `with`. Every contender of an engine uses the same server with the same settings."""
 
     name = ""
     measures: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Engine:
         """End the server."""
 
     def missing(self) -> str:
-        """Why it cannot be measured here; empty: it can."""
+        """Why it cannot be measured here; empty if it can."""
         return ""
 
     def about(self) -> str:
@@ -38,21 +38,21 @@ class Engine:
         raise NotImplementedError
 
     def site(self, stem: Path) -> Site:
-        """A fresh, empty place."""
+        """An empty place."""
         raise NotImplementedError
 
-    def settle(self, site: Site) -> None:
-        """Bring a filled place to rest: everything on the disk, statistics up to date."""
+    def flush(self, site: Site) -> None:
+        """Write everything to the disk and update the statistics."""
 
     def copy(self, kept: Site, stem: Path) -> Site:
-        """A copy of a place that was filled before and is at rest, where the engine can make one."""
+        """A copy of a place that was filled and flushed, where the engine can make one."""
         raise NotImplementedError
 
     def discard(self, site: Site) -> None:
         """Remove a place that is no longer needed."""
 
     def cpu(self, site: Site) -> float | None:
-        """Seconds of processor time that the server of a place has used so far; None where there is none to ask."""
+        """Seconds of processor time that the server of a place has used so far; None if there is no server."""
         return None
 
 

@@ -16,7 +16,19 @@ class SqliteEngine(Engine):
     """Files; there is no server."""
 
     name = "sqlite"
-    measures = ("enqueue", "bulk", "drain", "drain2", "waiting", "finished", "pickup", "cold", "imports")
+    measures = (
+        "enqueue",
+        "bulk",
+        "drain",
+        "drain2",
+        "waiting",
+        "finished",
+        "foreign",
+        "lanes",
+        "pickup",
+        "cold",
+        "imports",
+    )
 
     def about(self) -> str:
         return f"SQLite {sqlite3.sqlite_version}"
@@ -24,8 +36,8 @@ class SqliteEngine(Engine):
     def site(self, stem: Path) -> Site:
         return Site(str(stem.with_suffix(".db")), stem)
 
-    def settle(self, site: Site) -> None:
-        """Bring everything from the write-ahead log into the file, so that the file alone can be copied."""
+    def flush(self, site: Site) -> None:
+        """Copy the write-ahead log into the file, so that the file alone can be copied."""
         connection = sqlite3.connect(site.address)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.close()

@@ -1,8 +1,8 @@
-"""The measures. Each yields, contender by contender, a dictionary of figures; what was counted stands in it too."""
+"""The measures. Each yields a dictionary of figures and counts for each contender."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -13,22 +13,23 @@ if TYPE_CHECKING:
     from ..scale import Scale
 
 Figures = dict[str, Any]
+T = TypeVar("T")
 
 
 class Place(NamedTuple):
-    """Where a round of one measure keeps its files, where files of the whole run live, and on which engine."""
+    """The folder of one measure and round, the folder of the whole run, and the engine."""
 
     folder: Path
     shared: Path
     engine: Engine
 
     def site(self, contender: Contender, tag: str = "") -> Site:
-        """A fresh place of its own for a contender."""
+        """An empty place for a contender."""
         return self.engine.site(self.folder / stem(contender, tag))
 
 
 def stem(contender: Contender, tag: str = "") -> str:
-    """What the files of a contender are called."""
+    """The name of a contender's files."""
     return f"{contender.name.replace(' ', '-')}{tag}"
 
 
@@ -37,11 +38,11 @@ class Measure(NamedTuple):
 
     name: str
     run: Callable[[Sequence[Contender], Scale, Place], Iterator[tuple[Contender, Figures]]]
-    named_only: bool = False  # so long that it runs only when it is asked for by name
+    named_only: bool = False  # takes so long that it runs only if it is named
 
 
 def each(name: str, one: Callable[[Contender, Scale, Place], Figures | None]) -> Measure:
-    """A measure that takes one contender after the other; None: it has nothing to measure there."""
+    """A measure that runs one contender after the other; None if there is nothing to measure."""
 
     def run(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
         for contender in contenders:
@@ -53,7 +54,7 @@ def each(name: str, one: Callable[[Contender, Scale, Place], Figures | None]) ->
 
 
 def guarded(one: Callable[..., Figures | None], *given: object) -> Figures | None:
-    """The figures, or why there are none."""
+    """The figures, or the reason why there are none."""
     from ..processes import Failed
 
     try:
@@ -62,9 +63,14 @@ def guarded(one: Callable[..., Figures | None], *given: object) -> Figures | Non
         return {"ok": False, "failure": str(failure)}
 
 
+def in_turn(things: Sequence[T], turn: int) -> Sequence[T]:
+    """The order of a turn: every second one is reversed, so that no contender always runs first."""
+    return things if turn % 2 == 0 else things[::-1]
+
+
 def measures(engine: Engine) -> list[Measure]:
     """Every measure of an engine, in the order of the report."""
-    from . import backlog, claimers, cold, drain, enqueue, held, pickup, wal
+    from . import backlog, claimers, cold, drain, enqueue, held, lanes, pickup, wal
 
     known = [
         Measure("enqueue", enqueue.singles),
@@ -73,6 +79,8 @@ def measures(engine: Engine) -> list[Measure]:
         each("drain2", drain.with_two),
         each("waiting", backlog.waiting),
         each("finished", backlog.finished),
+        each("foreign", lanes.foreign),
+        each("lanes", lanes.lanes),
         each("pickup", pickup.pickup),
         Measure("cold", cold.cold),
         each("imports", cold.imports),

@@ -1,6 +1,6 @@
 """Draining in front of a long queue of waiting jobs, and behind a long history of finished ones.
 
-The file with the backlog is made once a run for each contender and copied for each round: the copy is what is drained.
+The file with the backlog is made once a run for each contender. Each round drains a copy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @beside_itself
 def waiting(contender: Contender, scale: Scale, place: Place) -> Figures:
-    """The first jobs of a queue in which so many more wait."""
+    """Drain the first jobs of a queue in which `scale.backlog` more wait."""
     jobs = scale.share(scale.drain, contender.pace)
     queued = jobs + scale.backlog
     site = _copied(contender, place, "-waiting", queued, aged=False)
@@ -29,7 +29,7 @@ def waiting(contender: Contender, scale: Scale, place: Place) -> Figures:
 
 @beside_itself
 def finished(contender: Contender, scale: Scale, place: Place) -> Figures:
-    """A drain in a file that holds so many finished jobs."""
+    """Drain a file with `scale.backlog` finished jobs."""
     jobs = scale.share(scale.drain, contender.pace)
     site = _copied(contender, place, "-finished", scale.backlog, aged=True)
     produce(contender, site, "fill", jobs)
@@ -37,13 +37,13 @@ def finished(contender: Contender, scale: Scale, place: Place) -> Figures:
 
 
 def _copied(contender: Contender, place: Place, tag: str, jobs: int, aged: bool) -> Site:
-    """A copy of the filled file, which is made when it is not there yet."""
+    """A copy of the filled file, which the first call makes."""
     kept = place.shared / stem(contender, tag)
     site = place.engine.site(kept)
     if not kept.exists():
         produce(contender, site, "fill", jobs)
         if aged:
             contender.age(site.address)
-        place.engine.settle(site)
+        place.engine.flush(site)
         kept.touch()
     return place.engine.copy(site, place.folder / stem(contender, tag))

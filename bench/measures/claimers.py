@@ -1,7 +1,7 @@
-"""Many claimers and a long queue: what a claim takes then, beside one claimer and a short queue at the same load.
+"""The time of a claim with many claimers and a long queue, beside one claimer and a short queue at the same load.
 
-Both take the same number of jobs a second in all, one a claim, each claimer on a connection of its own. That nobody claims what
-another has is counted: claims, distinct jobs, completions in the store.
+Both claim the same number of jobs a second in all, one a claim, each claimer on its own connection. Claims, distinct jobs and
+completions in the store are counted: no job may be claimed twice.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ PACE = 100.0  # claims a second, all claimers together
 
 
 def claimers(contender: Contender, scale: Scale, place: Place) -> Figures | None:
-    """Milliseconds a claim, of one and of many; then how many claims a second many make when nothing holds them back."""
+    """Milliseconds a claim with one claimer and with many; then claims a second of many without a limit."""
     if not claims(contender):
         return None
     short, long = place.site(contender, "-short"), place.site(contender, "-long")
     for site, jobs in ((short, max(1_000, int(PACE * scale.crowd_seconds * 2))), (long, scale.crowd_backlog)):
         produce(contender, site, "fill", jobs)
-        place.engine.settle(site)
+        place.engine.flush(site)
     alone = _crowd(contender, short, 1, PACE, scale.crowd_seconds)
     many = _crowd(contender, long, scale.crowd, PACE, scale.crowd_seconds)
     rush = _crowd(contender, long, scale.crowd, 0, scale.crowd_seconds / 2)
@@ -43,7 +43,7 @@ def claimers(contender: Contender, scale: Scale, place: Place) -> Figures | None
 
 
 def claims(contender: Contender) -> bool:
-    """Whether its claims can be measured by themselves."""
+    """Whether its claims can be measured alone."""
     return type(contender).claimer.__qualname__ != "Contender.claimer" and contender.name in ("limit", "mainstay")
 
 

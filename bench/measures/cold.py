@@ -1,4 +1,4 @@
-"""A hook: a fresh interpreter that enqueues one job and exits, interpreter included. Programs take turns, start by start."""
+"""A hook: the time of a new interpreter that enqueues one job and exits. Programs take turns, start by start."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..contenders import Contender
 from ..figures import quantile
-from ..processes import ENVIRONMENT, ROOT, Failed, last_words, produce
-from . import guarded
+from ..processes import ROOT, Failed, last_words, produce, surroundings
+from . import guarded, in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,25 +24,25 @@ OURS = ("mainstay",)
 
 
 class Program:
-    """A program that is started again and again: how long each start took, or why one failed."""
+    """A program that is started many times, and the time of each start."""
 
     def __init__(self, contender: Contender, source: str, site: Site | None = None) -> None:
         self.contender, self.source, self.site = contender, source, site
         self.took: list[float] = []
 
     def start(self) -> None:
-        """Run it in a fresh interpreter; no timeout, because waiting with one rounds up."""
+        """Run it in a new interpreter. No timeout: waiting with one polls, which rounds the time up."""
         if self.site and not self.took:
-            produce(self.contender, self.site, "wake")  # a hook finds its tables there
-        command = [sys.executable, "-c", self.source]
+            produce(self.contender, self.site, "wake")  # creates the tables
+        command, around = [sys.executable, "-c", self.source], surroundings(self.contender)
         before = time.perf_counter_ns()
-        ended = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, check=False)
+        ended = subprocess.run(command, **around, capture_output=True, check=False)
         self.took.append((time.perf_counter_ns() - before) / 1e6)
         if ended.returncode:
             raise Failed(last_words(ended.stderr.decode(errors="replace")))
 
     def figures(self) -> Figures:
-        """The quantiles, and whether every start left a job behind."""
+        """The quantiles, and whether every start has stored a job."""
         times = {"p50": quantile(self.took, 0.50), "p95": quantile(self.took, 0.95)}
         if self.site is None:
             return times | {"ok": True}
@@ -53,15 +53,17 @@ class Program:
 def cold(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
     """Milliseconds from starting the interpreter to its end."""
     programs, failures = [*_bare(contenders), *_hooks(contenders, place)], {}
-    for _ in range(scale.starts):
-        for program in programs:
+    for n in range(scale.starts):
+        for program in in_turn(programs, n):
             failures.update(_started(program))
     for program in programs:
         yield program.contender, failures.get(program) or program.figures()
+        if program.site:
+            place.engine.discard(program.site)
 
 
 def _bare(contenders: Sequence[Contender]) -> Iterator[Program]:
-    """Programs without a queue, for scale."""
+    """Programs without a queue, for comparison."""
     yield Program(_named("python -c pass"), "pass")
     if any(contender.package == "mainstay" for contender in contenders):
         yield Program(_named("import mainstay"), "import mainstay")
@@ -88,7 +90,7 @@ def _started(program: Program) -> dict[Program, Figures]:
 
 
 def imports(contender: Contender, *_: object) -> Figures | None:
-    """What `import mainstay` brings in that a hook should not pay for: third-party modules and heavy ones."""
+    """The third-party and slow modules that `import mainstay` loads; a hook should load none."""
     if contender.name != "mainstay":
         return None
     program = "import sys; b = set(sys.modules); import mainstay; print(*(set(sys.modules) - b))"

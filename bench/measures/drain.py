@@ -1,4 +1,4 @@
-"""Draining a queue with real worker processes. Executions, distinct jobs and stored completions are counted, not assumed."""
+"""Drains a queue with real worker processes, and counts executions, distinct jobs and stored completions."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ def with_one(contender: Contender, scale: Scale, place: Place) -> Figures:
 
 
 def beside_itself(run: Run) -> Run:
-    """Also drain a fresh queue with one process, right before: what the figure is compared with must be close in time."""
+    """Also drain a plain queue with one process right before, for a ratio of two figures that are close in time."""
 
     def both(contender: Contender, scale: Scale, place: Place) -> Figures:
-        if not scale.judges:
+        if not scale.conclusive:
             return run(contender, scale, place)
         control = _fresh(contender, place, scale, 1, "-control")
         figures = run(contender, scale, place)
-        return figures | {"itself": figures["rate"] / control["rate"], "ok": figures["ok"] and control["ok"]}
+        ratio = {"control": control["rate"], "itself": figures["rate"] / control["rate"]}
+        return figures | ratio | {"ok": figures["ok"] and control["ok"]}
 
     return both
 
@@ -49,14 +50,14 @@ def _fresh(contender: Contender, place: Place, scale: Scale, processes: int, tag
     jobs = scale.share(scale.drain, contender.pace)
     site = place.site(contender, tag)
     produce(contender, site, "fill", jobs)
-    place.engine.settle(site)
+    place.engine.flush(site)
     figures = drain(contender, site, place.engine, jobs, jobs, processes)
     place.engine.discard(site)
     return figures
 
 
 def drain(contender: Contender, site: Site, engine: Engine, jobs: int, queued: int, processes: int = 1) -> Figures:
-    """Run workers until the first `jobs` of `queued` jobs have run, stop them gracefully, and count."""
+    """Run workers until the first `jobs` of `queued` jobs have started, stop them gracefully, and count."""
     before = contender.count(site.address).completed
     with Workers(contender, site, processes, queued) as workers:
         workers.run(1)
@@ -71,14 +72,14 @@ def drain(contender: Contender, site: Site, engine: Engine, jobs: int, queued: i
             "cpu": _each(cpu, workers.cpu(), marks.distinct()), "server": _each(server, engine.cpu(site), marks.distinct()),
             "peak": workers.memory("VmHWM"),
         }  # fmt: skip
-        workers.leave()
+        workers.stop()
         counts = (marks.executions(), marks.distinct(), contender.count(site.address).completed - before)
         speed = _speed(marks.times()[:jobs], workers.born)
     return speed | used | _verdict(counts, jobs, queued)
 
 
 def _each(before: float | None, after: float | None, jobs: int) -> float | None:
-    """Microseconds of processor time a job: what stays the same when the machine is busy with other things."""
+    """Microseconds of processor time a job: the figure that other load on the machine changes least."""
     return None if before is None or after is None else (after - before) / jobs * 1e6
 
 
@@ -94,7 +95,7 @@ def _speed(times: list[int], born: int) -> Figures:
 
 
 def _verdict(counts: tuple[int, int, int], jobs: int, queued: int) -> Figures:
-    """All three alike, and as many as there were; where the queue is longer than the run, at least the run."""
+    """All three counts must be equal, and equal to `jobs`; if the queue is longer than the run, at least `jobs`."""
     executions, distinct, completed = counts
     alike = executions == distinct == completed
     return {

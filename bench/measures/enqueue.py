@@ -1,6 +1,6 @@
-"""Enqueueing one job by one call, and many by the bulk call. What the store holds afterwards is counted.
+"""Enqueues one job a call, and many by the bulk call, and counts the jobs in the store afterwards.
 
-The contenders take turns within a round: how long a commit takes changes with whatever else the disk is doing.
+The contenders take turns within a round, because the time of a commit depends on other use of the disk.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..figures import quantile
 from ..processes import produce
-from . import guarded
+from . import guarded, in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,23 +26,23 @@ TURNS = 5
 
 def singles(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
     """Durable calls in sequence: rate and quantiles."""
-    return _in_turn([one for one in contenders if not one.twin], place, "singles", scale.singles, _calls)
+    return _measured([one for one in contenders if not one.twin], place, "singles", scale.singles, _calls)
 
 
 def bulk(contenders: Sequence[Contender], scale: Scale, place: Place) -> Iterator[tuple[Contender, Figures]]:
-    """The bulk call, where there is one."""
-    return _in_turn([one for one in contenders if one.bulk and not one.twin], place, "bulk", scale.bulk, _rate)
+    """The bulk call of contenders that have one."""
+    return _measured([one for one in contenders if one.bulk and not one.twin], place, "bulk", scale.bulk, _rate)
 
 
-def _in_turn(
+def _measured(
     contenders: Sequence[Contender], place: Place, action: str, jobs: int, digest: Digest
 ) -> Iterator[tuple[Contender, Figures]]:
     got: dict[Contender, list[dict[str, Any]]] = {contender: [] for contender in contenders}
     sites = {contender: place.site(contender) for contender in contenders}
     failures: dict[Contender, Figures] = {}
-    for _ in range(TURNS):
-        for contender, measured in got.items():
-            failed = guarded(_turn, contender, sites[contender], action, jobs // TURNS, measured)
+    for n in range(TURNS):
+        for contender in in_turn(contenders, n):
+            failed = guarded(_turn, contender, sites[contender], action, jobs // TURNS, got[contender])
             failures |= {contender: failed} if failed else {}
     for contender, measured in got.items():
         yield (

@@ -1,4 +1,4 @@
-"""A transaction held open for minutes by somebody else: claims must not become slow by it."""
+"""Claims while another session keeps a transaction open for minutes."""
 
 from __future__ import annotations
 

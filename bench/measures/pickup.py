@@ -1,4 +1,4 @@
-"""An idle worker: its memory, its processor time, and how soon it starts a job that another process enqueues."""
+"""An idle worker: its memory, its processor time, and the time until it starts a job that another process enqueues."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..scale import Scale
     from . import Figures, Place
 
-SETTLING = 0.5  # seconds for a worker to come to rest after its first job
+SETTLING = 0.5  # seconds until a worker is idle after its first job
 
 
 def pickup(contender: Contender, scale: Scale, place: Place) -> Figures:
@@ -23,16 +23,16 @@ def pickup(contender: Contender, scale: Scale, place: Place) -> Figures:
     produce(contender, site, "wake")
     with Workers(contender, site, 1, jobs) as workers:
         workers.run(1)
-        rest = _rest(workers, place.engine, scale.idle)
+        idle = rest(workers, place.engine, scale.idle)
         began = produce(contender, site, "pickup", scale.pickups)["began"]
         workers.run(jobs)
         workers.completed(jobs)
-        workers.leave()
+        workers.stop()
         waits = [(workers.marks.started(n) - at) / 1e6 for n, at in enumerate(began, 1)]
         counts = (workers.marks.executions(), workers.marks.distinct(), contender.count(site.address).completed)
     place.engine.discard(site)
     return (
-        rest
+        idle
         | _waits(waits)
         | dict(zip(("executions", "distinct", "completed"), counts, strict=True))
         | {
@@ -42,8 +42,8 @@ def pickup(contender: Contender, scale: Scale, place: Place) -> Figures:
     )
 
 
-def _rest(workers: Workers, engine: Engine, seconds: float) -> Figures:
-    """Memory, and the share of one core that worker and server use while nothing happens."""
+def rest(workers: Workers, engine: Engine, seconds: float) -> Figures:
+    """Memory, and the share of a core that worker and server use while no job waits."""
     time.sleep(SETTLING)
     before = workers.cpu(), engine.cpu(workers.site)
     time.sleep(seconds)

@@ -1,7 +1,7 @@
-"""What a job costs in the write-ahead log: enqueued by a call of its own, claimed, completed. This is what replicas and backups carry.
+"""The bytes that a job writes to the write-ahead log: enqueued by one call, claimed, completed. Replicas and backups carry them.
 
-The tables exist and a checkpoint has just been made, so full page images (`full_page_writes` is on) are of pages that were there
-before; their number is told. What the server's own chores write meanwhile is in the figure.
+The tables exist and a checkpoint has just been made, so full page images (`full_page_writes` is on) are of pages that existed
+before; the report gives their number. The figure includes what the server's maintenance writes meanwhile.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Log(NamedTuple):
-    """How much was logged so far: bytes, full page images."""
+    """The position in the log, and the number of full page images so far."""
 
     position: int
     images: int
@@ -28,7 +28,7 @@ def wal(contender: Contender, scale: Scale, place: Place) -> Figures:
     """Bytes a job from its enqueue to its completion, in two parts."""
     site, jobs = place.site(contender), scale.wal
     produce(contender, site, "wake")
-    place.engine.settle(site)
+    place.engine.flush(site)
     before = _log(site)
     produce(contender, site, "ones", jobs)
     enqueued = _log(site)
@@ -36,7 +36,7 @@ def wal(contender: Contender, scale: Scale, place: Place) -> Figures:
         workers.run(jobs + 1)
         workers.completed(jobs + 1)
         ended = _log(site)
-        workers.leave()
+        workers.stop()
         counts = (workers.marks.executions(), workers.marks.distinct(), contender.count(site.address).completed)
     place.engine.discard(site)
     return (

@@ -1,4 +1,4 @@
-"""The benchmark itself works: every contender's counts agree and the report prints. Speed is not judged here."""
+"""The bench runs on SQLite: every contender's counts agree and the report is printed. Speed is not checked here."""
 
 import json
 import subprocess
@@ -10,11 +10,11 @@ import pytest
 from bench.contenders import contenders
 
 ROOT = Path(__file__).resolve().parents[2]
-DRAINS = ("drain", "drain2", "waiting", "finished", "pickup")
+DRAINS = ("drain", "drain2", "waiting", "finished", "foreign", "lanes", "pickup")
 
 
 def bench(folder, *arguments):
-    """Run the command; what it printed, and the figures it wrote."""
+    """Run the command; return what it printed and the figures it wrote."""
     file = folder / "figures.json"
     command = [sys.executable, "-m", "bench", "--quick", "--json", str(file), *arguments]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -18,7 +18,7 @@ class ForkGuard:
         raise NotImplementedError
 
     def _same_process(self) -> bool:
-        """Return whether this process set it up; in a forked child, start anew.
+        """Return whether this process set it up; in a forked child, start again.
 
         What the parent opened is kept and never used: closing it here would end it for the parent too.
         """

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Self
 
 PACKAGE = "mainstay.stores."
-# The cold verbs by module, the same in `sql` (SQLite and PostgreSQL) and `redis`.
+# The cold verbs by module, the same in `sql` (SQLite and PostgreSQL) and `redis`. An engine's own table overrules them.
 COLD = {
-    "reads": "get get_many find claimed_by result checkpoint attempts logs actions counts throughput workers",
+    "reads": "get get_many find claimed_by result checkpoint attempts logs actions counts throughput workers "
+    "diagnostics",
     "actions": "cancel retry resolve_review delete",
     "maintenance": "register renew deregister orphans prune register_types types setting set_setting started_jobs",
     "move": "export_rows import_rows",

@@ -163,7 +163,7 @@ class Asyncpg(CallerConnection):
 
     @property
     def identity(self) -> Any:
-        return getattr(self.raw, "_con", self.raw)  # a pool wraps it anew each time
+        return getattr(self.raw, "_con", self.raw)  # a pool wraps it in a new object each time
 
     async def execute(self, statement: Statement) -> Any:
         if _returns_rows(statement.text):

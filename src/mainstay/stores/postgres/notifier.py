@@ -222,9 +222,7 @@ class Listener:
         self._heard_at, self._echo_by, self._echo = now, now + ECHO, "echo " + os.urandom(6).hex()
         try:
             self._db.execute("notify", self._db.load.schema, self._echo)
-        except (
-            StoreError
-        ):  # then nobody else can notify; the next check finds the server working again, or the connection lost
+        except StoreError:  # then no producer can notify either; the next check tells whether the connection is lost
             self._echo = ""
 
     # polling ------------------------------------------------------------------------------------------------------

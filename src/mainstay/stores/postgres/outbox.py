@@ -52,16 +52,16 @@ class PostgresOutbox:
     def _enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
         if not drafts:
             return []
-        answers = yield from enqueue_operations(self._dialect, drafts, now)
-        if any(created for _, created in answers):
+        outcomes = yield from enqueue_operations(self._dialect, drafts, now)
+        if any(created for _, created in outcomes):
             yield from self._notify("jobs")
-        return answers
+        return outcomes
 
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
-        answers = yield from cancel_operations(self._dialect, ids, now, actor)
-        if "cancelling" in answers.values():
+        outcomes = yield from cancel_operations(self._dialect, ids, now, actor)
+        if "cancelling" in outcomes.values():
             yield from self._notify("cancel")
-        return answers
+        return outcomes
 
     def finish(self, transition: Transition) -> Operations[bool]:
         if (yield from finish_operations(self._dialect, [transition])) != [STORED]:

@@ -7,7 +7,6 @@ of the time of a small call.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from redis import exceptions as theirs
 
 from ...core.errors import StoreUnavailable
+from ..fork import ForkGuard
 from . import errors, schema, script
 from .address import parse_url
 
@@ -41,28 +41,19 @@ class Wire(Protocol):
     def read_response(self) -> Any: ...
 
 
-class Server:
+class Server(ForkGuard):
     """One installation on one server, sentinel or cluster; connected when first used, and again after a fork."""
 
     def __init__(self, url: str) -> None:
         self.address = parse_url(url)
         self.prefix, self.shown = self.address.prefix, self.address.shown
-        self._abandoned: list[object] = []
-        self._forget()
+        super().__init__()
 
-    def _forget(self) -> None:
-        """Start without connections. Those of a parent process must not even be closed here."""
-        self._pid = os.getpid()
+    def _start(self) -> None:
         self._lock = threading.Lock()
         self._idle: list[tuple[Wire, float]] = []
         self._pool: Any = None
         self._checked = False
-
-    def same_process(self) -> None:
-        """Forget the connections of a parent process."""
-        if self._pid != os.getpid():
-            self._abandoned += [self._idle, self._pool]
-            self._forget()
 
     # what the verbs call ------------------------------------------------------------------------------------------
     def run(self, name: str, arguments: Sequence[Any]) -> Any:
@@ -83,7 +74,7 @@ class Server:
 
     def commands(self, commands: Sequence[tuple[Any, ...]], checked: bool = True) -> list[Any]:
         """Send commands in one round trip and return their results; raises the first error. Not `checked`: any schema."""
-        self.same_process()
+        self._same_process()
         try:
             if checked and not self._checked:
                 self._check()
@@ -127,7 +118,7 @@ class Server:
         return connection
 
     def _give(self, connection: Wire) -> None:
-        if len(self._idle) < IDLE and self._pid == os.getpid():
+        if len(self._idle) < IDLE and self._same_process():
             self._idle.append((connection, time.monotonic()))
         else:
             connection.disconnect()
@@ -161,7 +152,7 @@ class Server:
 
     def close(self) -> None:
         """Close every connection of this process that is not in use."""
-        self.same_process()
+        self._same_process()
         self._drop()
         self._pool, self._checked = None, False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..local_workers import LocalWorkers
-from ..verbs import Verbs, table
+from ..verbs import Verbs, cold, table
 from .connect import Server
 
 TYPE_CHECKING = False
@@ -18,14 +18,11 @@ class RedisStore(Verbs):
     sweep_interval = 1_000
     remote = True  # a server: it may be away for a while
     VERBS = table({
+        **cold("redis"),
         "redis.enqueue": "enqueue",
         "redis.outbox": "outbox",
         "redis.claim": "claim claimed_by finish",
-        "redis.actions": "cancel retry resolve_review delete",
-        "redis.maintenance": "register renew deregister orphans prune register_types types setting set_setting",
-        "redis.move": "export_rows import_rows",
         "redis.search": "search",
-        "redis.reads": "get get_many find result checkpoint attempts logs actions counts throughput workers diagnostics",
         "redis.notifier": "started_jobs notifier notify",
     })  # fmt: skip
 

@@ -29,7 +29,7 @@ RECORDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (*export.PARTS.values(), job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo)
 }
-RECORDS["Orphaned"] = job.Claimed  # whoever sweeps needs no payload
+RECORDS["Orphaned"] = job.Claimed  # a sweep needs no payload
 # Fields of a job that are no column of their own name; with a record before it, a field of that record only.
 COLUMNS = {
     "result": "r.body", "checkpoint": "c.body", "done": "p.done", "total": "p.total", "stage": "p.stage",

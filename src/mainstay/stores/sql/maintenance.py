@@ -28,7 +28,7 @@ def _single(store: SqlStore, name: str, /, **values: object) -> None:
 # workers --------------------------------------------------------------------------------------------------------------
 def register(store: SqlStore, worker: WorkerInfo) -> None:
     """Register a worker; its lease begins now."""
-    store.local_workers.hold(worker.id)  # before the row: whoever sees the row may try the lock
+    store.local_workers.hold(worker.id)  # before the row: a sweep that sees the row tries the lock
     try:
         _single(
             store, "register", id=worker.id, host=worker.host, pid=worker.pid, slots=worker.slots,

@@ -54,7 +54,7 @@ class SqliteOutbox:
     def in_transaction(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
         """Join the open transaction, or open one.
 
-        An open transaction may hold the write lock. In a file without our tables, nobody else could create them then.
+        An open transaction may hold the write lock. Only this transaction can then create our tables.
         """
         inside = (yield from self._checked(caller)) == OPEN
         if not inside:

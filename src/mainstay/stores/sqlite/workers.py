@@ -38,7 +38,7 @@ class DatabaseWorkers:
         return StartedJobsFile(self._path, worker)
 
     def orphans(self, deregister: Callable[[str], None], find: Callable[[], list[Orphan]], limit: int) -> list[Orphan]:
-        """Remove registered workers whose lock nobody holds; return the orphans, each with whether it had begun."""
+        """Deregister workers that died; return the orphans, each with whether it had started."""
         dead = worker_locks.dead(self._path, [worker.id for worker in self._store.workers()])
         for worker in dead:
             deregister(worker)
