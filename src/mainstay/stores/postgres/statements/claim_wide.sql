@@ -1,26 +1,20 @@
--- As claim, for workers with many lanes: those in which jobs wait are found first, one seek of job_lane each. For every queue in
--- which a job waits, `lane` goes from type to type and reads the first job of each; the next queue is read only if more jobs are
--- wanted. The first :limit jobs of a queue are in the :limit lanes whose first jobs come first; 16 more lanes make up for jobs
--- that others have locked.
+-- As claim, for workers with many lanes: those in which jobs wait are found first, one seek of job_lane each. `head` is the first
+-- job of a queue's first lane; from there `lane` goes from type to type and reads the first job of each. The next queue is read
+-- only if more jobs are wanted. The first :limit jobs of a queue are in the :limit lanes whose first jobs come first; 16 more
+-- lanes make up for jobs that others have locked.
 WITH next AS MATERIALIZED (
     SELECT locked.ctid
     FROM unnest(:queues::text[], :firsts::bigint[], :lasts::bigint[]) AS u(queue, first, last)
     CROSS JOIN LATERAL (
-        SELECT 1 FROM mainstay.job j WHERE j.state = 'queued' AND j.queue = u.queue LIMIT 1
-    ) waiting
+        {lane_heads} ORDER BY j.type, j.priority DESC, j.ord, j.seq LIMIT 1
+    ) head
     CROSS JOIN LATERAL (
         WITH RECURSIVE lane AS (
-            (
-                SELECT j.type, j.priority, j.ord, j.seq FROM mainstay.job j
-                WHERE j.state = 'queued' AND j.queue = u.queue
-                ORDER BY j.type, j.priority DESC, j.ord, j.seq LIMIT 1
-            )
+            SELECT head.*
             UNION ALL
-            SELECT head.* FROM lane CROSS JOIN LATERAL (
-                SELECT j.type, j.priority, j.ord, j.seq FROM mainstay.job j
-                WHERE j.state = 'queued' AND j.queue = u.queue AND j.type > lane.type
-                ORDER BY j.type, j.priority DESC, j.ord, j.seq LIMIT 1
-            ) head
+            SELECT following.* FROM lane CROSS JOIN LATERAL (
+                {lane_heads} AND j.type > lane.type ORDER BY j.type, j.priority DESC, j.ord, j.seq LIMIT 1
+            ) following
         ), l AS MATERIALIZED (
             SELECT u.queue, lane.type FROM lane
             WHERE lane.type = ANY (CASE WHEN u.first IS NULL THEN :types::text[] ELSE (:types::text[])[u.first : u.last] END)
