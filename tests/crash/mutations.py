@@ -9,21 +9,21 @@ FORGOTTEN = 5  # every so manieth acknowledgement of a forgetful store is a lie
 
 def unfenced() -> None:
     """Any attempt ends a running job, whoever holds it by now; on whatever engine."""
-    from mainstay.stores.postgres.sql import Statements
+    from mainstay.stores.postgres.dialect import PostgresDialect
     from mainstay.stores.redis import script
     from mainstay.stores.sqlite import sql
 
-    sql._cache["finish"] = without(sql.load("finish"), "AND token = ?9", "AND ?9 > 0")
-    call, text = Statements.__call__, script._text
+    sql._cache["finish"] = without(sql.load("finish"), "AND token = :token", "AND :token > 0")
+    template, text = PostgresDialect.template, script._text
 
-    def statement(statements: Any, name: str) -> str:
-        found: str = call(statements, name)
+    def statement(dialect: Any, name: str) -> str:
+        found: str = template(dialect, name)
         return without(found, "AND j.token = g.token", "") if name == "finish" else found
 
     def part(path: str) -> str:
         return without(text(path), "r[TOKEN] ~= token or", "") if path.endswith("outcome.lua") else text(path)
 
-    Statements.__call__, script._text = statement, part  # type: ignore[method-assign]
+    PostgresDialect.template, script._text = statement, part  # type: ignore[method-assign]
 
 
 def without(text: str, guard: str, instead: str) -> str:
@@ -35,15 +35,15 @@ def without(text: str, guard: str, instead: str) -> str:
 
 def forgetful() -> None:
     """Some enqueues are acknowledged and never written."""
-    from mainstay.stores.sqlite.store import SqliteStore
+    from mainstay.stores.sqlite import enqueue
 
-    enqueue, calls = SqliteStore.enqueue, iter(range(1, 1_000_000))
+    real, calls = enqueue.enqueue, iter(range(1, 1_000_000))
 
     def forget(store: Any, drafts: Any, now: int) -> Any:
         lie = next(calls) % FORGOTTEN == 0
-        return [(draft.id, True) for draft in drafts] if lie else enqueue(store, drafts, now)
+        return [(draft.id, True) for draft in drafts] if lie else real(store, drafts, now)
 
-    SqliteStore.enqueue = forget  # type: ignore[method-assign]
+    enqueue.enqueue = forget
 
 
 def piecemeal() -> None:

@@ -34,7 +34,7 @@ def test_a_variant_finds_what_it_changes(name):
 def test_a_variant_that_finds_nothing_to_change_fails():
     with pytest.raises(LookupError, match="has no such_name"), patched((Worker, "such_name", None)):
         pytest.fail("it was applied")
-    with pytest.raises(LookupError, match="no longer says"), statements(renew=("no such text", "")):
+    with pytest.raises(LookupError, match="no longer says"), statements(finish=("no such text", "")):
         pytest.fail("it was applied")
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mainstay.core.job import Claimed
 from mainstay.core.outcome import COMPLETED
 from mainstay.core.verdict import ALREADY, STORED
+from mainstay.stores.operations import Statement
 from mainstay.stores.sql import actions, maintenance
 from mainstay.stores.sqlite import claim, connect, enqueue, errors, sql
 from mainstay.stores.sqlite.dialect import DIALECT
@@ -71,18 +72,18 @@ def token_lowered() -> AbstractContextManager[object]:
 @variant("I3")
 def children_doubled() -> AbstractContextManager[object]:
     """An outcome that was stored before has its effects once more when it is sent again."""
-    standing = claim.standing
+    refused = claim.refused
 
     def again(connection: Any, transition: Any) -> str:
-        verdict = standing(connection, transition)
+        verdict = refused(connection, transition)
         if verdict == ALREADY and transition.children:
             children = [copy(child) for child in transition.children]
             for child in children:
                 child.id = ""
-            enqueue.enqueue(connection, children, transition.at)
+            sql.run(connection, enqueue.enqueue_operations(children, transition.at))
         return verdict
 
-    return patched((claim, "standing", again))
+    return patched((claim, "refused", again))
 
 
 @variant("I5")
@@ -284,16 +285,16 @@ def key_dropped() -> AbstractContextManager[object]:
 @variant("I2", "I3")
 def sent_twice_stored_twice() -> AbstractContextManager[object]:
     """A draft that is sent again without a reply becomes a second job."""
-    real = enqueue.enqueue
+    real = enqueue.enqueue_operations
 
-    def anew(connection: Any, drafts: Any, now: int, *more: Any) -> Any:
-        known = "SELECT 1 FROM mainstay_job WHERE id = ?"
+    def anew(drafts: Any, now: int, *more: Any) -> Any:
         for draft in drafts:
-            if connection.execute(known, (draft.id,)).fetchone():
+            known, _ = yield Statement("SELECT 1 FROM mainstay_job WHERE id = ?", (draft.id,))
+            if known:
                 draft.id = enqueue.IDS.new(now)  # type: ignore[attr-defined]
-        return real(connection, drafts, now, *more)
+        return (yield from real(drafts, now, *more))
 
-    return patched((enqueue, "enqueue", anew))
+    return patched((enqueue, "enqueue_operations", anew))
 
 
 @variant("I14")

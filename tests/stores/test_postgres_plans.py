@@ -25,7 +25,7 @@ NAMES = sorted(FILES - {"remove"} | {f"remove:{table}" for table in BELONGINGS})
 INDEXES = {
     "claim": ("Index Scan using job_lane", 6), "claim_lane": ("Index Scan using job_lane", 3), "claim_wide": ("using job_lane", 4), "claim_ready": ("using job_due", 2),
     "finish": ("Index Scan using job_pkey", 1),
-    "finish_completed": ("Index Scan using job_pkey", 1), "finish_standing": ("Index Scan using job_pkey", 1),
+    "finish_completed": ("Index Scan using job_pkey", 1), "finish_refused": ("Index Scan using job_pkey", 1),
     "renew": ("Index Scan using worker_pkey", 1), "claimed_by": ("Index Scan using job_running", 1),
     "orphans": ("Index Scan using job_running", 1), "prune": ("Index Scan using job_expiry", 1),
     "get": ("Index Scan using body_id", 1), "find": ("using body_id", 1),

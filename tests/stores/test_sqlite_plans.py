@@ -34,7 +34,7 @@ INDEXES = {
     "claim_lease": "SEARCH mainstay_worker USING PRIMARY KEY (id=?)",
     "finish": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid=?)",
     "finish_completed": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid=?)",
-    "finish_standing": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid=?)",
+    "finish_refused": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid=?)",
     "renew": "SEARCH mainstay_worker USING PRIMARY KEY (id=?)",
     "renew_cancelling": "SEARCH j USING INDEX mainstay_job_running (worker=?)",
     "orphans": "SCAN j USING INDEX mainstay_job_running",

@@ -40,7 +40,7 @@ _INSTEAD = {
     "generator": "list(value)",
     "deque": "list(value)",
     "mappingproxy": "dict(value)",
-    "coroutine": "what it answers when awaited",
+    "coroutine": "what it returns when awaited",
 }
 
 

@@ -237,13 +237,13 @@ def _verdicts(
     refused = [t.seq for t in transitions if t.seq not in applied]
     if not refused:
         return [STORED] * len(transitions)
-    found = yield dialect.statement("finish_standing", seqs=refused)
-    standing = {row[0]: row[1:] for row in found.rows}
-    return [STORED if t.seq in applied else _verdict(t, standing.get(t.seq)) for t in transitions]
+    found = yield dialect.statement("finish_refused", seqs=refused)
+    found_jobs = {row[0]: row[1:] for row in found.rows}
+    return [STORED if t.seq in applied else _verdict(t, found_jobs.get(t.seq)) for t in transitions]
 
 
-def _verdict(transition: Transition, standing: tuple[Any, ...] | None) -> str:
-    state, token, cancel_at = standing or (None, 0, None)
+def _verdict(transition: Transition, job: tuple[Any, ...] | None) -> str:
+    state, token, cancel_at = job or (None, 0, None)
     return refusal(transition, state, token, cancel_at is not None)
 
 

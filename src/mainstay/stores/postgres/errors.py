@@ -1,4 +1,4 @@
-"""What can be wrong with a PostgreSQL server or the way to it, said in words that tell what to do."""
+"""Errors of PostgreSQL and psycopg as ours, with what to do about them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _KINDS: dict[str, tuple[type[errors.MainstayError], str]] = {
     "28": (errors.StoreUnavailable, "Check the user and the password in the URL, and the server's pg_hba.conf"),
     "3D000": (errors.StoreUnavailable, "Create the database first: createdb NAME, or check its name in the URL"),
 }
-# What a refused connection says, where no SQLSTATE comes with it.
+# Parts of the messages of refused connections, which have no SQLSTATE.
 _WORDS = {
     "password authentication failed": "28",
     "no pg_hba.conf entry": "28",
@@ -74,7 +74,7 @@ _UNREACHED = (
 
 
 def mapped(error: BaseException, place: str) -> BaseException:
-    """The same failure as one of ours; what is not the database's is answered unchanged."""
+    """Return the error of ours for an error of psycopg; return any other error unchanged."""
     if isinstance(error, _UNFIT):
         return errors.UsageError(f"a value cannot be stored: {error}")
     if not isinstance(error, psycopg.Error):
@@ -84,7 +84,7 @@ def mapped(error: BaseException, place: str) -> BaseException:
 
 
 def translate(error: BaseException, place: str) -> None:
-    """Raise the failure as one of ours; return when it is to go on as it is."""
+    """Raise the error of ours for an error of psycopg; return if the error is not psycopg's."""
     fault = mapped(error, place)
     if fault is not error:
         raise fault from error
@@ -96,7 +96,7 @@ def _kind(error: psycopg.Error) -> tuple[type[errors.MainstayError], str]:
 
 
 def by_state(state: str) -> tuple[type[errors.MainstayError], str]:
-    """What an SQLSTATE means to us, and what to do."""
+    """Return our class of error for an SQLSTATE, and what to do."""
     return _KINDS.get(state) or _KINDS.get(state[:3]) or _KINDS.get(state[:2]) or (errors.StoreError, "")
 
 
@@ -110,15 +110,15 @@ def _without_state(error: psycopg.Error) -> tuple[type[errors.MainstayError], st
 
 
 def _said(error: psycopg.Error) -> str:
-    """The server's words in one line; the hint and the statement are for its log."""
+    """Return the server's message on one line, without hint and statement."""
     text = error.diag.message_primary or str(error)
     return " ".join(text.split()).rstrip(".") or type(error).__name__
 
 
 def broken(error: BaseException | None) -> bool:
-    """Whether every connection should be made anew: the server went read-only under them, or away, or has other tables.
+    """Return whether every connection must be opened anew: the server became read-only, went away, or has other tables.
 
-    Or it fell silent: what made one connection dumb will have made others so.
+    A connection that timed out counts too: whatever stopped it has probably stopped the others.
     """
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
         return True

@@ -47,7 +47,7 @@ class LockedRows:
 
     def _locked(self, seqs: list[int | str]) -> set[int | str]:
         """Return which of these are locked at this moment."""
-        looks = [self._dialect.statement(name, seqs=seqs) for name in ("finish_free", "finish_standing")]
+        looks = [self._dialect.statement(name, seqs=seqs) for name in ("finish_free", "finish_refused")]
         free, existing = self._db.batch(looks, WORKER_TIMEOUT)
         locked = {row[0] for row in existing.rows} - {row[0] for row in free.rows}
         self._seqs = self._seqs.difference(seqs) | locked

@@ -15,7 +15,7 @@ from . import enqueue, header, record
 from .state_codes import LETTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ...core.decide import Transition
     from ...core.updates import Update
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Wants = Mapping[str, Sequence[str]]
 
 FEW = 16  # lanes that a claim names; of more it sends queues and types
+TEXTS = 16  # over which the names are spread
 CACHED = 100  # mappings of what is wanted
 _VERDICTS = {"s": STORED, "a": ALREADY, "c": CANCELLING, "l": LOST}
 _packed: dict[int, tuple[Wants, list[Any]]] = {}
@@ -74,17 +75,20 @@ def _lanes(wants: Wants) -> list[Any]:
 
 
 def _texts(wants: Wants) -> list[bytes]:
-    """Return all queues in their order; then each group of queues that want the same types (empty: all), and the types."""
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for queue, types in wants.items():
-        groups.setdefault(tuple(types), []).append(queue)
-    pairs = [(_names(queues) if len(groups) > 1 else b"", _names(types)) for types, queues in groups.items()]
-    return [_names(wants), *(text for pair in pairs for text in pair)]
+    """Return the queues, then the types of each group of queues that want the same."""
+    groups: dict[tuple[str, ...], int] = {}
+    queues = {queue: groups.setdefault(tuple(types), len(groups) + 1) for queue, types in wants.items()}
+    return [*_spread(queues), *(text for types in groups for text in _spread(dict.fromkeys(types, 0)))]
 
 
-def _names(names: Iterable[str]) -> bytes:
-    """Return names as one text, with a byte around each that UTF-8 never has."""
-    return b"\xff" + b"".join(name.encode() + b"\xff" for name in names)
+def _spread(names: Mapping[str, int]) -> list[bytes]:
+    """Return names with position and group, spread over texts by their last bytes. UTF-8 never has the bytes 254 and 255."""
+    texts = [b""] * TEXTS
+    for position, (name, group) in enumerate(names.items(), 1):
+        raw = name.encode()
+        one, two = raw[-2:] if len(raw) > 1 else (*raw, 0) if raw else (0, 0)
+        texts[(one + 3 * two) % TEXTS] += b"\xff%s\xfe%06d%06d" % (raw, position, group)
+    return texts
 
 
 # what is claimed --------------------------------------------------------------------------------------------------

@@ -31,10 +31,10 @@ def load(name: str) -> Script:
 
 
 def assemble(text: str) -> str:
-    """Return a script with the fields of a record and the parts that its line `-- uses:` names in front."""
+    """Return a script with the parts in front that its line `-- uses:` names, and numbers for the fields of a record."""
     names = next(line for line in text.splitlines() if line.startswith(USES)).removeprefix(USES).split()
     parts = [_text(os.path.join("parts", name + ".lua")) for name in names]
-    return record.lua(names) + "".join(parts) + text
+    return record.with_positions("".join(parts) + text)
 
 
 def _text(path: str) -> str:

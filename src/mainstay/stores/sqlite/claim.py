@@ -1,4 +1,4 @@
-"""Taking jobs and giving them back: the hot path of a worker, and the one door out of `running`."""
+"""Claiming and finishing: the hot path of a worker, and the one way out of `running`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..operations import Operations
-    from .connect import Database
+    from .store import SqliteStore
 
 
 MARK = "\x1e"  # between joined texts: JSON has no such character, nor has a sane name
@@ -54,11 +54,11 @@ _STATEMENTS = {Log: "update_log", Progress: "update_progress", Checkpoint: "upda
 
 
 def claim(
-    db: Database, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
-    finishing: Sequence[Transition], updates: Sequence[Update],
+    store: SqliteStore, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
+    finishing: Sequence[Transition] = (), updates: Sequence[Update] = (),
 ) -> Claims:  # fmt: skip
-    """Notes, finishes, promotion and claim in one transaction."""
-    with db.writing() as connection:
+    """Write updates and outcomes, promote due jobs and claim in one transaction."""
+    with store.db.writing() as connection:
         if connection.execute(load("claim_lease"), {"worker": worker, "now": now}).fetchone() is None:
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
         verdicts = _finish(connection, finishing, updates)
@@ -158,9 +158,9 @@ def _claimed(columns: dict[str, list[Any]], worker: str, now: int) -> list[Claim
     return sorted(map(partial(tuple.__new__, Claimed), rows), key=_PLACE)
 
 
-def finish(db: Database, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:
-    """Apply transitions; per transition a verdict."""
-    with db.writing() as connection:
+def finish(store: SqliteStore, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
+    """Apply transitions; return a verdict for each."""
+    with store.db.writing() as connection:
         return _finish(connection, transitions, updates)
 
 
@@ -180,7 +180,7 @@ def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], u
 
 
 def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> bool:
-    """Apply a batch in few statements; False when some transition did not apply."""
+    """Apply a batch in few statements; return False if some transition did not apply."""
     simple = [t for t in transitions if type(t) is Completed or (t.state == COMPLETED and t.reason is None)]
     applied = 0
     if len(simple) < len(transitions):
@@ -193,11 +193,11 @@ def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition
 
 
 def _finish_one(connection: sqlite3.Connection, transition: Transition) -> str:
-    return STORED if run(connection, finish_operations(transition)) else standing(connection, transition)
+    return STORED if run(connection, finish_operations(transition)) else refused(connection, transition)
 
 
 def finish_operations(transition: Transition) -> Operations[bool]:
-    """Apply one transition, on whichever connection; False where it does not hold any more."""
+    """Apply one transition, on any connection; return False if its attempt no longer holds the job."""
     _, count = yield Statement(load("finish"), transition._asdict())
     if count == 0:
         return False
@@ -205,15 +205,15 @@ def finish_operations(transition: Transition) -> Operations[bool]:
     return True
 
 
-def standing(connection: sqlite3.Connection, transition: Transition) -> str:
-    """Why a transition was refused: written before, overtaken by a cancel, or no longer ours."""
-    row = connection.execute(load("finish_standing"), {"seq": transition.seq}).fetchone()
+def refused(connection: sqlite3.Connection, transition: Transition) -> str:
+    """Return why a transition was not applied."""
+    row = connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone()
     state, token, cancel_at = row or (None, 0, None)
     return refusal(transition, state, token, cancel_at is not None)
 
 
 def _effects(transitions: Sequence[Transition]) -> Operations[None]:
-    """What an applied transition leaves behind: its attempt, its result, its children."""
+    """Write what belongs to applied transitions: attempts, results, children."""
     transitions = [t for t in transitions if type(t) is not Completed]
     attempts = [_ATTEMPT(t) for t in transitions if t.recorded]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
@@ -229,6 +229,7 @@ def _insert(name: str, rows: Sequence[tuple[Any, ...]]) -> Operations[None]:
         yield Statement(many(name, size), [value for row in rows[start : start + size] for value in row])
 
 
-def write_updates(connection: sqlite3.Connection, updates: Sequence[Update]) -> list[bool]:
-    """Write notes in order; per note whether its attempt holds the job."""
-    return [connection.execute(load(_STATEMENTS[type(note)]), note._asdict()).rowcount == 1 for note in updates]
+def write_updates(connection: sqlite3.Connection, updates: Sequence[Update]) -> None:
+    """Write updates in order; those of an attempt that no longer holds its job change nothing."""
+    for update in updates:
+        connection.execute(load(_STATEMENTS[type(update)]), update._asdict())

@@ -10,25 +10,26 @@ from .sql import batches, load, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
     from ...core.draft import Draft
     from ..operations import Operations
+    from .store import SqliteStore
 
 
 Accepted = tuple[str, bool]
 
 
-def enqueue(
-    connection: sqlite3.Connection, drafts: Sequence[Draft], now: int, ignore_conflicts: bool = False
-) -> list[Accepted]:
-    """Insert the drafts inside the transaction that is open; return per draft its id and whether it is new."""
-    return run(connection, enqueue_operations(drafts, now, ignore_conflicts))
+def enqueue(store: SqliteStore, drafts: Sequence[Draft], now: int) -> list[Accepted]:
+    """Accept jobs in one write transaction, then wake the workers; return per draft its id and whether it is new."""
+    with store.db.writing() as connection:
+        accepted = run(connection, enqueue_operations(drafts, now))
+    store.notify()
+    return accepted
 
 
 def enqueue_operations(drafts: Sequence[Draft], now: int, ignore_conflicts: bool = False) -> Operations[list[Accepted]]:
-    """As `enqueue`, on any connection.
+    """Insert the drafts inside the transaction that is open, on any connection; return as `enqueue` does.
 
     With `ignore_conflicts` a key that is taken raises nothing: for children, whose parent has already completed.
     """

@@ -1,4 +1,4 @@
-"""What can be wrong with a SQLite file, said in words that tell what to do."""
+"""Errors of SQLite as ours, with what to do about them; and checks of a path before SQLite opens it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "afs", "cep
 
 
 def mapped(error: BaseException, path: str) -> BaseException:
-    """The same failure as one of ours; what is not SQLite's is answered unchanged."""
+    """Return the error of ours for an error of SQLite; return any other error unchanged."""
     if isinstance(error, _UNFIT) or (isinstance(error, sqlite3.Error) and "binding parameter" in str(error)):
         return errors.UsageError(f"a value cannot be stored: {error}")
-    if isinstance(error, UnicodeDecodeError):  # not even SQLite's own words about it can be read
+    if isinstance(error, UnicodeDecodeError):  # not even SQLite's own message can be decoded
         return errors.StoreCorrupt(f"{path}: {error}. {_KINDS[sqlite3.SQLITE_CORRUPT][1]}.")
     if not isinstance(error, sqlite3.Error):
         return error
@@ -27,7 +27,7 @@ def mapped(error: BaseException, path: str) -> BaseException:
 
 
 def translate(error: BaseException, path: str) -> None:
-    """Raise the failure as one of ours; return when it is to go on as it is."""
+    """Raise the error of ours for an error of SQLite; return if the error is not SQLite's."""
     fault = mapped(error, path)
     if fault is not error:
         raise fault from error
@@ -54,14 +54,14 @@ _KINDS: dict[int, tuple[type[errors.StoreError], str]] = {
 
 
 def check_path(path: str, create: bool, mounts: str | None = None) -> None:
-    """Refuse what cannot work before SQLite touches it."""
+    """Raise if a path cannot work, before SQLite opens it."""
     if not create and not os.path.exists(path):
         raise errors.StoreUnavailable(
             f"{path}: there is no such file. Check the URL; `mainstay worker` or an enqueue creates it."
         )
     if os.path.isdir(path):
         raise errors.ConfigError(f"{path} is a folder. Name a file in it, e.g. sqlite:///{path}/jobs.db")
-    folder = os.path.dirname(os.path.realpath(path))  # of the file itself, wherever a link may lie
+    folder = os.path.dirname(os.path.realpath(path))  # of the file itself, not of a link to it
     _check_folder(path, folder)
     kind = file_system(folder, mounts)
     if kind in NETWORK or kind.startswith("fuse"):
@@ -84,7 +84,7 @@ def _check_folder(path: str, folder: str) -> None:
 
 
 def identity(path: str) -> tuple[int, int] | None:
-    """Which file is at a path; None when there is none."""
+    """Return which file is at a path; None if there is none."""
     try:
         found = os.stat(path)
     except OSError:
@@ -93,9 +93,9 @@ def identity(path: str) -> tuple[int, int] | None:
 
 
 def file_system(folder: str, mounts: str | None = None) -> str:
-    """The kind of file system a folder is on; "" where the operating system does not say.
+    """Return the kind of file system a folder is on; "" where the operating system does not say.
 
-    `mounts` is the text of Linux's mountinfo, for those who know better than this machine.
+    `mounts` is the text of Linux's mountinfo; None: of this machine.
     """
     text = _mounts() if mounts is None else mounts
     device = os.stat(folder).st_dev
@@ -120,7 +120,7 @@ def _mounts() -> str:
 
 
 def _plain(point: str) -> str:
-    """A mount point as it is: the kernel writes space, tab, newline and backslash as octal numbers behind a backslash."""
+    """Return a mount point unescaped: the kernel writes space, tab, newline and backslash as octal numbers after a backslash."""
     if "\\" not in point:
         return point
     first, *others = point.split("\\")
@@ -128,7 +128,7 @@ def _plain(point: str) -> str:
 
 
 def wal_reset_bug(version: tuple[int, int, int]) -> bool:
-    """Whether this SQLite can damage a WAL file when a checkpoint meets a write (fixed in 3.51.3, 3.50.7, 3.44.6)."""
+    """Return whether this SQLite can damage a WAL file when a checkpoint meets a write (fixed in 3.51.3, 3.50.7, 3.44.6)."""
     if version[:2] in ((3, 44), (3, 50)):
         return version < ((3, 44, 6) if version[1] == 44 else (3, 50, 7))
     return (3, 7, 0) <= version < (3, 51, 3)

@@ -8,13 +8,9 @@ from .sql import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
     from typing import TypeVar
 
-    from ...core.decide import Transition
-    from ...core.draft import Draft
-    from ...core.updates import Update
-    from ..contract import Claims
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
     from .dialect import SqliteDialect
@@ -30,6 +26,8 @@ class SqliteStore(Verbs):
     VERBS = table(
         {
             **cold("sql"),
+            "sqlite.enqueue": "enqueue",
+            "sqlite.claim": "claim finish",
             "sqlite.search": "search",
             "sqlite.diagnostics": "diagnostics",
             "sqlite.notifier": "notifier notify",
@@ -77,32 +75,10 @@ class SqliteStore(Verbs):
         """Drive operations in one write transaction."""
         return self.single(operations())
 
-    # verbs whose functions take a database ------------------------------------------------------------------------
-    def enqueue(self, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
-        from .enqueue import enqueue
-
-        with self.db.writing() as connection:
-            accepted = enqueue(connection, drafts, now)
-        self.notify()
-        return accepted
-
     def outbox(self) -> Outbox:
         from .outbox import SqliteOutbox
 
         return SqliteOutbox(self.db)
-
-    def claim(
-        self, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
-        finishing: Sequence[Transition] = (), updates: Sequence[Update] = (),
-    ) -> Claims:  # fmt: skip
-        from .claim import claim
-
-        return claim(self.db, worker, wants, limit, now, finishing, updates)
-
-    def finish(self, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
-        from .claim import finish
-
-        return finish(self.db, transitions, updates)
 
     def close(self) -> None:
         """Close every connection; the next use opens them again."""

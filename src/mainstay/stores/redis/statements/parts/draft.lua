@@ -2,10 +2,10 @@
 -- header, and as JSON the values that most drafts lack: run_at, lock, until, on, terms.
 local STRIDE = 8
 
--- Returns the record that a draft asks for. A copy of the blank record has its full size from the start: growing the table
--- value by value would cost as much as everything else.
+-- Returns the record that a draft asks for. It has its full size from the start: growing the table value by value would cost
+-- as much as everything else.
 local function asked(list, i, extra, seq)
-    local r = { unpack(BLANK) }
+    local r = { BLANK }
     r[SEQ], r[LANE], r[PRIORITY], r[HEADER] = seq, list[i + 1], tonumber(list[i + 2]), list[i + 6]
     r[TIMEOUT], r[KEEP] = tonumber(list[i + 3]) or false, tonumber(list[i + 4]) or false
     if extra then
@@ -13,11 +13,6 @@ local function asked(list, i, extra, seq)
         r[LOCK], r[LOCK_UNTIL], r[HELD] = extra.lock or false, extra["until"] or false, extra.lock ~= nil
     end
     return r
-end
-
--- Whether a job's time has yet to come.
-local function waits(r, now)
-    return r[RUN_AT] and r[RUN_AT] > now
 end
 
 -- The index `terms`: a search finds a job by its key, tenant, ref, parent and tags, each a term with the id behind it.
@@ -57,7 +52,7 @@ local function replace(id, list, i, extra, now)
     r[TOKEN], r[STARTED_AT], r[LOCK], r[HELD] = old[TOKEN], old[STARTED_AT], old[LOCK], old[HELD]
     local policy, rest = string.match(r[HEADER], "^([^\n]*)\n[^\n]*\n(.*)$")
     r[HEADER] = policy .. "\n" .. string.match(old[HEADER], "^[^\n]*\n([^\n]*)\n") .. "\n" .. rest
-    admit(r, id, waits(r, now), now)
+    admit(r, id, r[RUN_AT] and r[RUN_AT] > now, now)
     add_terms(r, id)
     write(id, r)
     later("HSET", P .. "payload", id, list[i + 5])
@@ -125,7 +120,7 @@ local function accept(list, first, now, skip)
                 locks[lock] = id
                 later("HSET", P .. "lock", lock, id)
             end
-            admit(r, id, waits(r, now), now)
+            admit(r, id, r[RUN_AT] and r[RUN_AT] > now, now)
             if extra then
                 add_terms(r, id)
             end

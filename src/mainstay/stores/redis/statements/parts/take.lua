@@ -75,11 +75,12 @@ local function sift_down(heap, cursor, at)
 end
 
 -- Takes the first entries of several lanes, merged by their place in the order. At first it reads so many entries of each
--- that all together are about enough.
+-- that all together are about enough, and one more: it tells whether a lane ends there.
 local function merge(lanes, named, limit)
     local heap, cursors, members, empty = {}, {}, {}, {}
+    local size = math.min(CHUNK, math.ceil(limit / #lanes) + 1)
     for n, lane in ipairs(lanes) do
-        cursors[n] = cursor_at(lane, math.min(CHUNK, math.ceil(limit / #lanes)))
+        cursors[n] = cursor_at(lane, size)
         heap[#heap + 1] = cursors[n].member and cursors[n]
     end
     for at = math.floor(#heap / 2), 1, -1 do
@@ -157,7 +158,7 @@ local function take(worker, next_lanes, limit, now, reply)
     if #members == 0 then
         return 0
     end
-    local ids, held, written, last, taken, fields = {}, {}, {}, #reply, 0, #CLAIMED
+    local ids, held, written, last, taken, claimed = {}, {}, {}, #reply, 0, { CLAIMED }
     for n = 1, #members do
         ids[n] = string.sub(members[n], SEQ_LENGTH + 1)
     end
@@ -175,10 +176,10 @@ local function take(worker, next_lanes, limit, now, reply)
             held[2 * taken - 1], held[2 * taken] = r[TIMEOUT] and now + r[TIMEOUT] or "+inf", id
             reply[last + 1], reply[last + 2] = members[n], texts[n]
             last = last + 2
-            for field = 1, fields do
-                reply[last + field] = r[CLAIMED[field]]
+            for at = 1, #claimed do
+                reply[last + at] = r[claimed[at]]
             end
-            last = last + fields
+            last = last + #claimed
         end
     end
     flush()

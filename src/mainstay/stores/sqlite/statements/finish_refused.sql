@@ -1,2 +1,2 @@
--- Where a job stands whose transition was refused.
+-- The state and token of a job whose transition was refused.
 SELECT state, token, cancel_at FROM mainstay_job WHERE seq = :seq
