@@ -42,7 +42,7 @@ def claim(
     if reply == "lost":
         raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
     verdicts, started, wait = reply[:3]
-    jobs = [_claimed(reply, n, started, worker) for n in range(3, len(reply), len(_RETURNED))]
+    jobs = [_claimed(reply, n, started, worker) for n in range(3, len(reply), _JOB)]
     return Claims([_VERDICTS[letter] for letter in verdicts], jobs, wait)
 
 
@@ -92,9 +92,9 @@ def _spread(names: Mapping[str, int]) -> list[bytes]:
 
 
 # what is claimed --------------------------------------------------------------------------------------------------
-_RETURNED = ("seq", "payload", *record.CLAIMED)  # of each job
+_RETURNED = ("seq", "payload", *record.CLAIMED)
+_JOB, _HEADER, _PRIORITY = len(_RETURNED), _RETURNED.index("header"), header.POLICY.index("priority")
 _VALUES = (*_RETURNED, *header.POLICY, "id", "created_at", "started_at", "cancelling", "rank", "worker")
-_HEADER, _PRIORITY = _RETURNED.index("header"), header.POLICY.index("priority")
 _pick = itemgetter(*map(_VALUES.index, Claimed._fields))
 
 
@@ -103,17 +103,8 @@ def _claimed(reply: list[Any], n: int, started: int, worker: str) -> Claimed:
     line, origin, _ = reply[n + _HEADER].split("\n")
     policy = header.policy(line)
     created = int(origin.partition(" ")[0])
-    values = (
-        *reply[n : n + len(_RETURNED)],
-        *policy,
-        reply[n][record.SEQ :],
-        created,
-        started,
-        False,
-        -policy[_PRIORITY],
-        worker,
-    )
-    return tuple.__new__(Claimed, _pick(values))
+    rest = (reply[n][record.SEQ :], created, started, False, -policy[_PRIORITY], worker)
+    return tuple.__new__(Claimed, _pick([*reply[n : n + _JOB], *policy, *rest]))
 
 
 def claimed_on_wake(reply: list[Any] | None, worker: str) -> list[Claimed]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from ...core.draft import Draft
 from ...core.errors import DuplicateKey, UsageError
 from ...core.ids import IDS
 from . import header
@@ -15,12 +13,11 @@ from .state_codes import STATES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...core.draft import Draft
     from .connect import Server
     from .store import RedisStore
 
 MOST = 50_000  # drafts in one call: it blocks the server for some 15 microseconds each
-_unusual = attrgetter("run_at", "lock", *header.TERMS)
-_USUAL = _unusual(Draft("", ""))
 
 
 def enqueue(store: RedisStore, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
@@ -68,9 +65,10 @@ def flat(drafts: Sequence[Draft]) -> list[Any]:
     for draft in drafts:
         lane, text = header.write(draft)
         timeout, keep = draft.timeout, draft.keep
+        plain = text[-1] == "\n" and draft.run_at is None and draft.lock is None  # and no terms: the last line is empty
         values += (
             draft.id, lane, draft.priority, "" if timeout is None else timeout, "" if keep is None else keep,
-            draft.payload, text, "" if _unusual(draft) == _USUAL else _extra(draft),
+            draft.payload, text, "" if plain else _extra(draft),
         )  # fmt: skip
     return values
 
