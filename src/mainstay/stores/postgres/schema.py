@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[Any, ...]]
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
-VERSION, READABLE_FROM = 2, 2
+VERSION = max(int(name[:4]) for name in os.listdir(FOLDER) if name.endswith(".sql"))  # the last migration
+READABLE_FROM = 2
 OLDEST = 16  # `IS JSON`, by which a search passes over what is none
 STEP = re.compile(r"^-- step.*\n", re.MULTILINE)  # the line between two steps of a migration
 LOCK = 0x6D61696E73746179  # of a transaction that changes the schema; the name in ASCII

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..operations import Operations
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
-VERSION = 2
+VERSION = max(int(name[:4]) for name in os.listdir(FOLDER) if name.endswith(".sql"))  # the last migration
 OLDEST = (3, 37, 0)  # STRICT tables, RETURNING
 
 
