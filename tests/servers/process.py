@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -111,9 +112,20 @@ class Server:
 
 
 def free_port():
-    """A port that nobody listens on."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as probe:
-        return probe.getsockname()[1]
+    """Return a port that no other server of this session has.
+
+    It is below the ports of outgoing connections: one of those could take the port while the server is down.
+    """
+    reserved = session.folder() / "ports"
+    reserved.mkdir(exist_ok=True)
+    for port in random.sample(range(16_000, 32_000), 16_000):
+        try:
+            (reserved / str(port)).touch(exist_ok=False)
+            with closing(socket.create_server(("127.0.0.1", port))):
+                return port
+        except OSError:  # reserved, or in use by another program
+            continue
+    raise RuntimeError("no port from 16,000 to 32,000 is free")
 
 
 def shared(make, name):
