@@ -55,6 +55,22 @@ def test_a_lane_that_is_not_wanted_is_never_touched(desk, many):
     assert {desk.state(job) for job in others} == {"queued"}
 
 
+@pytest.mark.parametrize("more", [0, 100])
+def test_a_type_that_is_wanted_twice_is_claimed_once(desk, more):
+    expected = [desk.add() for _ in range(3)]
+    wants = {"default": ["work", "work", *(f"t{n}" for n in range(more))]}
+    assert ids(desk.take(9, wants=wants)) == expected
+
+
+def test_hundreds_of_filled_lanes_are_merged(desk):
+    types = [f"t{n:03}" for n in range(200)]
+    given = [draft(type, priority=n % 3) for n, type in enumerate(types)]
+    desk.store.enqueue(given, desk.now)
+    expected = [job.id for job in sorted(given, key=lambda job: -job.priority)]
+    wants = {"default": types}
+    assert ids(desk.take(7, wants=wants)) + ids(desk.take(300, wants=wants)) == expected
+
+
 def test_names_that_look_alike_are_different_lanes(desk):
     wants = dict.fromkeys(ODD[::2], ODD[1::2])
     jobs = {(queue, name): desk.add(name, queue=queue) for queue in ODD for name in ODD}

@@ -317,8 +317,9 @@ def promoted_early() -> AbstractContextManager[object]:
 @variant("I16")
 def priority_ignored() -> AbstractContextManager[object]:
     """First come, first served, whatever the priority."""
-    merged = claim._merged
-    return patched((claim, "_merged", lambda arms: merged(arms).replace("ORDER BY 1 DESC, 2, 3", "ORDER BY 2, 3")))
+    first = claim.first_of
+    by_age = lambda arms, columns: first(arms, columns).replace("ORDER BY 1 DESC, 2, 3", "ORDER BY 2, 3")  # noqa: E731
+    return patched((claim, "first_of", by_age))
 
 
 @variant("I15")

@@ -27,7 +27,7 @@ NOW = ManualClock().now()
 INDEXES = {
     "claim": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid=?)",
     "claim_first": "SEARCH mainstay_job USING INDEX mainstay_job_lane (queue=? AND type=?)",
-    "claim_lanes": "SEARCH n USING INDEX mainstay_job_lane ((queue,type)>(?,?))",
+    "claim_lanes": "SEARCH n USING INDEX mainstay_job_lane (queue=? AND type>?)",
     "claim_rows": "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)",
     "promote": "SEARCH mainstay_job USING INDEX mainstay_job_due (run_at<?)",
     "claim_next_due": "SEARCH mainstay_job USING INDEX mainstay_job_due",
@@ -119,7 +119,7 @@ def plan(connection, text):
 
 # Statements that are made of a template when they are needed.
 MADE = {
-    "claim_first": claim._merged(3),
+    "claim_first": claim.first_of(3),
     "claim_rows": claim._rows(),
     "enqueue_replace": sql.load("enqueue_replace").replace("{columns}", inserts.replacement(Draft("work", "{}"))[0]),
 }
@@ -175,7 +175,7 @@ def test_removing_jobs_removes_from_every_table_that_refers_to_jobs(connection):
     next(operations)
     deletes = [statement.text for statement in operations.send(Result([(1, '["a"]')], 1))]
     assert not [line for text in deletes for line in plan(connection, text) if reads_whole(line)]
-    assert "SEARCH mainstay_tag USING PRIMARY KEY (tag=? AND job=?)" in plan(connection, deletes[0])
+    assert "SEARCH mainstay_tag USING PRIMARY KEY (tag=? AND job=?)" in plan(connection, deletes[1])
     removed = {text.split()[2] for text in deletes}
     tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     columns = {table: {row[1] for row in connection.execute(f"PRAGMA table_info({table})")} for table in tables}

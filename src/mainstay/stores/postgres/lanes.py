@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Wants = Mapping[str, Sequence[str]]
     Lane = tuple[str, str]  # queue, type
 
-FEW = 16  # lanes that a claim reads all; of more, the server first finds those in which jobs wait
+FEW = 64  # lanes that a claim reads all, from its cursors; of more, the server first finds those in which jobs wait
 
 
 def few(wants: Wants) -> dict[Lane, int] | None:

@@ -69,8 +69,9 @@ def _lanes(wants: Wants) -> list[Any]:
     """Return the lanes of each queue."""
     values: list[Any] = [len(wants)]
     for queue, types in wants.items():
-        values.append(len(types))
-        values += [header.lane(queue, name) for name in types]
+        names = dict.fromkeys(types)  # a lane that is named twice would be read twice
+        values.append(len(names))
+        values += [header.lane(queue, name) for name in names]
     return values
 
 

@@ -51,7 +51,9 @@ def _audit(dialect: Dialect, now: int, actor: str, action: str, lines: Iterable[
 
 def _unlock(dialect: Dialect, jobs: Iterable[Locked]) -> list[Statement]:
     """Return the statement that releases the keys of ended jobs; a key that is held for a period stays."""
-    seqs = [job.seq for job in jobs if job.lock is not None and not job.lock_until]
+    seqs = [
+        job.seq for job in jobs if job.key is not None and not job.lock_until
+    ]  # its lock may have changed while we waited
     return [dialect.statement("unlock_keys", seqs=seqs)] if seqs else []
 
 
@@ -171,8 +173,8 @@ def removal(dialect: Dialect, seqs: list[int], also: Sequence[Statement] = ()) -
     found = yield dialect.statement("tags_of", seqs=seqs)
     tags = [(tag, seq) for seq, text in found.rows for tag in json.loads(text)]
     yield from together(
+        dialect.statement("remove_jobs", seqs=seqs),  # first: it waits for updates that are being written
         *dialect.delete("tag", {"tag": "text", "job": "bigint"}, tags),
         *(dialect.statement(f"remove:{table}", seqs=seqs) for table in BELONGINGS),
-        dialect.statement("remove_jobs", seqs=seqs),
         *also,
     )

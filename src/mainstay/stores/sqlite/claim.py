@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 
 MARK = "\x1e"  # between joined texts: JSON has no such character, nor has a sane name
-LAST = "\U0010ffff"  # sorts behind every name
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
-GROUP = 64  # lanes merged at a time
+GROUP = 64  # lanes merged by one statement: the time grows faster than their number
 DIRECT = 8  # a worker with up to this many lanes walks all of them; others first find those in which jobs wait
 
 # The columns of `Claimed` as a claim reads them, before it changes the rows. The others are the same for all its jobs.
@@ -89,7 +88,7 @@ def _lanes(connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]]) -
     if sum(map(len, wants.values())) <= DIRECT:
         return wants
     waiting: dict[str, list[str]] = {}
-    for queue, type in connection.execute(load("claim_lanes"), {"queues": json.dumps(list(wants)), "last": LAST}):
+    for queue, type in connection.execute(load("claim_lanes"), {"queues": json.dumps(list(wants))}):
         waiting.setdefault(queue, []).append(type)
     sets: dict[int, set[str]] = {}  # most workers want the same types of every queue: one set for all
     found = {}
@@ -107,22 +106,35 @@ def _first(connection: sqlite3.Connection, lanes: Mapping[str, Sequence[str]], l
         if len(seqs) >= limit:
             break
         if types:
-            arms = len(types) if len(types) <= DIRECT else 1 << (len(types) - 1).bit_length()  # few texts to prepare
-            bound = (limit - len(seqs), queue, *types, *(None,) * (arms - len(types)))
-            (found,) = connection.execute(_merged(arms), bound).fetchone()
-            seqs += found.split(",") if found else ()
+            seqs += _merged(connection, queue, list(dict.fromkeys(types)), limit - len(seqs))
     return seqs
 
 
+def _merged(connection: sqlite3.Connection, queue: str, types: list[str], limit: int) -> list[str]:
+    """Return the numbers of the first jobs of some lanes of a queue; many lanes are read in groups and merged here."""
+    if len(types) <= GROUP:
+        return _group(connection, queue, types, limit, "group_concat(seq)")
+    places: list[str] = []
+    for start in range(0, len(types), GROUP):
+        columns = "group_concat(-priority || ' ' || ord || ' ' || seq)"
+        places += _group(connection, queue, types[start : start + GROUP], limit, columns)
+    first = sorted(tuple(map(int, place.split())) for place in places)[:limit]
+    return [str(seq) for _, _, seq in first]
+
+
+def _group(connection: sqlite3.Connection, queue: str, types: list[str], limit: int, columns: str) -> list[str]:
+    arms = len(types) if len(types) <= DIRECT else 1 << (len(types) - 1).bit_length()  # few texts to prepare
+    bound = (limit, queue, *types, *(None,) * (arms - len(types)))
+    (found,) = connection.execute(first_of(arms, columns), bound).fetchone()
+    return found.split(",") if found else []
+
+
 @cache
-def _merged(arms: int) -> str:
-    """Return `claim_first` for so many lanes; SQLite takes 500 arms at most, so many lanes are merged in groups."""
+def first_of(arms: int, columns: str = "group_concat(seq)") -> str:
+    """Return the statement `claim_first` for so many lanes."""
     arm = "SELECT priority, ord, seq FROM mainstay_job WHERE state = 'queued' AND queue = ?2 AND type = ?"
-    lanes = [f"{arm}{number}" for number in range(3, 3 + arms)]
-    while len(lanes) > GROUP:
-        groups = [" UNION ALL ".join(lanes[start : start + GROUP]) for start in range(0, len(lanes), GROUP)]
-        lanes = [f"SELECT * FROM ({group} ORDER BY 1 DESC, 2, 3 LIMIT ?1)" for group in groups]  # noqa: S608  (our names)
-    return load("claim_first").replace("{arms}", " UNION ALL ".join(lanes))
+    lanes = " UNION ALL ".join(f"{arm}{number}" for number in range(3, 3 + arms))
+    return load("claim_first").replace("{columns}", columns).replace("{arms}", lanes)
 
 
 def _columns(connection: sqlite3.Connection, seqs: list[str], mark: str = MARK) -> dict[str, list[Any]]:

@@ -1,7 +1,7 @@
 -- As claim, for workers with many lanes: those in which jobs wait are found first, one seek of job_lane each. `head` is the first
 -- job of a queue's first lane; from there `lane` goes from type to type and reads the first job of each. The next queue is read
--- only if more jobs are wanted. The first :limit jobs of a queue are in the :limit lanes whose first jobs come first; 16 more
--- lanes make up for jobs that others have locked.
+-- only if more jobs are wanted. The first :limit jobs of a queue are in the :limit lanes whose first jobs come first. If others have
+-- locked too many of these, those lanes are read on, and then all other lanes.
 WITH next AS MATERIALIZED (
     SELECT locked.ctid
     FROM unnest(:queues::text[], :firsts::bigint[], :lasts::bigint[]) AS u(queue, first, last)
@@ -18,16 +18,20 @@ WITH next AS MATERIALIZED (
         ), l AS MATERIALIZED (
             SELECT u.queue, lane.type FROM lane
             WHERE lane.type = ANY (CASE WHEN u.first IS NULL THEN :types::text[] ELSE (:types::text[])[u.first : u.last] END)
-            ORDER BY lane.priority DESC, lane.ord, lane.seq LIMIT :limit::bigint + 16
+            ORDER BY lane.priority DESC, lane.ord, lane.seq
         )
         SELECT first.ctid FROM (
-            SELECT r.ctid FROM l CROSS JOIN LATERAL (
+            SELECT r.ctid FROM (SELECT * FROM l LIMIT :limit::bigint) l CROSS JOIN LATERAL (
                 {lane} ORDER BY j.priority DESC, j.ord, j.seq LIMIT :limit::bigint
             ) r ORDER BY r.priority DESC, r.ord, r.seq
         ) first
         UNION ALL
-        SELECT r.ctid FROM l CROSS JOIN LATERAL (
+        SELECT r.ctid FROM (SELECT * FROM l LIMIT :limit::bigint) l CROSS JOIN LATERAL (
             {lane} ORDER BY j.priority DESC, j.ord, j.seq OFFSET :limit::bigint
+        ) r
+        UNION ALL
+        SELECT r.ctid FROM (SELECT * FROM l OFFSET :limit::bigint) l CROSS JOIN LATERAL (
+            {lane} ORDER BY j.priority DESC, j.ord, j.seq
         ) r
     ) c
     {lock_each}
