@@ -40,8 +40,10 @@ def enqueue_operations(drafts: Sequence[Draft], now: int, ignore_conflicts: bool
             draft.created_at = now
         if draft.undeclared is not None:
             yield from _follow_registration(draft)
-    if len(drafts) > 1 and all(draft.lock is None and not draft.tags for draft in drafts):
-        return (yield from _bulk(drafts, now))
+    if len(drafts) > 1:
+        plain = inserts.all_plain(drafts)
+        if plain or all(draft.lock is None and not draft.tags for draft in drafts):
+            return (yield from _bulk(drafts, now, plain))
     return (yield from _each(drafts, now, ignore_conflicts))
 
 
@@ -70,14 +72,13 @@ def _one(draft: Draft, now: int, ignore_conflicts: bool) -> Operations[Accepted]
     return draft.id, True
 
 
-def _bulk(drafts: Sequence[Draft], now: int) -> Operations[list[Accepted]]:
+def _bulk(drafts: Sequence[Draft], now: int, plain: bool) -> Operations[list[Accepted]]:
     """Insert many drafts without keys. The first insert takes the write lock and the number from which the others count."""
     _, count = yield Statement(inserts.insert_jobs(inserts.JOB, 1), (now, *inserts.job_values(drafts[0])))
     if not count:  # its id is there already, and `last_insert_rowid` tells of another row
         return (yield from _each(drafts, now))
     rows, _ = yield Statement("SELECT last_insert_rowid()")
     seq: int = rows[0][0]
-    plain = all(map(inserts.is_plain, drafts))
     created = 1 + (yield from _insert_jobs(drafts[1:], seq + 1, now, plain))
     if created != len(drafts):
         return (yield from _again(drafts, seq, now))

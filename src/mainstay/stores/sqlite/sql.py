@@ -48,6 +48,8 @@ def admission(column: str, run_at: str, now: str, place: str = "") -> str:
     if lines is None:
         lines = _cache["admit"] = _read("admit", PARTS)
     text = next(line for line in lines.splitlines() if line.startswith(column)).removeprefix(column + " = ")
+    if run_at == "NULL":  # no comparison with it is true, and SQLite would make it for each row
+        text = text.partition(" ELSE ")[2].removesuffix(" END")
     return text.replace("{run_at}", run_at).replace("{now}", now).replace("{place}", place)
 
 
