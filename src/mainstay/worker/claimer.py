@@ -138,9 +138,8 @@ class Claimer:
         except StoreError as error:
             return self._failed(error)
         self._failures = 0
-        if (
-            missed and worker == self._registration.registered and self._registration.claiming
-        ):  # no new identity meanwhile
+        same = worker == self._registration.registered  # it may have a new identity by now
+        if missed and same and self._registration.claiming:
             self._take_over(missed, now)
         return 0
 
@@ -202,5 +201,5 @@ class Claimer:
 
 def _wanted(wants: Mapping[str, Sequence[str]], registry: Registry, process: bool) -> dict[str, list[str]]:
     """Return what is wanted of the types that run in processes of their own, or of the others."""
-    chosen = {queue: [n for n in names if registry.expect(n).process is process] for queue, names in wants.items()}
-    return {queue: names for queue, names in chosen.items() if names}
+    lists = {id(names): [n for n in names if registry.expect(n).process is process] for names in wants.values()}
+    return {queue: lists[id(names)] for queue, names in wants.items() if lists[id(names)]}  # one list for many queues
