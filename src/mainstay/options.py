@@ -59,7 +59,7 @@ class Options:
                     f"there is no option {name!r}{did_you_mean(name, NAMES)}; there are: {', '.join(NAMES)}"
                 )
         given = {name: value for name, value in given.items() if value is not None or name not in _NONE_IS_UNSET}
-        checked = {name: _checked(name, check, given[name]) for name, check in _CHECKS.items() if name in given}
+        checked = {name: _checked(name, value) for name, value in given.items() if name not in ("unique", "period")}
         if "retry" in checked:
             checked["max_attempts"], checked["backoff"] = checked.pop("retry")
         self.values = {
@@ -97,9 +97,15 @@ class Options:
         return merged
 
 
-def _checked(name: str, check: Callable[[Any], Any], value: Any) -> Any:
+def _checked(name: str, value: Any) -> Any:
+    """Return what is stored for an option."""
+    if name in _RULES:
+        fits, rule = _RULES[name]
+        if not fits(value):
+            raise UsageError(f"{name}={value!r}: {rule}")
+        return value
     try:
-        return check(value)
+        return _CONVERTED[name](value)
     except ValueError as error:  # the message about a duration does not name the option
         raise UsageError(f"{name}: {error}") from error
 
@@ -136,18 +142,6 @@ def _is_text(value: Any, most: int) -> bool:
     return isinstance(value, str) and len(value) <= most and value.isprintable()
 
 
-def _queue(value: Any) -> str:
-    if not value or not _is_text(value, 100):
-        raise UsageError(f"queue={value!r}: a name of 1 to 100 printable characters")
-    return str(value)
-
-
-def _priority(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -1000 <= value <= 1000:
-        raise UsageError(f"priority={value!r}: a whole number from -1000 to 1000; higher runs first")
-    return value
-
-
 def _retry(value: Any) -> tuple[int, str | None]:
     from .core.retry import Retry
 
@@ -169,27 +163,12 @@ def _timeout(value: Any) -> int | None:
     return limit
 
 
-def _on_conflict(value: Any) -> str:
-    if value not in keys.ON_CONFLICT:
-        raise UsageError(f"on_conflict={value!r}: one of {', '.join(keys.ON_CONFLICT)}")
-    return str(value)
-
-
 def _tags(value: Any) -> tuple[str, ...]:
     tags = (value,) if isinstance(value, str) else tuple(value)
     for tag in tags:
         if not tag or not _is_text(tag, 100):
             raise UsageError(f"tag {tag!r}: a text of 1 to 100 printable characters")
     return tags
-
-
-def _short(name: str) -> Callable[[Any], str]:
-    def check(value: Any) -> str:
-        if not _is_text(value, 200):
-            raise UsageError(f"{name}={value!r}: a text of up to 200 printable characters")
-        return str(value)
-
-    return check
 
 
 def _instant(value: Any) -> int:
@@ -210,9 +189,18 @@ def _instant(value: Any) -> int:
     return round(value * 1000)
 
 
-_CHECKS: dict[str, Callable[[Any], Any]] = {
-    "queue": _queue, "priority": _priority, "retry": _retry, "timeout": _timeout, "keep": _keep, "key": str,
-    "on_conflict": _on_conflict, "tags": _tags, "tenant": _short("tenant"), "ref": _short("ref"), "delay": milliseconds,
-    "at": _instant,
+_SHORT = "a text of up to 200 printable characters"
+_RULES: dict[str, tuple[Callable[[Any], object], str]] = {
+    "queue": (lambda value: value and _is_text(value, 100), "a name of 1 to 100 printable characters"),
+    "priority": (
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and -1000 <= value <= 1000,
+        "a whole number from -1000 to 1000; higher runs first",
+    ),
+    "on_conflict": (lambda value: value in keys.ON_CONFLICT, f"one of {', '.join(keys.ON_CONFLICT)}"),
+    "tenant": (lambda value: _is_text(value, 200), _SHORT),
+    "ref": (lambda value: _is_text(value, 200), _SHORT),
+}
+_CONVERTED: dict[str, Callable[[Any], Any]] = {
+    "retry": _retry, "timeout": _timeout, "keep": _keep, "key": str, "tags": _tags, "delay": milliseconds, "at": _instant,
 }  # fmt: skip
 NO_OPTIONS = Options({})

@@ -39,7 +39,7 @@ FOREVER = 2**63 - 1
 MAX_TEXT, MAX_TERMS, MAX_VALUES = 4_000, 50, 200
 
 _NAME = re.compile(r'([A-Za-z][^:"\s,<>=]*):')
-_OPERATOR = re.compile("[<>]=?")
+_OPERATOR, _TURNED = re.compile("[<>]=?"), str.maketrans("<>", "><")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _PIECE = re.compile(rf'(?:{_QUOTED.pattern}|".*|[^\s"])+', re.DOTALL)  # a quote that is not closed takes the rest
 _ITEM = re.compile(rf'((?:{_QUOTED.pattern}|[^,"])*),', re.DOTALL)
@@ -173,25 +173,20 @@ def _numbers(field: str, op: str, values: list[str], now: int) -> Term:
     return Term(field, op, tuple(map(int, values)))
 
 
-def _age(field: str, op: str, values: list[str], now: int) -> Term:
-    """Turn an age into a bound on `created`: `age:>1h` is `created` earlier than one hour ago."""
-    turned = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
+def _durations(field: str, op: str, values: list[str], now: int) -> Term:
+    """Lengths of time, compared. `age:>1h` becomes `created` earlier than one hour ago."""
+    text = values[0]
+    if op == "=" and field == "age":
+        raise UsageError(f"age: needs > or <: age:>{text} is older than that, age:<{text} is younger")
     if op == "=":
-        raise UsageError(f"age: needs > or <: age:>{values[0]} is older than that, age:<{values[0]} is younger")
-    return Term("created", turned[op], (now - _duration(field, values[0]),))
-
-
-def _took(field: str, op: str, values: list[str], now: int) -> Term:
-    if op == "=":
-        raise UsageError(f"took: needs > or <, e.g. took:>{values[0]}")
-    return Term(field, op, (_duration(field, values[0]),))
-
-
-def _duration(field: str, text: str) -> int:
+        raise UsageError(f"took: needs > or <, e.g. took:>{text}")
     try:
-        return milliseconds(text)
+        length = milliseconds(text)
     except (ValueError, OverflowError):
         raise UsageError(f"{field}: {text!r} is not a duration; write 90s, 5m, 2h, 3d: {EXAMPLES[field]}") from None
+    if field == "age":
+        return Term("created", op.translate(_TURNED), (now - length,))
+    return Term(field, op, (length,))
 
 
 # Instants -----------------------------------------------------------------------------------------------------------
@@ -260,7 +255,7 @@ def _ms(moment: datetime) -> int:
 READERS: dict[str, Callable[[str, str, list[str], int], Term]] = {
     "id": _ids, "type": _words, "queue": _words, "state": _labels, "priority": _numbers, "attempt": _numbers,
     "worker": _words, "key": _words, "ref": _words, "tenant": _words, "tag": _words, "parent": _ids,
-    "error": _words, "text": _words, "args": _words, "age": _age, "took": _took,
+    "error": _words, "text": _words, "args": _words, "age": _durations, "took": _durations,
     "created": _instants, "finished": _instants,
 }  # fmt: skip
 EXAMPLES = {
