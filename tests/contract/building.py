@@ -6,6 +6,7 @@ from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import WorkerInfo
 from mainstay.core.outcome import COMPLETED, Outcome
+from mainstay.core.search_terms import Term
 from mainstay.core.updates import Checkpoint, Log, Progress
 from tests.contract import invariants
 
@@ -95,6 +96,10 @@ class Desk:
         (job,) = self.take(1, worker)
         assert job.id == job_id
         return job
+
+    def children(self):
+        """The ids of all jobs of the type `child`, newest first."""
+        return list(self.store.search([Term("type", "=", ("child",))], 50, None, self.now).ids)
 
     def end(self, job, outcome=COMPLETED):
         """The verdict on an outcome."""

@@ -5,7 +5,7 @@ from mainstay.core.clock import HOUR
 from mainstay.core.export import PARTS
 from mainstay.core.job import TypeInfo
 from mainstay.stores.move import digest, move
-from tests.contract.building import FAILED, WORKER, Desk, checkpoint, draft, keyed, log, progress, transition
+from tests.contract.building import FAILED, REVIEW, WORKER, Desk, checkpoint, draft, keyed, log, progress, transition
 
 SMALL = 3  # rows a batch, so that every part needs several
 
@@ -31,6 +31,7 @@ def furnish(desk):
     )
     desk.store.finish([], [progress(job, 1.5, None, "read"), checkpoint(job, '{"page":3}')])
     desk.store.finish([transition(job, FAILED, desk.now)])
+    desk.end(desk.run(priority=100), REVIEW._replace(children=(draft("child", tags=("x",), parent=job.id),)))
     desk.store.cancel([desk.add(), made["scheduled"]], desk.now, "someone")
     desk.store.deregister(WORKER)
     return rich.id

@@ -11,6 +11,7 @@ from tests.contract.building import (
     FAILED,
     FINAL,
     LEASE,
+    REVIEW,
     WORKER,
     Desk,
     checkpoint,
@@ -162,3 +163,12 @@ def test_the_order_of_many_is_found_a_window_at_a_time(elsewhere, store, target,
     arrive(elsewhere, store, batch=4).store.deregister(WORKER)
     assert digests(move_on(store, target)) == digests(store)
     assert [row[0] for row in target.export_rows("jobs", None, 100).rows] == ids[::-1]
+
+
+def test_children_of_a_job_in_review_arrive_with_it(elsewhere, store):
+    job = elsewhere.run()
+    elsewhere.end(job, REVIEW._replace(children=(draft("child", '{"n":1}', tags=("x",), parent=job.id),)))
+    desk = arrive(elsewhere, store)
+    assert desk.store.resolve_review(job.id, True, desk.now, "me", "") == "approved"
+    (child,) = map(desk.job, desk.children())
+    assert (child.payload, child.tags, child.parent) == ('{"n":1}', ("x",), job.id)

@@ -136,6 +136,59 @@ def test_children_exist_if_and_only_if_the_parent_completed(desk):
         desk.store.cancel([job.id], desk.now, "me")
 
 
+def in_review(desk, *children, **given):
+    """The id of a job in review that would enqueue these."""
+    job = desk.run(**given)
+    assert desk.end(job, REVIEW._replace(children=children)) == "stored"
+    return job.id
+
+
+def test_children_of_a_job_in_review_exist_once_it_is_approved(desk):
+    taken = desk.send(keyed("taken", type="child"))
+    children = (
+        keyed("taken", type="child", on_conflict="raise"), draft("child", '{"n":"é"}', tags=("x",), parent="01P"),
+        draft("child", run_at=desk.now + 5), keyed("new", type="child", tenant="acme"),
+    )  # fmt: skip
+    job = in_review(desk, *children)
+    assert desk.children() == [taken]
+    assert desk.store.resolve_review(job, True, desk.now, "me", "") == "approved"
+    assert desk.store.resolve_review(job, True, desk.now, "me", "") == "completed"
+    *born, was_there = map(desk.job, desk.children())
+    assert was_there.id == taken
+    assert sorted((each.state, each.tags, each.tenant, each.parent) for each in born) == [
+        ("queued", (), "acme", None), ("queued", ("x",), None, "01P"), ("scheduled", (), None, None),
+    ]  # fmt: skip
+    assert {each.payload for each in born} == {"{}", '{"n":"é"}'}
+    assert desk.store.result(job) == REVIEW.result
+
+
+def test_a_child_of_a_job_in_review_may_have_the_key_that_its_parent_gives_up(desk):
+    job = in_review(desk, keyed("same", on_conflict="raise"), key="same", lock="work:same")
+    assert desk.store.resolve_review(job, True, desk.now, "me", "") == "approved"
+    assert desk.take()[0].id != job
+
+
+def test_a_job_in_review_that_proposes_no_result_keeps_its_children(desk):
+    job = desk.run()
+    desk.end(job, Outcome("review", reason="look", children=(draft("child"),)))
+    desk.store.resolve_review(job.id, True, desk.now, "me", "")
+    assert len(desk.children()) == 1
+
+
+@pytest.mark.parametrize("verb", ["reject", "retry", "cancel", "delete"])
+def test_children_of_a_job_in_review_that_is_not_approved_never_exist(desk, verb):
+    job = in_review(desk, draft("child"))
+    if verb == "reject":
+        desk.store.resolve_review(job, False, desk.now, "me", "")
+    else:
+        getattr(desk.store, verb)([job], desk.now, "me")
+    if verb != "delete":
+        desk.store.retry([job], desk.now, "me")
+        desk.end(desk.take_this(job), REVIEW)
+        desk.store.resolve_review(job, True, desk.now, "me", "")
+    assert desk.children() == []
+
+
 def test_children_with_keys_and_tags_and_delays(desk):
     taken = desk.send(keyed("taken", type="child"))
     children = (

@@ -69,9 +69,14 @@ def path(url):
 
 
 def fixture_rows(engine):
-    """What the code of schema 1 exported from the fixture."""
+    """What the code of schema 1 exported from the fixture, with what later schemas added behind it."""
     text = (FIXTURES / f"{engines.kind(engine)}-1.rows.json").read_text(encoding="utf-8")
-    return {part: ordered(part, rows) for part, rows in json.loads(text).items()}
+    return {part: ordered(part, [widened(part, row) for row in rows]) for part, rows in json.loads(text).items()}
+
+
+def widened(part, row):
+    """A row of schema 1 with an empty value for each column that it did not have."""
+    return [*row, *[None] * (len(PARTS[part]._fields) - len(row))]
 
 
 def exported(url):
@@ -88,6 +93,16 @@ def ordered(part, rows):
 
 def versions(url):
     return open_migrations(url).found()
+
+
+def newest(url):
+    """What `versions` returns of a store that is up to date."""
+    return open_migrations(url).needed, 2, 0
+
+
+def migrations(url, since=1):
+    """The numbers of the migrations after a version."""
+    return list(range(since + 1, open_migrations(url).needed + 1))
 
 
 def up(url):

@@ -23,7 +23,7 @@ TABLES = {
     "actions": {"action"}, "types": {"type"}, "settings": {"setting"},
 }  # fmt: skip
 FAMILIES = {
-    "jobs": {"job", "payload", "ids", "seq", "terms", "lock", "result", "checkpoint", "progress",
+    "jobs": {"job", "payload", "ids", "seq", "terms", "lock", "result", "children", "checkpoint", "progress",
              "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry"},
     "attempts": {"attempt", "error"}, "logs": {"log"}, "actions": {"action", "actions", "acted"}, "types": {"type"},
     "settings": {"setting"},

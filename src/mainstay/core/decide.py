@@ -37,7 +37,7 @@ class Transition(NamedTuple):
     error: str | None
     traceback: str | None
     result: str | None
-    children: tuple[Draft, ...]
+    children: tuple[Draft, ...]  # enqueued if the job completes, kept if it waits for review
 
     @property
     def recorded(self) -> bool:
@@ -69,7 +69,7 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
     if job.cancelling or kind == "cancelled":
         return _ended(job, outcome, now, states.CANCELLED, outcome.reason or "cancelled on request")
     if kind == "review":
-        return _waiting(job, outcome, now, states.REVIEW, None, job.attempt)
+        return _review(job, outcome, now)
     if kind == "snoozed":
         return _waiting(job, outcome, now, states.SCHEDULED, now + outcome.delay, job.attempt - 1)
     return _failed(job, outcome, now, random, crashes)
@@ -108,6 +108,13 @@ def _ended(job: Claimed, outcome: Outcome, now: int, state: str, reason: str | N
         job.seq, job.id, job.token, state, job.attempt, job.crashes, None, now, expires, reason,
         job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, outcome.result, children,
     )  # fmt: skip
+
+
+def _review(job: Claimed, outcome: Outcome, now: int) -> Transition:
+    """Children wait beside the proposed result until the job is approved, so there is a result where there are children."""
+    result = "null" if outcome.children and outcome.result is None else outcome.result
+    waiting = _waiting(job, outcome, now, states.REVIEW, None, job.attempt)
+    return waiting._replace(result=result, children=outcome.children)
 
 
 def _waiting(job: Claimed, outcome: Outcome, now: int, state: str, run_at: int | None, attempt: int) -> Transition:

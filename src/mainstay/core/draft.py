@@ -7,6 +7,7 @@ from .retry import ATTEMPTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 TIMEOUT = 5 * MINUTE
@@ -52,5 +53,30 @@ class Draft:
             if name in Draft.__slots__ and name not in (self.undeclared or ()):
                 setattr(self, name, value)
 
+    def values(self) -> dict[str, Any]:
+        """Return everything that this draft asks for, as JSON can hold it; `restored` reads it."""
+        return {name: getattr(self, name) for name in Draft.__slots__}
+
     def __repr__(self) -> str:
         return f"<Draft {self.type} {self.payload[:60]}>"
+
+
+def restored(values: dict[str, Any]) -> Draft:
+    """Return the draft of which these are the values."""
+    draft = Draft(**values)
+    draft.tags, draft.undeclared = tuple(draft.tags), None if draft.undeclared is None else tuple(draft.undeclared)
+    return draft
+
+
+def pack_drafts(drafts: Iterable[Draft]) -> str:
+    """Return drafts as the text in which a store keeps the children of a job in review."""
+    import json
+
+    return json.dumps([draft.values() for draft in drafts], ensure_ascii=False, separators=(",", ":"))
+
+
+def unpack_drafts(text: str | None) -> list[Draft]:
+    """Return the drafts in a text of `pack_drafts`."""
+    import json
+
+    return [restored(values) for values in json.loads(text or "[]")]

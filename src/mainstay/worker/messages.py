@@ -8,7 +8,7 @@ import select
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..core.draft import Draft
+from ..core.draft import restored
 from ..core.outcome import Outcome
 from ..core.updates import Checkpoint, Log, Progress
 
@@ -92,20 +92,9 @@ def update_in(message: list[Any]) -> Update:
 
 def outcome_out(outcome: Outcome) -> dict[str, Any]:
     """Return an outcome as a message, with its children."""
-    return outcome._asdict() | {"children": [_draft_out(child) for child in outcome.children]}
+    return outcome._asdict() | {"children": [child.values() for child in outcome.children]}
 
 
 def outcome_in(message: dict[str, Any]) -> Outcome:
     """Return the outcome in a message."""
-    children = tuple(_draft_in(child) for child in message["children"])
-    return Outcome(**message | {"children": children})
-
-
-def _draft_out(draft: Draft) -> dict[str, Any]:
-    return {name: getattr(draft, name) for name in Draft.__slots__}
-
-
-def _draft_in(message: dict[str, Any]) -> Draft:
-    undeclared = message["undeclared"]
-    fixed = {"tags": tuple(message["tags"]), "undeclared": None if undeclared is None else tuple(undeclared)}
-    return Draft(**message | fixed)
+    return Outcome(**message | {"children": tuple(map(restored, message["children"]))})

@@ -82,7 +82,7 @@ def failure(type: JobType[..., Any, Any], context: Context, error: BaseException
     if because is not None and (isinstance(error, ended.Cancelled) or _interrupted(error)):
         return ended.CANCELLED._replace(reason=because)
     try:
-        return _signalled(error) if isinstance(error, ended.Signal) else _failed(type, error)
+        return _signalled(context, error) if isinstance(error, ended.Signal) else _failed(type, error)
     except Exception as worse:  # noqa: BLE001  (e.g. a proposed output that is not JSON: then that is the failure)
         return _failed(type, worse)
 
@@ -93,11 +93,12 @@ def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
     return Outcome("failed", error=described(error), traceback=_trace(error), retry=retry, reason=_stored(reason))
 
 
-def _signalled(error: ended.Signal) -> Outcome:
+def _signalled(context: Context, error: ended.Signal) -> Outcome:
     if isinstance(error, ended.Snooze):
         return Outcome("snoozed", reason=_stored(error.reason), delay=error.delay)
     if isinstance(error, ended.Review):
-        return Outcome("review", reason=_stored(error.reason), result=encode_result(error.output))
+        output = encode_result(error.output)
+        return Outcome("review", reason=_stored(error.reason), result=output, children=context.children)
     if isinstance(error, ended.Cancel):
         return Outcome("cancelled", reason=_stored(error.reason))
     return Outcome("failed", error=described(error), traceback=_trace(error), retry=False, reason="permanent")

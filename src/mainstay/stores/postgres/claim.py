@@ -18,9 +18,9 @@ from ...core.updates import Log, Progress
 from ...core.verdict import STORED, refusal
 from ..contract import Claims
 from ..operations import together
+from ..sql.actions import keep_children
 from . import columns, lanes
 from .connect import WORKER_TIMEOUT
-from .enqueue import enqueue_operations
 from .locked_rows import with_busy
 
 if TYPE_CHECKING:
@@ -168,9 +168,7 @@ def _finish_together(dialect: PostgresDialect, transitions: Sequence[Transition]
         result = yield statement
         results.append(result)
     applied = _applied(groups, results)
-    children = [child for t in transitions if t.seq in applied for child in t.children]
-    if children:
-        yield from enqueue_operations(dialect, children, transitions[0].at, ignore_conflicts=True)
+    yield from keep_children(dialect, [t for t in transitions if t.seq in applied], transitions[0].at)
     return (yield from _verdicts(dialect, transitions, applied))
 
 

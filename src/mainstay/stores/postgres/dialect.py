@@ -13,7 +13,9 @@ from .sql import FOLDER
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ...core.draft import Draft
     from ...core.export import JobRecord
+    from ..operations import Operations
     from .sql import Statements
 
 FRAGMENTS = {
@@ -68,6 +70,11 @@ class PostgresDialect(Dialect):
         arrays = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(columns.values(), 1))
         values = tuple(map(list, zip(*rows, strict=True)))
         return [Statement(self._load.with_schema(text.format(f"unnest({arrays})")), values)] if rows else []
+
+    def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:
+        from .enqueue import enqueue_operations
+
+        return enqueue_operations(self, drafts, now, ignore_conflicts=True)
 
     def stored(self, record: JobRecord) -> JobRecord:
         """Return a record with `lock_until` as PostgreSQL keeps it: NULL for no key, -1 for one held while the job is alive."""

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...core.draft import unpack_drafts
+from . import enqueue
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .store import RedisStore
+
+CHANGED = "changed"
 
 
 def cancel(store: RedisStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
@@ -26,9 +31,17 @@ def delete(store: RedisStore, ids: Sequence[str], now: int, actor: str) -> dict[
 
 
 def resolve_review(store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
-    """End a review."""
+    """End a review. Approved: the children that the job kept are enqueued in the same call."""
     verb, done, state = ("approve", "approved", "c") if approve else ("reject", "rejected", "d")
-    found = store.server.run("resolve_review", [now, actor, job_id, state, note or f"{done} by {actor}", verb, note])
+    words = [now, store.engine_now(now), actor, job_id, state, note or f"{done} by {actor}", verb, note]
+    found = CHANGED
+    while (
+        found == CHANGED
+    ):  # the script gets the children as they were read; they may belong to an older attempt by then
+        kept = store.server.read("HGET", "children", job_id) if approve else None
+        drafts = unpack_drafts(kept)
+        enqueue.prepare(store.server, drafts, now)
+        found = store.server.run("resolve_review", [*words, kept or "", *enqueue.flat(drafts)])
     return str(found) or done
 
 

@@ -6,8 +6,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ...core.decide import Completed
+from ...core.draft import pack_drafts
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
+from ...core.states import REVIEW
 from ...core.updates import Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
 from ..contract import Claims
@@ -146,7 +148,9 @@ def _extra(server: Server, t: Transition) -> str:
         "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes, "run_at": t.run_at, "finished": t.finished_at,
         "reason": t.reason, "error": t.error, "result": t.result, "record": _attempt(t) if t.recorded else None,
     }  # fmt: skip
-    if t.children:
+    if t.children and t.state == REVIEW:
+        found["kept"] = pack_drafts(t.children)
+    elif t.children:
         enqueue.prepare(server, t.children, t.at)
         found["children"] = enqueue.flat(t.children)
     return header.dumps({name: value for name, value in found.items() if value is not None})

@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import keys
+from ...core.draft import pack_drafts, unpack_drafts
 from ...core.export import ActionRecord
 from ...core.states import CANCELLED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED
 from ..operations import Statement, together
@@ -17,6 +18,7 @@ from .dialect import column_types
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ...core.decide import Transition
     from ..operations import Operations
     from .dialect import Dialect
     from .store import SqlStore
@@ -147,9 +149,32 @@ def resolve_review(store: SqlStore, job_id: str, approve: bool, now: int, actor:
             *_unlock(dialect, [job]),
             *_audit(dialect, now, actor, verb, [(job_id, {"note": note})]),
         )
+        if approve:
+            yield from _enqueue_children(dialect, job, now)
         return done
 
-    return store.write(operations)
+    verdict = store.write(operations)
+    if verdict == "approved":
+        store.notify()  # its children may be due
+    return verdict
+
+
+def _enqueue_children(dialect: Dialect, job: Locked, now: int) -> Operations[None]:
+    found = yield dialect.statement("children", seqs=[job.seq])
+    drafts = [draft for (text,) in found.rows for draft in unpack_drafts(text)]
+    if drafts:
+        yield from dialect.enqueue(drafts, now)
+
+
+def keep_children(dialect: Dialect, transitions: Iterable[Transition], now: int) -> Operations[None]:
+    """Enqueue the children of jobs that were completed; keep those of jobs in review beside the results that these propose."""
+    transitions = [t for t in transitions if t.children]
+    for t in transitions:
+        if t.state == REVIEW:
+            yield dialect.statement("keep_children", seq=t.seq, children=pack_drafts(t.children))
+    children = [child for t in transitions if t.state != REVIEW for child in t.children]
+    if children:
+        yield from dialect.enqueue(children, now)
 
 
 # delete ---------------------------------------------------------------------------------------------------------------

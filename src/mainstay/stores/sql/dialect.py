@@ -22,7 +22,8 @@ from ...core import export, job
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from ..operations import Statement
+    from ...core.draft import Draft
+    from ..operations import Operations, Statement
 
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
 RECORDS: dict[str, Any] = {
@@ -32,7 +33,7 @@ RECORDS: dict[str, Any] = {
 RECORDS["Orphaned"] = job.Claimed  # a sweep needs no payload
 # Fields of a job that are no column of their own name; with a record before it, a field of that record only.
 COLUMNS = {
-    "result": "r.body", "checkpoint": "c.body", "done": "p.done", "total": "p.total", "stage": "p.stage",
+    "result": "r.body", "children": "r.children", "checkpoint": "c.body", "done": "p.done", "total": "p.total", "stage": "p.stage",
     "error": "(SELECT a.error FROM mainstay.attempt a WHERE a.job = j.seq AND a.error IS NOT NULL "
              "ORDER BY a.token DESC LIMIT 1)",
     "cancelling": "j.cancel_at IS NOT NULL", "rank": "-j.priority", "Orphaned.payload": "''",
@@ -77,6 +78,10 @@ class Dialect:
 
     def delete(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         """Return the statements that delete rows by their primary key, given as for `insert`."""
+        raise NotImplementedError
+
+    def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:
+        """Enqueue the children of a job that completes: one whose key is taken is left out."""
         raise NotImplementedError
 
     def stored(self, record: export.JobRecord) -> export.JobRecord:

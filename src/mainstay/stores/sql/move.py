@@ -26,7 +26,7 @@ CURSOR = ("after", "after2", "after3")
 WHOLE = ("types", "settings")  # parts of few rows: exported at once
 SIZE = 4 << 20  # characters of texts in one batch of jobs; the first job comes however large it is
 TABLES = {"attempts": "attempt", "logs": "log", "actions": "action", "types": "type", "settings": "setting"}
-BESIDE = ("result", "checkpoint", "done", "total", "stage")  # fields of a job that have tables of their own
+BESIDE = ("result", "children", "checkpoint", "done", "total", "stage")  # fields of a job that have tables of their own
 
 
 def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Batch:
@@ -88,8 +88,8 @@ def _beside(dialect: Dialect, jobs: Numbered) -> list[Statement]:
     said = [(seq, job, (job.done, job.total, job.stage)) for seq, job in jobs]
     tables: dict[str, tuple[dict[str, str], list[Row]]] = {
         "result": (
-            {"job": "bigint", "body": "text"},
-            [(seq, job.result) for seq, job in jobs if job.result is not None],
+            {"job": "bigint", "body": "text", "children": "text"},
+            [(seq, job.result, job.children) for seq, job in jobs if job.result is not None],
         ),
         "checkpoint": (
             written | {"body": "text"},

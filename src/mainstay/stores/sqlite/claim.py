@@ -17,7 +17,6 @@ from ...core.updates import Checkpoint, Log, Progress, Update
 from ...core.verdict import STORED, refusal
 from ..contract import Claims
 from ..operations import Statement
-from .enqueue import enqueue_operations
 from .sql import batches, load, many, run
 
 if TYPE_CHECKING:
@@ -229,11 +228,13 @@ def _effects(transitions: Sequence[Transition]) -> Operations[None]:
     transitions = [t for t in transitions if type(t) is not Completed]
     attempts = [_ATTEMPT(t) for t in transitions if t.recorded]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
-    children = [child for t in transitions for child in t.children]
     yield from _insert("finish_attempt", attempts)
     yield from _insert("finish_result", results)
-    if children:
-        yield from enqueue_operations(children, transitions[0].at, ignore_conflicts=True)
+    if any(t.children for t in transitions):
+        from ..sql.actions import keep_children
+        from .dialect import DIALECT
+
+        yield from keep_children(DIALECT, transitions, transitions[0].at)
 
 
 def _insert(name: str, rows: Sequence[tuple[Any, ...]]) -> Operations[None]:

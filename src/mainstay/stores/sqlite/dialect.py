@@ -14,6 +14,9 @@ from .sql import FOLDER, batches
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ...core.draft import Draft
+    from ..operations import Operations
+
 FRAGMENTS = {"ids": "mainstay.job", "number": "seq", "now": ":now", "for_update": "", "skip_locked": ""}
 # PostgreSQL's form and SQLite's, in this order.
 _FORMS = (
@@ -54,6 +57,11 @@ class SqliteDialect(Dialect):
         """Return one statement a row: given a list, SQLite may walk every row that shares the first column."""
         text = f"DELETE FROM mainstay_{table} WHERE {' AND '.join(f'{name} = ?' for name in columns)}"  # noqa: S608
         return [Statement(text, row) for row in rows]
+
+    def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:
+        from .enqueue import enqueue_operations
+
+        return enqueue_operations(drafts, now, ignore_conflicts=True)
 
 
 def translated(text: str) -> str:

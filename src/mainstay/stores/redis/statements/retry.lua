@@ -21,6 +21,7 @@ local function again(r, id)
     admit(r, id, false, ord)
     write(id, r)
     later("HDEL", P .. "result", id) -- an earlier attempt may have proposed one for review; the next may return nothing
+    later("HDEL", P .. "children", id)
     flush()
     audit(now, actor, "retry", id, { from = NAMES[state] })
     return "queued"

@@ -1,6 +1,7 @@
 -- The one door out of `running`: a list of seq, token, instant, expiry and extra, five values each (claim.py writes it).
 -- An empty extra means that the job completed, and no more. Otherwise it is JSON: state, attempt, crashes, and where there
--- are any run_at, finished, reason, record, error, result, children (a flat list of drafts).
+-- are any run_at, finished, reason, record, error, result, children (a flat list of drafts), kept (children of a job in
+-- review, as text).
 -- A verdict is one letter: s stored, a already, c cancelling, l lost.
 local FINAL = { x = true, d = true }
 
@@ -36,6 +37,9 @@ local function move(r, id, expires, extra)
     end
     if extra.result then
         later("HSET", P .. "result", id, extra.result)
+    end
+    if extra.kept then
+        later("HSET", P .. "children", id, extra.kept)
     end
 end
 

@@ -1,5 +1,5 @@
 -- Deletes jobs and everything that belongs to them: no key and no entry of an index is left.
-local HASHES = { "job", "payload", "result", "checkpoint", "progress", "error" }
+local HASHES = { "job", "payload", "result", "children", "checkpoint", "progress", "error" }
 
 local function remove(found)
     local lists = {}
