@@ -149,6 +149,10 @@ class Context:
     def enqueue(self, *drafts: Draft) -> None:
         """Enqueue prepared jobs as children: they exist if and only if this job completes."""
         parent = self.job.id
+        if self.completed_in is not None:
+            raise UsageError(
+                "ctx.complete_in has completed this job: call ctx.enqueue before it, and both commit together"
+            )
         for draft in drafts:
             draft.parent = parent
         self.children += drafts

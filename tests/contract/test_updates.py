@@ -3,7 +3,7 @@
 import pytest
 
 from mainstay.core.outcome import COMPLETED, RELEASED
-from tests.contract.building import FAILED, checkpoint, log, progress, transition
+from tests.contract.building import CANCELLED, FAILED, FINAL, REVIEW, checkpoint, log, progress, transition
 
 
 def seen(desk, job_id):
@@ -61,8 +61,22 @@ def test_the_updates_of_an_older_attempt_are_refused(desk, update):
 
 
 @pytest.mark.parametrize("update", [log, progress, checkpoint])
-@pytest.mark.parametrize("outcome", [COMPLETED, FAILED, RELEASED], ids=lambda outcome: outcome.kind)
-def test_a_job_that_does_not_run_takes_no_updates(desk, update, outcome):
+def test_the_attempt_that_completed_its_job_may_still_report(desk, update):
+    """A handler that completes its job in its own transaction does so before its last words are written."""
+    job = desk.run()
+    desk.end(job, COMPLETED)
+    before = seen(desk, job.id)
+    desk.store.finish([], [update(job)])
+    assert seen(desk, job.id) != before
+    assert desk.state(job.id) == "completed"
+    desk.store.delete([job.id], desk.now, "me")
+    desk.store.finish([], [update(job)])
+    assert seen(desk, job.id) == (None, None, [])
+
+
+@pytest.mark.parametrize("update", [log, progress, checkpoint])
+@pytest.mark.parametrize("outcome", [FAILED, RELEASED, REVIEW, CANCELLED, FINAL], ids=lambda outcome: outcome.kind)
+def test_a_job_that_neither_runs_nor_completed_takes_no_updates(desk, update, outcome):
     job = desk.run()
     desk.end(job, outcome)
     before = seen(desk, job.id)
@@ -75,7 +89,7 @@ def test_a_job_that_does_not_run_takes_no_updates(desk, update, outcome):
 
 def test_updates_are_accepted_or_refused_one_by_one(desk):
     old, new = desk.run(), desk.run()
-    desk.end(old, COMPLETED)
+    desk.end(old, FAILED)
     before = seen(desk, old.id)
     assert desk.store.finish([], [log(new), log(old), progress(new), checkpoint(old)]) == []
     assert seen(desk, old.id) == before

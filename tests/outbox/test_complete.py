@@ -2,7 +2,7 @@
 
 import pytest
 
-from mainstay import ctx
+from mainstay import UsageError, ctx
 from tests.outbox.callers import ALL, AsyncCaller
 from tests.waiting import eventually
 
@@ -109,3 +109,84 @@ def test_an_async_handler(app, kind, place, kept, end):
         check_end(app, place, ship.enqueue(end), end)
         eventually(lambda: not place.busy(), "the transaction to be rolled back")
         tidy.enqueue().result(timeout=20)
+
+
+def reports():
+    """Report something of every kind."""
+    ctx.log("a line", page=1)
+    ctx.progress(3, 4)
+    ctx.save(page=4)
+
+
+def expect_reports(app, handle):
+    """Fail unless the reports before and after the completion are stored."""
+    eventually(lambda: len(app.logs(handle)) == 3, "the log lines")
+    assert [(line.message, line.stage) for line in app.logs(handle)] == [
+        ("a line", "ship"), ("a line", "ship"), ("ship done", "ship"),
+    ]  # fmt: skip
+    job = app.get(handle)
+    assert (job.state, job.done, job.total, job.stage) == ("completed", 3.0, 4.0, "ship")
+    assert app.store.checkpoint(handle.id) == '{"page":4}'
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_what_a_plain_handler_reports_is_kept(app, kind, place):
+    @app.job(retry=1)
+    def ship() -> None:
+        with ctx.stage("ship"):
+            user = ALL[kind](place)
+            user.begin()
+            user.insert(1)
+            reports()
+            ctx.complete_in(user.tx)
+            user.commit()
+            user.close()
+            reports()
+
+    with app.worker(concurrency=1):
+        handle = ship.enqueue()
+        handle.result(timeout=20)
+        expect_reports(app, handle)
+
+
+@pytest.mark.parametrize("kind", ASYNC)
+def test_what_an_async_handler_reports_is_kept(app, kind, place):
+    @app.job(retry=1)
+    async def ship() -> None:
+        with ctx.stage("ship"):
+            user = await ALL[kind].inside(place)
+            await user.abegin()
+            await user.ainsert(1)
+            reports()
+            await ctx.acomplete_in(user.tx)
+            await user.acommit()
+            await user.aclose()
+            reports()
+
+    with app.worker(concurrency=1):
+        handle = ship.enqueue()
+        handle.result(timeout=20)
+        expect_reports(app, handle)
+
+
+@pytest.mark.parametrize("kind", [PLAIN[0], "psycopg"])
+def test_children_after_the_completion_are_refused(app, kind, place):
+    refused = []
+
+    @app.job(retry=1)
+    def ship() -> None:
+        user = ALL[kind](place)
+        user.begin()
+        ctx.enqueue(app.registry["work"].prepare(1))
+        ctx.complete_in(user.tx)
+        with pytest.raises(UsageError, match="before it") as error:
+            ctx.enqueue(app.registry["work"].prepare(2))
+        refused.append(error)
+        user.commit()
+        user.close()
+
+    with app.worker(concurrency=1):
+        handle = ship.enqueue()
+        handle.result(timeout=20)
+    assert refused
+    assert [job.payload for job in app.list("type:work")] == ['{"n":1}']

@@ -1,5 +1,6 @@
 -- What running attempts report: a list of seq, token, kind (l log, p progress, c checkpoint), order and text, five values
--- each. An update whose attempt no longer has the job is left out.
+-- each. An update is left out where its attempt neither has the job nor has completed it. (A script that completed the job may
+-- have been sent again with its updates.)
 local function write_updates(list, first, count)
     local ids = {}
     for n = 1, count do
@@ -9,7 +10,7 @@ local function write_updates(list, first, count)
     for n, id in ipairs(ids) do
         local i, r = first + (n - 1) * 5, found[id]
         local seq, token, kind, text = string.sub(list[i], 1, SEQ_LENGTH), tonumber(list[i + 1]), list[i + 2], list[i + 4]
-        local current = r and r[STATE] == "r" and r[TOKEN] == token and r[SEQ] == seq
+        local current = r and (r[STATE] == "r" or r[STATE] == "c") and r[TOKEN] == token and r[SEQ] == seq
         if current and kind == "l" then
             local key, place = P .. "log:" .. id, string.format("%08x%08x", token, tonumber(list[i + 3]))
             if call("ZLEXCOUNT", key, "[" .. place, "(" .. place .. "\255") == 0 then
