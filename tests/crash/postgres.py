@@ -54,7 +54,7 @@ CREATE TRIGGER crash_moved AFTER INSERT OR UPDATE OR DELETE ON mainstay.job
 -- Whether a note's attempt held the job when its statement began: a stable function sees what the statement sees. A job that
 -- somebody else ends while the statement runs was noted before its end.
 CREATE FUNCTION crash.holds(job bigint, token bigint) RETURNS boolean STABLE LANGUAGE sql AS
-    $$ SELECT EXISTS (SELECT FROM mainstay.job j WHERE j.seq = $1 AND j.token = $2 AND j.state = 'running') $$;
+    $$ SELECT EXISTS (SELECT FROM mainstay.job j WHERE j.seq = $1 AND j.token = $2 AND j.state IN ('running', 'completed')) $$;
 CREATE FUNCTION crash.noted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     INSERT INTO crash.seen (at, op, seq, token, attempt, cancelling)
     SELECT crash.now(), 'note', new.job, new.token, CASE TG_ARGV[0] WHEN 'held' THEN new.token ELSE j.token END,

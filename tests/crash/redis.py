@@ -112,9 +112,9 @@ class Account:
                 yield moved(id, old, old, None)
 
     def noted(self, values: list[bytes]) -> Iterator[Record]:
-        """Progress or a checkpoint was written: which attempt did so, the text does not tell, but it must be running."""
+        """Progress or a checkpoint was written: which attempt did so, the text does not tell, but it must run or have completed."""
         job = self._jobs[values[0].decode()]
-        args = {"current": job["token"], "running": job["state"] == "r"}
+        args = {"current": job["token"], "running": job["state"] in ("r", "c")}
         yield Record(0, 0, "engine", "note", "ok", values[0].decode(), job["token"], args)
 
     def leased(self, values: list[bytes]) -> Iterator[Record]:

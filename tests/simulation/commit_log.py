@@ -41,11 +41,11 @@ CREATE TRIGGER mainstay_gone AFTER DELETE ON mainstay_job BEGIN
         old.run_at, old.max_attempts, old.queue, old.type, old.priority, old.priority, old.cancel_at IS NOT NULL);
 END
 """
-# An update keeps its own token; `attempt` holds the job's token of that moment, `cancelling` whether it ran.
+# An update keeps its own token; `attempt` holds the job's token of that moment, `cancelling` whether it ran or had completed.
 NOTED = """
 CREATE TRIGGER mainstay_TABLE_EVENT AFTER EVENT ON mainstay_TABLE BEGIN
     INSERT INTO mainstay_seen (at, job, token, before, after, attempt, cancelling)
-    SELECT NOW, id, new.token, 'note', 'note', token, state = 'running' FROM mainstay_job WHERE seq = new.job;
+    SELECT NOW, id, new.token, 'note', 'note', token, state IN ('running', 'completed') FROM mainstay_job WHERE seq = new.job;
 END
 """
 # A lease keeps the worker in `worker`, and in `run_at` until when it runs: 0 once the worker is removed.

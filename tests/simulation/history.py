@@ -21,8 +21,8 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
                      (the call that it struck; without one, the whole process)
     lease   ok       process: the worker's identity. args: until (0: left or buried)
     cancel, retry, judge, delete ok    job, args: answer (the store's), approve (of judge)
-    note    ok       the engine stored a log line, progress or a checkpoint. job, token, args: running, current (the
-                     job's token at that moment)
+    note    ok       the engine stored a log line, progress or a checkpoint. job, token, args: running (or
+                     completed), current (the job's token at that moment)
     final   ok       a job as it stands at the end. job, token, args: state
     stray   ok       at the end, a row that belongs to no job, or a job without its body. args: table
 

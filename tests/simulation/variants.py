@@ -58,7 +58,7 @@ def fence_on_attempt() -> AbstractContextManager[object]:
 @variant("I18")
 def unfenced_updates() -> AbstractContextManager[object]:
     """Log lines, progress and checkpoints are taken from anybody."""
-    guard = (" AND state = 'running' AND token = :token", "")
+    guard = (" AND state IN ('running', 'completed') AND token = :token", "")
     return statements(update_log=guard, update_progress=guard, update_checkpoint=guard)
 
 
