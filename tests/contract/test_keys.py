@@ -5,7 +5,19 @@ import pytest
 from mainstay.core import keys
 from mainstay.core.clock import HOUR, SECOND
 from mainstay.core.errors import DuplicateKey
-from tests.contract.building import BACKOFF, CANCELLED, FAILED, FINAL, REVIEW, draft, keyed
+from tests.contract.building import (
+    BACKOFF,
+    CANCELLED,
+    FAILED,
+    FINAL,
+    REVIEW,
+    checkpoint,
+    draft,
+    keyed,
+    log,
+    progress,
+    transition,
+)
 
 
 def again(desk, asked):
@@ -115,6 +127,18 @@ def test_replace_gives_the_waiting_job_what_is_asked_now(desk):
     assert (job.state, job.run_at) == ("queued", None)
     assert again(desk, keyed(on_conflict="replace", run_at=desk.now + 5)) == (first, False)
     assert desk.job(first).state == "scheduled"
+
+
+def test_replace_forgets_how_far_the_old_work_was(desk):
+    job = desk.run(key="k", lock="work:k")
+    desk.store.finish([transition(job, FAILED, desk.now)], [log(job), progress(job, 3, 4, "read"), checkpoint(job)])
+    assert again(desk, keyed(payload='{"n":2}', on_conflict="replace")) == (job.id, False)
+    found = desk.job(job.id)
+    assert (found.done, found.total, found.stage, desk.store.checkpoint(job.id)) == (None, None, None, None)
+    assert len(desk.store.logs(job.id, 0, 9)) == len(desk.store.attempts(job.id)) == 1, "its history stays"
+    desk.store.finish([], [checkpoint(job), progress(job)])
+    assert desk.store.checkpoint(desk.take_this(job.id).id) is None
+    assert desk.job(job.id).stage is None
 
 
 def test_replace_starts_over_with_fresh_attempts(desk):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 Accepted = tuple[str, bool]
+OLD_WORK = ("checkpoint", "progress", "result")  # what an attempt at the work that is replaced has left
 
 
 def enqueue(store: SqliteStore, drafts: Sequence[Draft], now: int) -> list[Accepted]:
@@ -130,6 +131,8 @@ def _replace(draft: Draft, seq: int, now: int) -> Operations[bool]:
     tags, _ = yield Statement(load("tags"), {"seqs": f"[{seq}]"})
     for before in tags:
         yield Statement(load("untag"), before)
+    for table in OLD_WORK:
+        yield Statement(f"DELETE FROM mainstay_{table} WHERE job = ?", (seq,))  # noqa: S608  (our names)
     yield Statement(f"UPDATE mainstay_body SET {body} WHERE job = :seq", bound)  # noqa: S608  (our names)
     for tag in draft.tags:
         yield Statement(load("enqueue_tag"), (tag, seq))

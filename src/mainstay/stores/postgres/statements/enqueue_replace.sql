@@ -1,4 +1,5 @@
 -- Makes a waiting job what a newer draft with the same key asks for, with fresh attempts; the token stays: it only grows.
+-- What an attempt at the old work has left is deleted: the new work must not start where the old one stopped.
 -- Guarded: a job that started meanwhile is left as it is, and no row is returned.
 WITH chosen AS MATERIALIZED (
     SELECT j.seq FROM mainstay.job j WHERE j.seq = :seq::bigint AND j.state IN ('queued', 'scheduled') FOR NO KEY UPDATE
@@ -13,6 +14,12 @@ WITH chosen AS MATERIALIZED (
     RETURNING j.seq
 ), asked AS (
     UPDATE mainstay.body b SET {replaced_body} FROM before WHERE b.job = ANY (ARRAY[before.job])
+), uncheckpointed AS (
+    DELETE FROM mainstay.checkpoint c USING before WHERE c.job = ANY (ARRAY[before.job])
+), unprogressed AS (
+    DELETE FROM mainstay.progress p USING before WHERE p.job = ANY (ARRAY[before.job])
+), unproposed AS (
+    DELETE FROM mainstay.result r USING before WHERE r.job = ANY (ARRAY[before.job])
 ), untagged AS (
     DELETE FROM mainstay.tag t
     USING before CROSS JOIN LATERAL json_array_elements_text(before.tags::json) AS old(tag)

@@ -33,7 +33,8 @@ local function terms_of(r, parent)
     return terms
 end
 
--- Makes a waiting job what a newer draft asks for, with all attempts; number, token, origin and parent stay.
+-- Makes a waiting job what a newer draft asks for, with all attempts; number, token, origin and parent stay. What an attempt
+-- at the old work has left goes: the new work must not start where the old one stopped.
 local function replace(id, list, i, extra, now)
     flush()
     local old = read_one(id)
@@ -56,6 +57,9 @@ local function replace(id, list, i, extra, now)
     add_terms(r, id)
     write(id, r)
     later("HSET", P .. "payload", id, list[i + 5])
+    for _, hash in ipairs({ "checkpoint", "progress", "result" }) do
+        later("HDEL", P .. hash, id)
+    end
 end
 
 -- Returns the first draft that must not be accepted: its number, the job that has its key, and that job's state.
