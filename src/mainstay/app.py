@@ -159,12 +159,12 @@ class Mainstay:
         return draft
 
     def _accept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
-        now = self.clock.now()
+        now, drafts = self.clock.now(), _distinct(drafts)
         if tx is None:
-            return self._handles(self.store.enqueue(drafts, now))
+            return self._handles(drafts, self.store.enqueue(drafts, now))
         from .stores import outbox
 
-        return self._handles(outbox.enqueue(self.store, tx, drafts, now))
+        return self._handles(drafts, outbox.enqueue(self.store, tx, drafts, now))
 
     async def _aaccept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
         if tx is None:
@@ -173,9 +173,12 @@ class Mainstay:
             return await asyncio.to_thread(self._accept, drafts, None)
         from .stores import outbox
 
-        return self._handles(await outbox.aenqueue(self.store, tx, drafts, self.clock.now()))
+        drafts = _distinct(drafts)
+        return self._handles(drafts, await outbox.aenqueue(self.store, tx, drafts, self.clock.now()))
 
-    def _handles(self, accepted: Sequence[tuple[str, bool]]) -> list[Handle[Any]]:
+    def _handles(self, drafts: list[Draft], accepted: Sequence[tuple[str, bool]]) -> list[Handle[Any]]:
+        for draft in drafts:
+            draft.accepted = True
         if self.events.listeners("enqueued"):
             self.events.emit("enqueued", ids=[job_id for job_id, created in accepted if created])
         return [Handle(self, job_id, created) for job_id, created in accepted]
@@ -331,7 +334,15 @@ if TYPE_CHECKING:
 def _prepared(job: Draft) -> Draft:
     if type(job) is not Draft:
         raise UsageError(f"{job!r} is not a prepared job: give f.prepare(…), or the name of a type")
-    return job
+    return job.again() if job.accepted else job
+
+
+def _distinct(drafts: list[Draft]) -> list[Draft]:
+    """Return the drafts, with a copy wherever one is given for the second time: it is another job."""
+    if len(drafts) == 1 or len(set(map(id, drafts))) == len(drafts):
+        return drafts
+    first = {id(draft): place for place, draft in reversed(list(enumerate(drafts)))}
+    return [draft if first[id(draft)] == place else draft.again() for place, draft in enumerate(drafts)]
 
 
 def _configured_url() -> str:

@@ -153,9 +153,10 @@ class Context:
             raise UsageError(
                 "ctx.complete_in has completed this job: call ctx.enqueue before it, and both commit together"
             )
-        for draft in drafts:
-            draft.parent = parent
-        self.children += drafts
+        children = tuple(draft.again() for draft in drafts)  # the caller may use the draft again, for another job too
+        for child in children:
+            child.parent = parent
+        self.children += children
 
     def complete_in(self, tx: object, result: Any = None) -> None:
         """Complete the job in the caller's transaction: its writes and the completion are one. Raises `LeaseLost`."""

@@ -37,3 +37,23 @@ def test_children_of_a_job_in_review_run_once_it_is_approved(app, is_async):
         app.approve(parent)
         (job,) = eventually(lambda: app.list("type:child state:completed"), "the child to run")
     assert (job.parent, parent.result()) == (parent.id, "proposed")
+
+
+def test_a_draft_may_be_a_child_of_several_jobs_and_several_times(app):
+    draft = app.registry["child"].prepare(1)
+    own = app.enqueue(draft)
+
+    @app.job
+    def parent() -> None:
+        ctx.enqueue(draft, draft)
+        ctx.enqueue(draft)
+
+    with app.worker(concurrency=2):
+        parents = [parent.enqueue() for _ in range(3)]
+        for handle in parents:
+            handle.result(timeout=20)
+        eventually(lambda: len(app.list("type:child state:completed")) == 10, "the children to run")
+    assert sorted(job.parent or "" for job in app.list("type:child")) == sorted(
+        ["", *[handle.id for handle in parents] * 3]
+    )
+    assert own.job().parent is None

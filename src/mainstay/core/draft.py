@@ -19,7 +19,7 @@ class Draft:
     """One job to be enqueued, with the policy that travels on it. `.prepare(…)` returns one."""
 
     __slots__ = (
-        "backoff", "created_at", "id", "keep", "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
+        "accepted", "backoff", "created_at", "id", "keep", "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
         "payload", "priority", "queue", "ref", "run_at", "tags", "tenant", "timeout", "type",
         "undeclared",
     )  # fmt: skip
@@ -44,6 +44,7 @@ class Draft:
         self.tags: tuple[str, ...] = ()
         self.parent: str | None = None
         self.undeclared: tuple[str, ...] | None = None  # set where the producer lacks the type: what it chose itself
+        self.accepted: bool = False  # an enqueue has returned; until then, sending it again means the same job
         for name, value in given.items():
             setattr(self, name, value)
 
@@ -56,6 +57,13 @@ class Draft:
     def values(self) -> dict[str, Any]:
         """Return everything that this draft asks for, as JSON can hold it; `restored` reads it."""
         return {name: getattr(self, name) for name in Draft.__slots__}
+
+    def again(self) -> Draft:
+        """Return a copy. If this draft was accepted, the copy is another job."""
+        copy = restored(self.values())
+        if copy.accepted:
+            copy.id, copy.created_at, copy.accepted = "", 0, False
+        return copy
 
     def __repr__(self) -> str:
         return f"<Draft {self.type} {self.payload[:60]}>"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-NOT_STORED = ("on_conflict", "undeclared")
+NOT_STORED = ("on_conflict", "undeclared", "accepted")
 BODY = ("payload", "key", "tenant", "ref", "tags", "parent")
 RARE = ("run_at", "backoff", "lock", "lock_until", *BODY[1:])  # most jobs have none of these
 KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces
