@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .core.errors import JobFailed, NotFound, ResultTimeout
+from .core.errors import JobFailed, ResultTimeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ class Handle(_Typed[R]):
         """Read the job from the store and return it."""
         job = self._app.store.get(self.id)
         if job is None:
-            raise NotFound(
-                f"job {self.id} does not exist: its transaction has not committed, or it was deleted or removed by retention"
-            )
+            from .waiting import missing
+
+            raise missing(self.id)
         return job
 
     @property
@@ -52,11 +52,14 @@ class Handle(_Typed[R]):
 
         return self._outcome(wait_for(self._app.store, self.id, timeout))
 
-    async def aresult(self, timeout: Duration | None = None) -> R:  # noqa: ASYNC109  (the thread's, not the task's)
-        """The async form of `result`: it waits on a thread and does not block the event loop."""
+    async def aresult(self, timeout: Duration | None = None) -> R:  # noqa: ASYNC109  (of the job, not of the task)
+        """The async form of `result`: any number of them share one thread of the event loop's executor."""
         import asyncio
 
-        return await asyncio.to_thread(self.result, timeout)
+        from .waiting import await_end
+
+        job = await await_end(asyncio.get_running_loop(), self._app.store, self.id, timeout)
+        return await asyncio.to_thread(self._outcome, job)
 
     def _outcome(self, job: Job | None) -> R:
         if job is None:
