@@ -90,8 +90,8 @@ class Context:
 
     def _write(self, level: str, message: str, fields: dict[str, Any]) -> None:
         self._lines += 1
-        text = encode_result(fields) if fields else None
-        line = clean(str(message), MESSAGE)
+        text = _encoded(fields) if fields else None
+        line = _text(message, MESSAGE)
         job = self.job
         self._reporter.report(
             Log(job.seq, job.token, self._lines, self._reporter.now(), level, self._stage, line, text)
@@ -110,7 +110,7 @@ class Context:
     def stage(self, name: str) -> Iterator[None]:
         """Name the part of the job that runs inside the `with`; its duration and end are logged."""
         outer, started = self._stage, self._reporter.now()
-        name = self._stage = clean(str(name), STAGE)
+        name = self._stage = _text(name, STAGE)
         self._show()
         ended = "failed"
         try:
@@ -176,6 +176,40 @@ class Context:
         outcome, job = COMPLETED._replace(result=encode_result(result), children=self.children), self.job
         transition = decide(job, outcome, self._reporter.now(), random=float)  # 0.0: a completion has no wait to vary
         return self._reporter.store, tx, transition
+
+
+def _encoded(fields: dict[str, Any]) -> str | None:
+    """Return the fields of a log line as JSON. Those that JSON cannot carry are written as text: a log line fails no attempt."""
+    for form in (_same, _carried, _described):  # the last if the fields are too large together
+        try:
+            return encode_result({name: form(value) for name, value in fields.items()})
+        except Exception:  # noqa: BLE001, S112  (a value's own code may raise anything)
+            continue
+    return None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _carried(value: Any) -> Any:
+    try:
+        return json.loads(encode_result(value) or "null")
+    except Exception:  # noqa: BLE001  (as above)
+        return _described(value)
+
+
+def _described(value: Any) -> str:
+    text = _text(value, MESSAGE)
+    return f"{type(value).__qualname__}: {text}" if isinstance(value, BaseException) else text
+
+
+def _text(value: Any, limit: int) -> str:
+    """Return a value as text that every store can hold, even if its own `__str__` fails."""
+    try:
+        return clean(str(value), limit)
+    except Exception as error:  # noqa: BLE001  (as above)
+        return f"(its __str__ raised {type(error).__name__})"
 
 
 current: ContextVar[Context] = ContextVar("mainstay.ctx")

@@ -57,3 +57,38 @@ def test_a_draft_may_be_a_child_of_several_jobs_and_several_times(app):
         ["", *[handle.id for handle in parents] * 3]
     )
     assert own.job().parent is None
+
+
+class Unprintable:
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def test_a_field_of_a_log_line_that_json_cannot_carry_is_written_as_text(app):
+    @app.job(retry=1)
+    def chatter() -> None:
+        ctx.log("failed", level="warning", error=ValueError("no luck"), page=3, rows=[1, 2])
+        ctx.log("odd", kind=print, nested={"deep": [len]}, words=Unprintable(), raw=b"\x00", long="x" * (11 << 20))
+        ctx.log(Unprintable(), text="\0 \ud800", deep=nested(200), n=float("nan"), key={1: 2})
+        ctx.log(ValueError("as a message"), one="x" * (6 << 20), other="y" * (6 << 20))
+
+    with app.worker(concurrency=1):
+        handle = chatter.enqueue()
+        handle.result(timeout=30)
+    failed, odd, worst, message = app.logs(handle)
+    assert failed.fields == {"error": "ValueError: no luck", "page": 3, "rows": [1, 2]}
+    assert odd.fields["kind"] == "<built-in function print>"
+    assert odd.fields["nested"] == "{'deep': [<built-in function len>]}"
+    assert odd.fields["words"] == worst.message == "(its __str__ raised RuntimeError)"
+    assert odd.fields["raw"] == "AA=="
+    assert "characters left out" in odd.fields["long"]
+    assert worst.fields.keys() == {"text", "deep", "n", "key"}
+    assert (worst.fields["n"], worst.fields["key"], message.message) == (None, {"1": 2}, "as a message")
+    assert all("characters left out" in message.fields[name] for name in ("one", "other")), "too large together"
+
+
+def nested(levels):
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
