@@ -109,8 +109,8 @@ def _application(target: Target) -> Iterator[Check]:
             yield Check(OK, "application", "none given; --app module:app checks it too")
             return
         app = target.application()
-        names = app.registry.names()
-        for type in app.registry:
+        names = sorted(app.registry)
+        for type in app.registry.values():
             type.schema.build()
     except (MainstayError, TypeError) as error:
         yield Check(FAIL, "application", str(error), getattr(error, "attempt", ""))

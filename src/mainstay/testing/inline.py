@@ -44,7 +44,7 @@ class InlineWorker:
         self._in_flight = InFlight()
         self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events)
         self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
-        names = app.registry.names()
+        names = sorted(app.registry)
         wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)
         self._registration = Registration(app.store, app.registry, wants, 1, LEASE, app.clock)
         self._claimer = Claimer(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..context import completion
 from ..core.errors import StoreError
 from ..core.outcome import Outcome
 from ..core.states import COMPLETED
@@ -12,9 +11,7 @@ from ..core.states import COMPLETED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..context import Completion
     from ..core.clock import Clock
-    from ..core.draft import Draft
     from ..core.job import Claimed
     from ..core.updates import Update
     from ..stores.contract import Store
@@ -25,7 +22,7 @@ class WorkerReporter:
     """The `Reporter` of handlers that run in the worker's own process."""
 
     def __init__(self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None]) -> None:
-        self._store, self._outcomes, self._clock, self._wake = store, outcomes, clock, wake
+        self.store, self._outcomes, self._clock, self._wake = store, outcomes, clock, wake
 
     def now(self) -> int:
         return self._clock.now()
@@ -35,15 +32,12 @@ class WorkerReporter:
         self._wake()
 
     def checkpoint(self, job: Claimed) -> str | None:
-        return self._store.checkpoint(job.id)
-
-    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
-        return self._store, completion(job, self._clock.now(), result, children)
+        return self.store.checkpoint(job.id)
 
     def verify(self, job: Claimed, outcome: Outcome) -> Outcome:
         """Return `completed` if the completion in the handler's transaction was committed, else a failure."""
         try:
-            found = self._store.get(job.id)
+            found = self.store.get(job.id)
         except StoreError:
             found = None
         if found is not None and found.state == COMPLETED and found.token == job.token:
