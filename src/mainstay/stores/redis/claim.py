@@ -12,7 +12,7 @@ from ...core.updates import Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
 from ..contract import Claims
 from . import enqueue, header, record
-from .state_codes import LETTERS
+from .record import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -70,7 +70,11 @@ class Server(ForkGuard):
 
     def read(self, command: str, key: str, *arguments: Any) -> Any:
         """Run one command on one of our keys."""
-        return self.command(command, self.prefix + key, *arguments)
+        return self.on_keys([(command, key, *arguments)])[0]
+
+    def on_keys(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Run commands, each on one of our keys, in one round trip."""
+        return self.commands([(name, self.prefix + key, *rest) for name, key, *rest in commands]) if commands else []
 
     def commands(self, commands: Sequence[tuple[Any, ...]], checked: bool = True) -> list[Any]:
         """Send commands in one round trip and return their results; raises the first error. Not `checked`: any schema."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.errors import DuplicateKey, UsageError
 from ...core.ids import IDS
 from . import header
-from .state_codes import STATES
+from .record import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,8 +26,7 @@ from ...core.export import (
 from ...core.job import Attempt
 from . import header, record
 from .reads import read
-from .record import SEQ
-from .state_codes import LETTERS
+from .record import LETTERS, SEQ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...core.errors import StoreError
 from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
 from . import header, record, schema
-from .state_codes import STATES
+from .record import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
