@@ -81,7 +81,8 @@ class Server(ForkGuard):
         self._same_process()
         try:
             if checked and not self._checked:
-                self._check()
+                schema.ensure(self._exchange, self.prefix, self.shown)
+                self._checked = True
             return self._exchange(commands)
         except BaseException as error:
             fault = self._failed(error)
@@ -105,11 +106,6 @@ class Server(ForkGuard):
             if isinstance(found, Exception):
                 raise found
         return replies
-
-    def _check(self) -> None:
-        """Check before the first use that the schema is ours, and that the server keeps what it is given."""
-        schema.ensure(self._exchange, self.prefix, self.shown)
-        self._checked = True
 
     def _take(self) -> Wire:
         try:
@@ -179,10 +175,10 @@ def exchange(connection: Wire, commands: Sequence[tuple[Any, ...]]) -> list[Any]
     values = len(commands[0])
     if values > HEAVY:
         connection.can_read(TIMEOUT * (1 + values / HEAVY))
-    return [reply(connection) for _ in commands]
+    return [_reply(connection) for _ in commands]
 
 
-def reply(connection: Wire) -> Any:
+def _reply(connection: Wire) -> Any:
     """Read the next reply. Returns an error of the server, raises one of the connection."""
     try:
         return connection.read_response()

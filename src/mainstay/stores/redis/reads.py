@@ -40,7 +40,7 @@ def get_many(store: RedisStore, ids: Sequence[str]) -> list[Job]:
 
 def read(store: RedisStore, rows: record.Rows[T], ids: Sequence[str]) -> tuple[int, list[T]]:
     """Read jobs, until their texts are many. Return how many of the ids were looked at, and the jobs that exist."""
-    looked, *found = store.server.run("get", [rows.request, BYTES, *ids])
+    looked, found = store.server.run("get", [rows.request, BYTES, *ids])
     return looked, list(map(rows.read, found))
 
 

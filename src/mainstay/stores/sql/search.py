@@ -229,6 +229,7 @@ def _alternatives(term: Term) -> Iterable[Any]:
 
 
 def joined(word: str, parts: Sequence[Sql], form: str = "({})") -> Sql:
+    """Return the parts with a word between them, and their values."""
     return word.join(form.format(sql) for sql, _ in parts), tuple(value for _, values in parts for value in values)
 
 
