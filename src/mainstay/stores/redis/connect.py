@@ -27,6 +27,7 @@ HEAVY = 20_000
 HEALTH = 30.0  # seconds idle after which a connection is tested before it is used
 FRESH = 0.05  # seconds idle up to which a connection is used without a check
 IDLE = 16  # idle connections that are kept
+LOST = (theirs.ConnectionError, theirs.TimeoutError, OSError)
 
 
 class Wire(Protocol):
@@ -129,9 +130,7 @@ class Server(ForkGuard):
             if self._pool is None:
                 self._pool = _SOURCES[self.address.kind](self)
             pool = self._pool
-        wire: Wire = pool.connection_class(
-            **pool.connection_kwargs
-        )  # not by the pool, which counts connections for ever
+        wire: Wire = pool.connection_class(**pool.connection_kwargs)  # the pool itself counts connections for ever
         wire.connect()  # explicitly: a sentinel's connection asks for the primary here only
         return wire
 
@@ -139,7 +138,7 @@ class Server(ForkGuard):
         """Return the failure as one of ours. After a connection error drop all connections: a failover moves every key."""
         if isinstance(error, theirs.NoScriptError):
             return errors.Unknown()
-        if isinstance(error, (theirs.ConnectionError, theirs.TimeoutError, OSError)):
+        if isinstance(error, LOST):
             self._drop()
         return errors.mapped(error, self.shown)
 
@@ -190,7 +189,7 @@ def _stale(connection: Wire) -> bool:
     """Return whether there is something to read on an idle connection: mostly its end."""
     try:
         return bool(connection.can_read(0))
-    except (theirs.ConnectionError, theirs.TimeoutError, OSError):
+    except LOST:
         return True
 
 
