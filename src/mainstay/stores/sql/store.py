@@ -36,23 +36,18 @@ class SqlStore(Protocol):
 
     def engine_now(self, now: int) -> int | None:
         """Return the instant that decides what is due or expired; None: the server's clock does."""
-        ...
 
     def read(self, operations: Operations[T], by_worker: bool = False) -> T:
         """Drive operations that only read."""
-        ...
 
     def single(self, operations: Operations[T], by_worker: bool = False) -> T:
         """Drive operations that yield once: one transaction, and on a server one round trip."""
-        ...
 
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
         """Drive operations in one write transaction, from the start again if it met another and was rolled back."""
-        ...
 
     def notify(self, what: str = "jobs") -> None:
         """Wake every worker."""
-        ...
 
 
 def rows(store: SqlStore, name: str, /, **values: Any) -> Operations[list[tuple[Any, ...]]]:
