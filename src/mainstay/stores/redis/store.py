@@ -22,7 +22,6 @@ class RedisStore(Verbs):
         "redis.enqueue": "enqueue",
         "redis.outbox": "outbox",
         "redis.claim": "claim claimed_by finish",
-        "redis.search": "search",
         "redis.notifier": "started_jobs notifier notify",
     })  # fmt: skip
 

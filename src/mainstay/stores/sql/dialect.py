@@ -57,18 +57,20 @@ class Dialect:
     is the table that has `id` and `lock`, and `number` its column for a job's seq. `columns` is as COLUMNS, for this engine.
     """
 
+    search_settings: Statement | None = None  # run before a search that has terms
+
     def __init__(
         self, folder: str, body: Collection[str], fragments: Mapping[str, str], columns: Mapping[str, str] | None = None
     ) -> None:
-        self.body = body
-        self._folder, self._fragments, self._columns = (
-            folder,
-            {**FRAGMENTS, **fragments},
-            {**COLUMNS, **(columns or {})},
-        )
+        self.body, self._folder = body, folder
+        self._fragments, self._columns = {**FRAGMENTS, **fragments}, {**COLUMNS, **(columns or {})}
 
     def statement(self, name: str, /, **values: Any) -> Statement:
         """Return a statement by name, with its parameters bound."""
+        raise NotImplementedError
+
+    def built(self, sql: tuple[str, tuple[Any, ...]]) -> Statement:
+        """Return a statement made at run time, with `?` for a value; a tuple among the values is a path into a payload."""
         raise NotImplementedError
 
     def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
@@ -86,10 +88,14 @@ class Dialect:
     def template(self, name: str) -> str:
         """Return a statement with its fragments filled in, not yet translated. `remove:log` is `remove`, `{table}` being `log`."""
         name, _, table = name.partition(":")
-        text = self._read(name).replace("{table}", table)
+        text = self.fill(self._read(name).replace("{table}", table))
+        return _ADMIT.sub(lambda found: self._admission(found[1], *found[2].split(" | ")), text)
+
+    def fill(self, text: str) -> str:
+        """Return a text with its fragments filled in."""
         while _FRAGMENT.search(text):
             text = _FRAGMENT.sub(lambda found: self._fragment(*found.groups()), text)
-        return _ADMIT.sub(lambda found: self._admission(found[1], *found[2].split(" | ")), text)
+        return text
 
     def _read(self, name: str) -> str:
         own = self._own(name)

@@ -46,6 +46,9 @@ class SqlStore(Protocol):
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
         """Drive operations in one write transaction, from the start again if it met another and was rolled back."""
 
+    def browse(self, operations: Callable[[], Operations[T]]) -> T:
+        """Drive operations that only read, and may change settings of their transaction."""
+
     def notify(self, what: str = "jobs") -> None:
         """Wake every worker."""
 

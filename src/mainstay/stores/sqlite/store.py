@@ -28,7 +28,6 @@ class SqliteStore(Verbs):
             **cold("sql"),
             "sqlite.enqueue": "enqueue",
             "sqlite.claim": "claim finish",
-            "sqlite.search": "search",
             "sqlite.diagnostics": "diagnostics",
             "sqlite.notifier": "notifier notify",
         }
@@ -74,6 +73,10 @@ class SqliteStore(Verbs):
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
         """Drive operations in one write transaction."""
         return self.single(operations())
+
+    def browse(self, operations: Callable[[], Operations[T]]) -> T:
+        """Drive operations that only read."""
+        return self.read(operations())
 
     def outbox(self) -> Outbox:
         from .outbox import SqliteOutbox
