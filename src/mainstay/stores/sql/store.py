@@ -7,23 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..contract import Orphan, StartedJobs
+    from ..local_workers import LocalWorkers
     from ..operations import Operations
     from .dialect import Dialect
 
 T = TypeVar("T")
-
-
-class LocalWorkers(Protocol):
-    """The workers of this installation on this machine, known by their lock files."""
-
-    def hold(self, worker: str) -> None: ...
-    def release(self, worker: str) -> None: ...
-    def started_jobs(self, worker: str) -> StartedJobs: ...
-    def orphans(
-        self, deregister: Callable[[str], None], find: Callable[[], list[Orphan]], limit: int
-    ) -> list[Orphan]: ...
-    def tidy(self, registered: list[str], now: int) -> None: ...
 
 
 class SqlStore(Protocol):

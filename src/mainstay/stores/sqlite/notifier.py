@@ -27,17 +27,17 @@ class SocketNotifier:
     """The notifier of one worker on a database file."""
 
     def __init__(self, db: Database, worker: str) -> None:
+        from .. import worker_locks
+
         self._db, self._name, self._version = db, worker + ".sock", -1
         try:
-            os.makedirs(folder(db.path), exist_ok=True)
+            worker_locks.make_folder(db.path)
             self._folder = os.open(folder(db.path), os.O_RDONLY)
             self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM)
             self._unlink()  # of a worker of this name that died
             self._socket.bind(_address(db.path, self._name, self._folder))
         except OSError as error:
-            from ..worker_locks import mapped
-
-            raise mapped(error, db.path) from error
+            raise worker_locks.mapped(error, db.path) from error
 
     def wait(self, timeout: int) -> str:
         """Block until a notification comes, the file changes and has queued jobs, or the time is over."""

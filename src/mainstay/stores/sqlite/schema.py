@@ -104,9 +104,8 @@ def _check_stopped(workers: list[tuple[str, int]], version: int, path: str) -> N
     from .. import worker_locks
     from ..schema import check_stopped
 
-    dead, now = worker_locks.dead(path, [id for id, _ in workers]), SystemClock().now()
-    left = [(id, expires) for id, expires in workers if id not in dead]
-    alive = [id for id, expires in left if expires > now or os.path.exists(worker_locks.lock_file(path, id))]
+    files, now = worker_locks.files(path), SystemClock().now()
+    alive = [id for id, expires in workers if (not worker_locks.free(files[id]) if id in files else expires > now)]
     check_stopped(alive, version, VERSION, path)
 
 

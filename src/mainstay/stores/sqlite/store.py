@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from ..local_workers import DatabaseWorkers
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
     from .dialect import SqliteDialect
     from .notifier import MemoryNotifier
-    from .workers import DatabaseWorkers
 
     T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class SqliteStore(Verbs):
     @property
     def local_workers(self) -> DatabaseWorkers:
         """The lock files of the workers."""
-        from .workers import DatabaseWorkers
+        from ..local_workers import DatabaseWorkers
 
         return DatabaseWorkers(self)
 
