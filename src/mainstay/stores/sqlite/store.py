@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from ...core.clock import Clock
     from ..local_workers import DatabaseWorkers
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
@@ -36,7 +37,7 @@ class SqliteStore(Verbs):
     sweep_interval = 500
     remote = False
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clock: Clock | None = None) -> None:  # the caller's instants decide in any case
         self.url = url
         self.db = Database(url)
         self.notifiers: set[MemoryNotifier] = set()
