@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..operations import Statement
@@ -21,17 +22,31 @@ FRAGMENTS = {
     "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",
     "now": "(SELECT coalesce(:now::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))",
     "for_update": "FOR NO KEY UPDATE OF j", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",
+    "indexed_ids": "mainstay.body", "join": "JOIN", "ids_of": "SELECT b.id FROM",
+    "newest_first": "s JOIN mainstay.body b ON b.job = ANY (ARRAY[s.seq]) ORDER BY s.seq DESC",
+    "json_valid": "b.payload IS JSON AND strpos(b.payload, '\\u0000') = 0",
+    "json_type": "json_typeof(b.payload::json #> ?::text[])",
+    "json_value": '((b.payload::json #>> ?::text[]) COLLATE "C")', "json_literal": "(b.payload::json #> ?::text[])::text",
 }  # fmt: skip
 # -1 stands for a key that is held while its job is alive. SQLite has no NaN and only one zero, so neither has PostgreSQL.
 COLUMNS = {
     "lock_until": "nullif(j.lock_until, -1)",
     "done": "nullif(p.done + 0.0, 'NaN')", "total": "nullif(p.total + 0.0, 'NaN')",
 }  # fmt: skip
+# Searches differ too much for one plan to serve them all, so the planner may use values and statistics here. It still may
+# not scan a whole table.
+PLANNED = Statement(
+    "SELECT set_config(u.name, 'on', true), set_config('plan_cache_mode', 'force_custom_plan', true) FROM unnest($1::text[]) "
+    "AS u(name)", (["enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_sort"],)
+)  # fmt: skip
+_HINT = re.compile(r" INDEXED BY \S+")
 _PARAMETER = re.compile(r"(?<!:):([a-z]\w*)")
 
 
 class PostgresDialect(Dialect):
     """Parameters are numbered in the order in which they come first."""
+
+    search_settings = PLANNED
 
     def __init__(self, load: Statements) -> None:
         super().__init__(FOLDER, columns.BODY, FRAGMENTS | columns.FRAGMENTS, COLUMNS)
@@ -52,6 +67,11 @@ class PostgresDialect(Dialect):
         text = _PARAMETER.sub(lambda each: f"${names.index(each[1]) + 1}", text)
         self._texts[name] = text, names
         return text, names
+
+    def built(self, sql: tuple[str, tuple[Any, ...]]) -> Statement:
+        numbers = count(1)
+        text = self._load.with_schema(_HINT.sub("", self.fill(sql[0])))
+        return Statement(re.sub(r"\?", lambda _: f"${next(numbers)}", text), tuple(map(_bound, sql[1])))
 
     def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         return self._each(f"INSERT INTO mainstay.{table} ({', '.join(columns)}) SELECT * FROM {{}}", columns, rows)  # noqa: S608
@@ -74,3 +94,10 @@ class PostgresDialect(Dialect):
         if record.key is None:
             return record._replace(lock_until=None)
         return record._replace(lock_until=-1 if record.lock_until is None else record.lock_until)
+
+
+def _bound(value: Any) -> str:
+    """Return the value as text: the statement casts it."""
+    if isinstance(value, tuple):
+        return "{" + ",".join('"' + part.replace("\\", "\\\\") + '"' for part in value) + "}"
+    return str(value)
