@@ -232,7 +232,7 @@ def test_a_search_on_postgresql_scans_no_table(shop, text):
     for _ in range(3):
         shop.run(outcome=FAILED, tags=("eu", "us"))
     db, now = shop.store.db, shop.clock.now()
-    plans = db.run(lambda: explained(search(dialect(db.load), parse(text, now), 5, None, now)))
+    plans = db.run(lambda: explained(search(dialect(db.dialect), parse(text, now), 5, None, now)))
     assert plans
     assert "Seq Scan" not in "\n".join(plans)
 

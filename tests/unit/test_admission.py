@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mainstay.stores.postgres import sql as postgres
+from mainstay.stores.postgres import dialect as postgres
 from mainstay.stores.sql import dialect
 from mainstay.stores.sqlite import inserts, sql
 

@@ -93,7 +93,7 @@ class Debouncer(ForkGuard):
 
     def _send(self, what: str) -> None:
         try:
-            self._db.execute("notify", self._db.load.schema, what)
+            self._db.execute("notify", channel=self._db.dialect.schema, what=what)
         except StoreError:  # the job is accepted anyway, and every worker polls
             pass
 
@@ -163,7 +163,7 @@ class Listener:
             return False
         try:
             self._connection = self._dial()
-            self._connection.execute(f'LISTEN "{self._db.load.schema}"', prepare=False)
+            self._connection.execute(f'LISTEN "{self._db.dialect.schema}"', prepare=False)
             self._poll = select.poll()
             self._poll.register(self._connection.pgconn.socket, select.POLLIN)
         except (psycopg.Error, OSError):  # the poll raises the error to the worker
@@ -221,7 +221,7 @@ class Listener:
         now = time.monotonic()
         self._heard_at, self._echo_by, self._echo = now, now + ECHO, "echo " + os.urandom(6).hex()
         try:
-            self._db.execute("notify", self._db.load.schema, self._echo)
+            self._db.execute("notify", True, channel=self._db.dialect.schema, what=self._echo)
         except StoreError:  # then no producer can notify either; the next check tells whether the connection is lost
             self._echo = ""
 
@@ -235,7 +235,7 @@ class Listener:
         self._poll_at = time.monotonic() + POLL
         first, self._first = self._first, None  # if the poll fails, the next one reports whatever is there
         stopping = self._stopping
-        self._first, self._stopping = self._db.execute("listen_poll", self._worker).rows[0]
+        self._first, self._stopping = self._db.execute("listen_poll", True, worker=self._worker).rows[0]
         if self._stopping > stopping:
             return "cancel"
         return "jobs" if self._first is not None and self._first != first else ""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...core.search_terms import Page, Term
-    from .sql import Statements
+    from .dialect import PostgresDialect
     from .store import PostgresStore
 
 FRAGMENTS = {
@@ -34,15 +34,15 @@ _HINT = re.compile(r" INDEXED BY \S+")
 
 def search(store: PostgresStore, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
     """Return the ids of the jobs for which every term holds, newest first."""
-    return store.write(lambda: shared.search(dialect(store.db.load), terms, limit, after, now))
+    return store.write(lambda: shared.search(dialect(store.dialect), terms, limit, after, now))
 
 
-def dialect(load: Statements) -> shared.Dialect:
+def dialect(own: PostgresDialect) -> shared.Dialect:
     """Return the dialect of one schema."""
 
     def spell(text: str) -> str:
         numbers = count(1)
-        return re.sub(r"\?", lambda _: f"${next(numbers)}", load.with_schema(_HINT.sub("", text)))
+        return re.sub(r"\?", lambda _: f"${next(numbers)}", own.with_schema(_HINT.sub("", text)))
 
     return shared.Dialect(FRAGMENTS, spell, _bind, PLANNED)
 
