@@ -142,7 +142,11 @@ class Listener:
             now = time.monotonic()
             if not self.listening and now >= self._retry_at and self._listen():
                 return "jobs"  # for what came meanwhile
-            reason = self._received(max(0.0, min(until - now, LISTEN))) if self.listening else self._paused(until)
+            if self.listening:
+                reason = self._received(max(0.0, min(until - now, LISTEN)))
+            else:
+                reason = ""
+                self._closed.wait(max(0.0, min(until, self._poll_at, self._retry_at) - time.monotonic()))
             if reason or self._closed.is_set():
                 return reason
             if timeout and not self.listening and time.monotonic() >= self._poll_at and (seen := self._polled()):
@@ -226,10 +230,6 @@ class Listener:
             self._echo = ""
 
     # polling ------------------------------------------------------------------------------------------------------
-    def _paused(self, until: float) -> str:
-        self._closed.wait(max(0.0, min(until, self._poll_at, self._retry_at) - time.monotonic()))
-        return ""
-
     def _polled(self) -> str:
         """Poll: return "jobs" if another job is the first in its queue, "cancel" if more jobs are to stop."""
         self._poll_at = time.monotonic() + POLL

@@ -120,9 +120,7 @@ class PostgresOutbox:
             return _failed()
         if state is None:
             return UsageError(f"a value cannot be stored: {error}") if isinstance(error, ValueError) else error
-        kind, advice = errors.by_state(state)
-        words = " ".join(str(error).split()).rstrip(".")
-        return kind(f"{self.place}: {words}. {advice}".rstrip(". ") + ".")
+        return errors.foreign(error, state, self.place)
 
 
 def _checked(caller: CallerConnection) -> str:
