@@ -7,24 +7,29 @@ prepares it again.
 from __future__ import annotations
 
 import struct
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from psycopg.adapt import AdaptersMap, PyFormat
 
 INT, TEXT, FLOAT = 20, 25, 701  # the oids of bigint, text, double precision
 _WHOLE, _LENGTH, _FLOAT, _HEAD = struct.Struct("!q"), struct.Struct("!i"), struct.Struct("!d"), struct.Struct("!iiiii")
 _NULL = _LENGTH.pack(-1)
+_PACKED = attrgetter("data")
 
 
 def register(adapters: AdaptersMap) -> None:
     """Make a connection send numbers and lists this way."""
     adapters.register_dumper(int, Whole)
     adapters.register_dumper(list, Column)
-    adapters.register_dumper(Packed, PackedColumn)
+    adapters.register_dumper(Packed, Column)
 
 
 class Whole(Dumper):
@@ -38,93 +43,62 @@ class Whole(Dumper):
 
 
 class Column(Dumper):
-    """A list of numbers, texts or floats, any of them None; the first that is not None tells which."""
+    """A list of numbers, texts or floats, any of them None. The first that is not None tells which, and so the dumper."""
 
-    format = Format.BINARY
     oid = 0
+    encode: Callable[[list[Any]], bytes]
 
-    def get_key(self, obj: list[Any], format: PyFormat) -> Any:
-        return self.cls, _kind(obj)
+    def get_key(self, obj: Any, format: PyFormat) -> Any:
+        return self.cls, obj.format if type(obj) is Packed else _kind(obj)
 
-    def upgrade(self, obj: list[Any], format: PyFormat) -> Dumper:
-        return _DUMPERS[_kind(obj)](self.cls)
+    def upgrade(self, obj: Any, format: PyFormat) -> Dumper:
+        dumper = Column(self.cls)
+        dumper.format, dumper.encode = (obj.format, _PACKED) if type(obj) is Packed else _ENCODINGS[_kind(obj)]
+        return dumper
 
-    def dump(self, obj: list[Any]) -> bytes:
-        raise NotImplementedError("psycopg calls `upgrade` first, for a dumper of one kind")
-
-
-class Numbers(Column):
-    """A list of whole numbers."""
-
-    def dump(self, obj: list[int | None]) -> bytes:
-        if None in obj:
-            return _array(INT, [None if value is None else _WHOLE.pack(value) for value in obj])
-        flat: list[Any] = [8] * (2 * len(obj))
-        flat[1::2] = obj
-        return _HEAD.pack(1, 0, INT, len(obj), 1) + struct.pack("!" + "iq" * len(obj), *flat)
-
-
-class Texts(Column):
-    """A list of texts."""
-
-    def dump(self, obj: list[str | None]) -> bytes:
-        return _array(TEXT, [None if value is None else value.encode() for value in obj])
-
-
-class Floats(Column):
-    """A list of floats."""
-
-    def dump(self, obj: list[float | None]) -> bytes:
-        return _array(FLOAT, [None if value is None else _FLOAT.pack(value) for value in obj])
-
-
-class Nothings(Column):
-    """A list of Nones, or an empty one. As text it can be an array of any type."""
-
-    format = Format.TEXT
-
-    def dump(self, obj: list[None]) -> bytes:
-        return b"{" + b",".join([b"NULL"] * len(obj)) + b"}"
+    def dump(self, obj: Any) -> bytes:
+        return self.encode(obj)
 
 
 class Packed:
     """A list that is sent many times and encoded once: 300 texts take 60 µs."""
 
     def __init__(self, values: list[Any]) -> None:
-        dumper = _DUMPERS[_kind(values)](list)
-        self.format, self.data = dumper.format, dumper.dump(values)
-
-
-class PackedColumn(Dumper):
-    """A list that is encoded already."""
-
-    oid = 0
-
-    def get_key(self, obj: Packed, format: PyFormat) -> Any:
-        return self.cls, obj.format
-
-    def upgrade(self, obj: Packed, format: PyFormat) -> Dumper:
-        dumper = PackedColumn(self.cls)
-        dumper.format = obj.format
-        return dumper
-
-    def dump(self, obj: Packed) -> bytes:
-        return obj.data
-
-
-_DUMPERS: dict[type, type[Column]] = {int: Numbers, str: Texts, float: Floats, type(None): Nothings}
+        self.format, encode = _ENCODINGS[_kind(values)]
+        self.data = encode(values)
 
 
 def _kind(values: list[Any]) -> type:
     return type(next((value for value in values if value is not None), None))
 
 
-def _array(element: int, values: list[bytes | None]) -> bytes:
-    length = _LENGTH.pack
+def _numbers(values: list[int | None]) -> bytes:
+    if None in values:
+        return _array(INT, _WHOLE.pack, values)
+    flat: list[Any] = [8] * (2 * len(values))
+    flat[1::2] = values
+    return _HEAD.pack(1, 0, INT, len(values), 1) + struct.pack("!" + "iq" * len(values), *flat)
+
+
+def _array(element: int, encode: Callable[[Any], bytes], values: list[Any]) -> bytes:
     parts = [_HEAD.pack(1, None in values, element, len(values), 1)]
+    length = _LENGTH.pack
     for value in values:
         if value is None:
             parts.append(_NULL)
         else:
-            parts += (length(len(value)), value)
+            data = encode(value)
+            parts += (length(len(data)), data)
     return b"".join(parts)
+
+
+def _nothings(values: list[None]) -> bytes:
+    return b"{" + b",".join([b"NULL"] * len(values)) + b"}"
+
+
+_ENCODINGS: dict[type, tuple[Format, Callable[[list[Any]], bytes]]] = {
+    int: (Format.BINARY, _numbers),
+    str: (Format.BINARY, partial(_array, TEXT, str.encode)),
+    float: (Format.BINARY, partial(_array, FLOAT, _FLOAT.pack)),
+    type(None): (Format.TEXT, _nothings),  # an empty list or Nones: as text it can be an array of any type
+}

@@ -36,24 +36,33 @@ _FINE = (_ROWS, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.PIPELINE_SYNC)
 class Wire:
     """One of our connections, for one thread at a time."""
 
-    def __init__(self, connection: Connection, prepares: bool) -> None:
-        self.connection, self._pgconn, self._prepares = connection, connection.pgconn, prepares
+    def __init__(self, connection: Connection, prepares: bool, patience: float) -> None:
+        self.connection, self._pgconn, self._prepares, self._patience = (
+            connection,
+            connection.pgconn,
+            prepares,
+            patience,
+        )
         self._values = Transformer(connection)
         self._names: dict[str, bytes] = {}  # of prepared statements, by text
         self._seen: set[str] = set()  # texts that were sent once: the second time they are prepared
-        self._patience: float = ANSWER
         self.new = True  # it has not been used before
         self.undone = False  # the server shut down before it did anything of the last batch
         self._poll = select.poll()
         self._poll.register(self._pgconn.socket, _READ)
 
-    def send(self, operations: Sequence[Statement], patience: float | None = None) -> list[Result]:
+    def run(self, statements: Any, first: list[Statement]) -> Any:
+        """Run `first`, and then a statement or a list of them, whose result or list of results is returned."""
+        if type(statements) is list:
+            return self.send([*first, *statements])[len(first) :]
+        return self.send([*first, statements])[-1]
+
+    def send(self, operations: Sequence[Statement]) -> list[Result]:
         """Run statements in one round trip, and in one transaction unless they say otherwise; raise the first error.
 
-        A server that sends nothing for `patience` seconds counts as gone. A thread that is interrupted in here leaves a busy
+        A server that sends nothing for the connection's `patience` counts as gone. A thread that is interrupted in here leaves a busy
         connection, which must not be used again.
         """
-        self._patience = patience or ANSWER
         self._pgconn.enter_pipeline_mode()
         preparing = [self._queue(statement) for statement in operations]
         self._pgconn.pipeline_sync()
@@ -163,23 +172,16 @@ class Wire:
         return self._pgconn.status == pq.ConnStatus.OK
 
     def rest(self) -> bool:
-        """Mark it as used; return whether it may be used again."""
+        """Mark it as used; return whether it may be used again: it is neither in a transaction nor in the middle of a result."""
         self.new = False
-        return self._is_idle
-
-    @property
-    def _is_idle(self) -> bool:
-        """Whether it is neither in a transaction nor in the middle of a result."""
         idle = self._pgconn.transaction_status == pq.TransactionStatus.IDLE
         return idle and not self._pgconn.pipeline_status and not self.connection.closed
 
     @property
     def undoable(self) -> bool:
         """Whether a transaction is open that can be rolled back."""
-        status = self._pgconn.transaction_status
-        return (
-            status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR) and not self._pgconn.pipeline_status
-        )
+        open_ = self._pgconn.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
+        return open_ and not self._pgconn.pipeline_status
 
     def close(self) -> None:
         """Close the connection."""
