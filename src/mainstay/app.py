@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from .registry import JobType, Registry
     from .stores.contract import Store
     from .testing.kit import Kit
-    from .worker.runtime import Runtime
-    from .worker.worker import Worker
+    from .worker.worker import Runtime, Worker
 
     P = ParamSpec("P")
     R = TypeVar("R")

@@ -85,11 +85,11 @@ def _options(settings: Settings, types: str | None) -> dict[str, Any]:
 
 def _supervise(target: Target, settings: Settings, types: str | None) -> int:
     """Run several processes. They get the options of the command line through the environment."""
-    from ..worker.supervisor import supervise
+    from ..worker.supervisor import Supervisor
 
     if not settings.app:
         raise no_application()
     given = {"MAINSTAY_LOG_LEVEL": settings.log_level, "MAINSTAY_LOG_FORMAT": settings.log_format}
     os.environ.update(given | ({"MAINSTAY_URL": target.given_url} if target.given_url else {}))
     entry = "mainstay.cli.supervised"
-    return supervise(settings.app, settings.processes, entry=entry, **_options(settings, types))
+    return Supervisor(settings.app, settings.processes, _options(settings, types), entry=entry).run()
