@@ -77,10 +77,7 @@ def _opened(target: Target) -> tuple[Mainstay, list[Any]]:
 
 
 def _print_handle(output: Output, handle: Handle[Any], key: str | None) -> None:
-    if output.shape.machine:
-        output.record({"id": handle.id, "created": handle.created})
-    else:
-        output.line(handle.id)
+    output.give(lambda: {"id": handle.id, "created": handle.created}, [handle.id], lambda: output.line(handle.id))
     if not handle.created:
         output.talk(f"nothing new: this job has the key {key!r} already")
 

@@ -51,19 +51,13 @@ def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after
         jobs = app.store.get_many(page.ids)
         output.now = app.clock.now()
         known = [] if jobs else [info.name for info in app.store.types()]
-    _print_jobs(output, jobs)
+    output.give(lambda: [records.of_job(job, output.now) for job in jobs], page.ids, lambda: _print_jobs(output, jobs))
     _print_page(output, page, query, known)
 
 
 def _print_jobs(output: Output, jobs: list[Job]) -> None:
-    found = [(job, records.of_job(job, output.now)) for job in jobs]
-    if output.shape.machine:
-        output.records([record for _, record in found])
-    elif output.shape.quiet:
-        output.lines(job.id for job in jobs)
-    elif output.shape.fields:
-        names = output.shape.fields
-        output.table(names, [[records.cell(output, record, job, name) for name in names] for job, record in found])
+    if output.shape.fields:
+        records.print_fields(output, jobs)
     elif jobs:
         rows = [_row(output, job) for job in jobs]
         output.table(["STATE", "ID", "TYPE", "TRY", "CREATED", "TOOK", "ABOUT"], rows, right=(3, 5))
@@ -71,7 +65,7 @@ def _print_jobs(output: Output, jobs: list[Job]) -> None:
 
 def _row(output: Output, job: Job) -> list[Cell]:
     tries = f"{job.attempt}/{job.max_attempts}"
-    took = output.spent(records.took(job, output.now))
+    took = output.spent(records.durations(job, output.now)["took"])
     when, about = output.when(job.created_at), records.about(job)
     return [output.state(job.label), job.id, (job.type, "bold"), tries, (when, "dim"), took, (about, "dim")]
 
@@ -127,7 +121,7 @@ def _print_lines(app: Mainstay, output: Output, job_id: str, after: int) -> int:
     lines = app.store.logs(job_id, after, 10_000)
     if output.shape.machine:
         if lines or (output.shape.json and not after):  # no lines: print one empty array
-            output.records([records.of_line(line) for line in lines])
+            output.data([records.of(line) for line in lines])
     else:
         output.lines(log_line(output, line) for line in lines)
     return len(lines)

@@ -12,7 +12,7 @@ from ..core.clock import SystemClock, human, iso
 from .exits import coloured, printable, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     Cell = str | tuple[str, str]  # text, or text with a style
 
@@ -53,6 +53,28 @@ class Output:
         self.width = shutil.get_terminal_size((100, 24)).columns if self.tty else 10_000
 
     # data -----------------------------------------------------------------------------------------------------------
+    def give(self, data: Callable[[], Any], ids: Iterable[str], text: Callable[[], object]) -> None:
+        """Print the output in the format asked for: `data` as JSON, the `ids` only, or what `text` prints."""
+        if self.shape.machine:
+            self.data(data())
+        elif self.shape.quiet:
+            self.lines(ids)
+        else:
+            text()
+
+    def data(self, data: Any) -> None:
+        """Print a record or a list of records as JSON; with `--jsonl` one object per line."""
+        chosen = [self._chosen(record) for record in data] if isinstance(data, list) else self._chosen(data)
+        if self.shape.jsonl:
+            self.lines(
+                json.dumps(record, ensure_ascii=False) for record in (chosen if isinstance(chosen, list) else [chosen])
+            )
+        else:
+            self.line(json.dumps(chosen, ensure_ascii=False, indent=2))
+
+    def _chosen(self, record: dict[str, Any]) -> dict[str, Any]:
+        return {name: record.get(name) for name in self.shape.fields} if self.shape.fields else record
+
     def line(self, text: str = "") -> None:
         """Print one line of data; it may contain styles from `paint`."""
         sys.stdout.write(text + "\n")
@@ -62,31 +84,11 @@ class Output:
         for text in texts:
             self.line(text)
 
-    def records(self, records: Sequence[dict[str, Any]]) -> None:
-        """Print records as one JSON array, or as one JSON object per line."""
-        chosen = [self._chosen(record) for record in records]
-        if self.shape.jsonl:
-            self.lines(json.dumps(record, ensure_ascii=False) for record in chosen)
-        else:
-            self.line(json.dumps(chosen, ensure_ascii=False, indent=2))
-
-    def record(self, record: dict[str, Any]) -> None:
-        """Print one record as JSON."""
-        indent = None if self.shape.jsonl else 2
-        self.line(json.dumps(self._chosen(record), ensure_ascii=False, indent=indent))
-
-    def _chosen(self, record: dict[str, Any]) -> dict[str, Any]:
-        return {name: record.get(name) for name in self.shape.fields} if self.shape.fields else record
-
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int] = ()) -> None:
         """Print aligned columns; on a terminal the last one is shortened to fit. `right` lists the columns to align right."""
-        self.lines(self.rendered(headers, rows, right))
-
-    def rendered(self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int] = ()) -> list[str]:
-        """Return the lines of a table."""
         grid: list[Sequence[Cell]] = [[(name, "dim") for name in headers], *rows]
         widths = [max(columns(_text(row[n])) for row in grid) for n in range(len(headers))]
-        return [self._row(row, widths, right) for row in grid]
+        self.lines(self._row(row, widths, right) for row in grid)
 
     def _row(self, row: Sequence[Cell], widths: Sequence[int], right: Sequence[int]) -> str:
         last = len(row) - 1
@@ -104,6 +106,13 @@ class Output:
         """Print a message to stderr, but not with JSON or `-q`."""
         if not self.shape.quiet and not self.shape.machine:
             say(text)
+
+    def live(self, text: str) -> None:
+        """Draw a line of stderr over itself, if it is a terminal; an empty text removes the line."""
+        if sys.stderr.isatty() and not self.shape.quiet and not self.shape.machine:
+            sys.stdout.flush()
+            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.flush()
 
     # forms ----------------------------------------------------------------------------------------------------------
     def paint(self, text: str, style: str) -> str:

@@ -50,26 +50,20 @@ def show(target: Target, output: Output, job: str) -> None:
     with target.open() as app:
         found = app.get(job)
         output.now = app.clock.now()
-        if output.shape.machine:
-            output.record(_record(app, found, output.now))
-        elif output.shape.quiet:
-            output.line(found.id)
-        elif output.shape.fields:
-            record = records.of_job(found, output.now)
-            cells = [records.cell(output, record, found, name) for name in output.shape.fields]
-            output.table(output.shape.fields, [cells])
-        else:
-            _print(app, output, found)
+        output.give(
+            lambda: _record(app, found, output.now), [found.id],
+            lambda: records.print_fields(output, [found]) if output.shape.fields else _print(app, output, found),
+        )  # fmt: skip
 
 
 def _record(app: Mainstay, job: Job, now: int) -> dict[str, Any]:
     store = app.store
     return records.of_job(job, now) | {
-        "attempts": [records.of_attempt(attempt) for attempt in store.attempts(job.id)],
+        "attempts": [records.of(attempt) for attempt in store.attempts(job.id)],
         "result": records.loaded(store.result(job.id)),
         "checkpoint": records.loaded(store.checkpoint(job.id)),
         "children": _children(app, job),
-        "actions": [records.of_action(action) for action in store.actions(job.id, CAP)],
+        "actions": [records.of(action) for action in store.actions(job.id, CAP)],
         "waiting": _reasons(app, job, now),
     }
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..core.clock import HOUR, human
 from ..core.settings import masked
-from .findings import Finding, findings, live
+from .findings import findings, live
 from .options import command, shaped, targeted
 from .output import plural, size
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CAP = 100_000  # jobs counted of each state; a larger number ends in +
 LABELS = ("queued", "running", "retrying", "review", "scheduled", "blocked", "dead")
-USUAL = ("queued", "running", "retrying", "review", "scheduled", "dead")
+RARE = ("blocked",)  # shown only if there is such a job
 
 
 @command("mainstay status\nmainstay status --json\nmainstay status --url sqlite:///jobs.db")
@@ -37,15 +37,23 @@ def status(target: Target, output: Output) -> None:
         ended = app.store.throughput(now - HOUR, CAP)
         url = masked(target.url())
     found = findings(counts, workers, now)
-    if output.shape.machine:
-        output.record(_record(counts, workers, facts, ended, found))
-    elif output.shape.quiet:
-        output.lines(sorted({count.type for count in counts}))
-    else:
+    record = {
+        "version": __version__, "store": facts, "counts": [count._asdict() for count in counts],
+        "workers": [worker._asdict() for worker in workers], "last_hour": ended,
+        "findings": [finding._asdict() for finding in found],
+    }  # fmt: skip
+
+    def text() -> None:
         output.line(_headline(output, url, facts, workers))
-        _print_table(output, counts)
-        output.line(_last_hour(output, ended))
-        _print_findings(output, found)
+        print_counts(output, counts)
+        parts = [f"{ended[state]:,} {state}" for state in ("completed", "cancelled", "dead") if ended.get(state)]
+        output.line(output.paint(" last hour: " + (", ".join(parts) or "nothing ended"), "dim"))
+        width = max((len(finding.text) for finding in found), default=0)
+        for finding in found:
+            fix = output.paint("→ " + finding.fix, "link")
+            output.line(f" {output.paint('!', 'warn')} {finding.text:{width}}  {fix}")
+
+    output.give(lambda: record, sorted({count.type for count in counts}), text)
 
 
 def _headline(output: Output, url: str, facts: dict[str, str], workers: Sequence[WorkerInfo]) -> str:
@@ -59,55 +67,25 @@ def _headline(output: Output, url: str, facts: dict[str, str], workers: Sequence
     return " · ".join(parts)
 
 
-def _print_table(output: Output, counts: Sequence[Count]) -> None:
-    types = sorted({count.type for count in counts})
-    if not types:
-        return
-    labels = [label for label in LABELS if label in USUAL or any(count.label == label for count in counts)]
+def print_counts(output: Output, counts: Sequence[Count]) -> None:
+    """Print a table of the numbers of jobs by type and state."""
     by_place = {(count.type, count.label): count for count in counts}
+    labels = [label for label in LABELS if label not in RARE or any(count.label == label for count in counts)]
     rows: list[list[Cell]] = [
-        [(type, "bold"), *_numbers(by_place, type, labels), _oldest(output, counts, type)] for type in types
+        [(type, "bold"), *(_number(by_place.get((type, label))) for label in labels), _oldest(output, by_place, type)]
+        for type in sorted({count.type for count in counts})
     ]
-    totals = [sum(count.jobs for count in counts if count.label == label) for label in labels]
-    rows.append([("total", "dim"), *(f"{total:,}" for total in totals), ""])
-    output.table(["", *labels, "oldest"], rows, right=range(1, len(labels) + 2))
+    if rows:
+        totals = [sum(count.jobs for count in counts if count.label == label) for label in labels]
+        rows.append([("total", "dim"), *(f"{total:,}" for total in totals), ""])
+        output.table(["", *labels, "oldest"], rows, right=range(1, len(labels) + 2))
 
 
-def _numbers(by_place: dict[tuple[str, str], Count], type: str, labels: list[str]) -> list[Cell]:
-    """Return the numbers of one type; zeros are dim."""
-    cells: list[Cell] = []
-    for label in labels:
-        count = by_place.get((type, label))
-        cells.append((f"{count.jobs:,}{'+' * count.capped}", label) if count else ("0", "dim"))
-    return cells
+def _number(count: Count | None) -> Cell:
+    return (f"{count.jobs:,}{'+' * count.capped}", count.label) if count else ("0", "dim")
 
 
-def _oldest(output: Output, counts: Sequence[Count], type: str) -> Cell:
+def _oldest(output: Output, by_place: dict[tuple[str, str], Count], type: str) -> Cell:
     """Return how long the oldest queued job of the type has been waiting."""
-    since = [
-        count.oldest for count in counts if count.type == type and count.label == "queued" and count.oldest is not None
-    ]
-    return human(max(output.now - min(since), 0)) if since else ("–", "dim")
-
-
-def _last_hour(output: Output, ended: dict[str, int]) -> str:
-    parts = [f"{ended[state]:,} {state}" for state in ("completed", "cancelled", "dead") if ended.get(state)]
-    return output.paint(" last hour: " + (", ".join(parts) or "nothing ended"), "dim")
-
-
-def _print_findings(output: Output, found: list[Finding]) -> None:
-    width = max((len(finding.text) for finding in found), default=0)
-    for finding in found:
-        mark = output.paint("!", "warn")
-        output.line(f" {mark} {finding.text:{width}}  {output.paint('→ ' + finding.fix, 'link')}")
-
-
-def _record(
-    counts: Sequence[Count], workers: Sequence[WorkerInfo], facts: dict[str, str], ended: dict[str, int],
-    found: list[Finding],
-) -> dict[str, Any]:  # fmt: skip
-    return {
-        "version": __version__, "store": facts, "counts": [count._asdict() for count in counts],
-        "workers": [worker._asdict() for worker in workers], "last_hour": ended,
-        "findings": [finding._asdict() for finding in found],
-    }  # fmt: skip
+    queued = by_place.get((type, "queued"))
+    return ("–", "dim") if queued is None or queued.oldest is None else human(max(output.now - queued.oldest, 0))
