@@ -173,7 +173,7 @@ def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str) 
         else:
             results |= getattr(app.store, verb.name)(part, now, by)
         output.live(f"{len(results):,} of {len(ids):,}")
-    output.live("")
+    output.live()
     return results
 
 

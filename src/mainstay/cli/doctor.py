@@ -67,10 +67,9 @@ def doctor(target: Target, output: Output) -> int:
 def _print(output: Output, checks: list[Check]) -> None:
     width = max((len(check.name) for check in checks), default=0)
     for check in checks:
-        level = output.paint(f"{check.level:4}", STYLES[check.level])
-        output.line(f" {level}  {check.name:{width}}  {exits.printable(check.text)}")
+        output.line((f"{check.level:4}", STYLES[check.level]), f"  {check.name:{width}}  {check.text}", indent=1)
         if check.fix:
-            output.line(f"       {'':{width}}  {output.paint('→ ' + check.fix, 'link')}")
+            output.line(("→ " + check.fix, "link"), indent=width + 9)
 
 
 # The machine --------------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import click
 from ..core.errors import ResultTimeout
 from . import enqueue_args
 from .options import command, shaped, targeted
+from .output import dumped
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -90,6 +91,4 @@ def _wait(output: Output, handle: Handle[Any], timeout: str | None) -> None:
     except ResultTimeout:
         raise ResultTimeout(f"job {handle.id} has not ended within {timeout}; it is not cancelled") from None
     if not output.shape.quiet:
-        import json
-
-        output.line(json.dumps(result, ensure_ascii=False))
+        output.line(dumped(result))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 from ..core.clock import human, iso
 from .exits import coloured, printable
-from .jobs import clock_time
-from .output import GLYPHS, STYLES
+from .output import GLYPHS, STYLES, dumped, local_time
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -45,11 +43,11 @@ class WorkerLog:
         now = self._clock.now()
         if self._json:
             record = {"at": iso(now), "level": level, "event": event, **fields}
-            line = json.dumps(record, ensure_ascii=False, default=str)
+            line = dumped(record)
         else:
             glyph = GLYPHS.get(label, "!" if level in {"warning", "error"} else "·")
             painted = f"\033[{STYLES[label]}m{glyph}\033[0m" if self._colour and label else glyph
-            line = f"{clock_time(now)} {painted} {printable(text)}"
+            line = f"{local_time(now, now)} {painted} {printable(text)}"
         sys.stderr.write(line + "\n")
 
     def _worker_started(self, worker: Any) -> None:

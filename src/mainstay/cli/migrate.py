@@ -35,7 +35,7 @@ def migrate(target: Target, action: str, since: int | None, output: Output) -> i
     """
     migrations = open_migrations(target.url())
     if action == "sql":
-        output.line(_script(migrations, migrations.found()[0] if since is None else since))
+        output.lines(_script(migrations, migrations.found()[0] if since is None else since).split("\n"))
         return exits.OK
     return _up(migrations, output) if action == "up" else _status(migrations, output)
 

@@ -61,11 +61,11 @@ def _move(source: Store, target: Store, force: bool, batch: int, output: Output)
     try:
         moved = move(source, target, Bar(output), force, batch)
     except KeyboardInterrupt:
-        output.live("")
+        output.live()
         output.talk("stopped: run the same command again to continue; until then no worker starts on either store")
         raise
     finally:
-        output.live("")
+        output.live()
     parts = {part: {"rows": found.rows, "checksum": f"{found.checksum:016x}"} for part, found in moved.items()}
 
     def text() -> None:

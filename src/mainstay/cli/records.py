@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.clock import iso
 from ..core.errors import UsageError
 from ..core.suggest import did_you_mean
+from .output import state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +96,7 @@ def print_fields(output: Output, jobs: Sequence[Job]) -> None:
 
 def _cell(output: Output, job: Job, name: str) -> Cell:
     if name in {"label", "state"}:
-        return output.state(job.label)
+        return state(job.label)
     if name in {"took", "timeout"}:
         return output.spent(durations(job, output.now)[name])
     if name == "args":

@@ -44,27 +44,28 @@ def status(target: Target, output: Output) -> None:
     }  # fmt: skip
 
     def text() -> None:
-        output.line(_headline(output, url, facts, workers))
+        output.facts((f"mainstay {__version__}", "bold"), *_store_and_workers(url, facts, workers, now))
         print_counts(output, counts)
         parts = [f"{ended[state]:,} {state}" for state in ("completed", "cancelled", "dead") if ended.get(state)]
-        output.line(output.paint(" last hour: " + (", ".join(parts) or "nothing ended"), "dim"))
+        output.line(("last hour: " + (", ".join(parts) or "nothing ended"), "dim"), indent=1)
         width = max((len(finding.text) for finding in found), default=0)
+        narrow = any(width + len(finding.fix) + 7 > output.width for finding in found)
         for finding in found:
-            fix = output.paint("→ " + finding.fix, "link")
-            output.line(f" {output.paint('!', 'warn')} {finding.text:{width}}  {fix}")
+            gap = "\n" if narrow else " " * (width - len(finding.text) + 2)
+            output.line(("!", "warn"), f" {finding.text}{gap}", ("→ " + finding.fix, "link"), indent=1)
 
     output.give(lambda: record, sorted({count.type for count in counts}), text)
 
 
-def _headline(output: Output, url: str, facts: dict[str, str], workers: Sequence[WorkerInfo]) -> str:
-    there = live(workers, output.now)
+def _store_and_workers(
+    url: str, facts: dict[str, str], workers: Sequence[WorkerInfo], now: int
+) -> tuple[str, str, str]:
+    there = live(workers, now)
     busy, slots = sum(worker.running for worker in there), sum(worker.slots for worker in there)
     serving = f"{plural(len(there), 'worker')}, {busy}/{slots} slots busy" if there else "no worker"
-    stopping = sum(worker.stopping and worker.expires_at > output.now for worker in workers)
+    stopping = sum(worker.stopping and worker.expires_at > now for worker in workers)
     serving += f", {stopping} stopping" if stopping else ""
-    store = f"{url} ({facts['engine']}, {size(int(facts.get('size', 0)))})"
-    parts = [output.paint(f"mainstay {__version__}", "bold"), store, f"schema {facts.get('schema')}", serving]
-    return " · ".join(parts)
+    return f"{url} ({facts['engine']}, {size(int(facts.get('size', 0)))})", f"schema {facts.get('schema')}", serving
 
 
 def print_counts(output: Output, counts: Sequence[Count]) -> None:

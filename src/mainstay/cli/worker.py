@@ -12,7 +12,6 @@ from ..core.settings import masked
 from ..settings_file import load_settings
 from . import enqueue_args
 from .options import command, targeted
-from .target import no_application
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -89,11 +88,10 @@ def _supervise(target: Target, settings: Settings, types: str | None) -> int:
     """Run several processes. They get the options of the command line through the environment."""
     from ..worker.supervisor import supervise
 
-    if not settings.app:
-        raise no_application()
+    app = target.app_name()
     given = {"MAINSTAY_LOG_LEVEL": settings.log_level, "MAINSTAY_LOG_FORMAT": settings.log_format}
     os.environ.update(given | ({"MAINSTAY_URL": target.given_url} if target.given_url else {}))
-    return supervise(settings.app, settings.processes, entry="mainstay.cli.worker", **_options(settings, types))
+    return supervise(app, settings.processes, entry="mainstay.cli.worker", **_options(settings, types))
 
 
 if __name__ == "__main__":

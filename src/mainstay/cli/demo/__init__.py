@@ -17,6 +17,7 @@ from ...core.errors import MainstayError
 from ..exits import FAILED, OK, say
 from ..options import command
 from ..output import GLYPHS, Output, plural
+from ..records import about
 from .story import Story
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def demo(file: str | None, jobs: int, seconds: int) -> int:
     url = os.environ["MAINSTAY_URL"] = f"sqlite:///{path}"  # for the shop in this process, and for its workers
     from .shop import app
 
-    output.line(f" {output.paint(f'mainstay demo · {url} · {WORKERS} workers', 'bold')}")
+    output.facts(("mainstay demo", "bold"), url, f"{WORKERS} workers", indent=1)
     story = _accept(app, output, jobs, seconds)
     program = [sys.executable, "-m", "mainstay.cli.demo.shop"]
     workers = [subprocess.Popen(program, stderr=subprocess.PIPE) for _ in range(WORKERS)]  # noqa: S603  (fixed words)
@@ -115,16 +116,17 @@ def _sum_up(output: Output, story: Story, url: str) -> None:
     if story.recovered_after is not None:
         text = f"a worker was killed; another took over its work within {human(story.recovered_after)}, from the checkpoint"
         parts.append(("running", text))
-    parts += [("dead", f"{job.type}: {job.error or job.reason}") for job in story.jobs.values() if job.state == "dead"]
     parts += [
-        ("review", f"{job.type} waits for you: {job.reason}") for job in story.jobs.values() if job.state == "review"
+        (job.label, f"{job.type}: {about(job)}") for job in story.jobs.values() if job.label in {"dead", "review"}
     ]
     if counts["scheduled"]:
         parts.append(("scheduled", f"{plural(counts['scheduled'], 'job')} scheduled for later"))
-    output.line(f"\n {output.paint('What you saw', 'bold')}")
-    output.lines(f"  {output.paint(GLYPHS[label], label)} {text}" for label, text in parts)
-    output.line(f"\n {output.paint('Try next', 'bold')}")
-    output.lines(f"  {command}" for command in _next(story, url))
+    output.heading("What you saw")
+    for label, text in parts:
+        output.line((GLYPHS[label], label), f" {text}", indent=2)
+    output.heading("Try next")
+    for line in _next(story, url):
+        output.line(line, indent=2)
     if not story.over:
         say("the demo ran out of time before all jobs ended; mainstay status shows the rest")
 

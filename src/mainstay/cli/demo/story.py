@@ -35,10 +35,9 @@ class Story:
     def tell(self, label: str, text: str) -> None:
         """Print an event."""
         out = self._output
-        since = out.paint(f"{(self._app.clock.now() - self._began) / 1000:5.1f}s", "dim")
-        text = cut(text, max(out.width - 12, 30))
-        out.live("")
-        out.line(f" {since}  {out.paint(GLYPHS[label], label)} {text}")
+        since = f"{(self._app.clock.now() - self._began) / 1000:5.1f}s  "
+        out.live()
+        out.line((since, "dim"), (GLYPHS[label], label), f" {cut(text, max(out.width - 12, 30))}", indent=1)
 
     def look(self) -> None:
         """Read the jobs once, print an event for each change, and draw the progress."""
@@ -48,12 +47,12 @@ class Story:
             if before is None or (before.label, before.attempt, before.token) != (job.label, job.attempt, job.token):
                 self._changed(job)
         sys.stdout.flush()
-        self._output.live("" if self.over else self._progress())
-
-    def _progress(self) -> str:
-        long = self.jobs[self._ids[0]]
-        counts = ", ".join(f"{number} {label}" for label, number in sorted(self.counts.items()))
-        return f" {bar(self._output, long)} {progress(long)} {cut(counts, max(self._output.width - 32, 12))}"
+        if self.over:
+            self._output.live()
+        elif self.long is not None:
+            counts = ", ".join(f"{number} {label}" for label, number in sorted(self.counts.items()))
+            shown = cut(counts, max(self._output.width - 32, 12))
+            self._output.live(" ", *bar(self.long), f" {progress(self.long)} {shown}")
 
     def _changed(self, job: Job) -> None:
         if job is self.long and self.killed_at is not None and self.recovered_after is None:
