@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from ..context import completion
 from ..core.decide import Transition, completed, decide
 from ..core.errors import StoreError
 from ..core.outcome import CANCELLED, COMPLETED, Outcome
@@ -17,9 +16,7 @@ from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..context import Completion
     from ..core.clock import Clock
-    from ..core.draft import Draft
     from ..core.events import Events
     from ..core.job import Claimed
     from ..stores.contract import Store
