@@ -19,7 +19,7 @@ from tests.contract.building import Desk, draft, transition
 from tests.servers import postgres
 from tests.servers.engines import postgres_server
 
-FILES = {path.stem for folder in (own.FOLDER, dialect.FOLDER) for path in Path(folder).glob("*.sql")}
+FILES = {path.stem for folder in (own.FOLDER, operations.SHARED) for path in Path(folder).glob("*.sql")}
 UPDATED = ("log", "progress", "checkpoint")
 NAMES = sorted(
     FILES - {"remove", "update"}
