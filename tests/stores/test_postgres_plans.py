@@ -11,9 +11,8 @@ import pytest
 
 from mainstay.core.clock import ManualClock
 from mainstay.core.outcome import COMPLETED
-from mainstay.stores import open_store
+from mainstay.stores import open_store, operations
 from mainstay.stores.postgres import dialect as own
-from mainstay.stores.sql import dialect
 from mainstay.stores.sql.actions import BELONGINGS
 from tests.contract.building import Desk, draft, transition
 from tests.servers import postgres

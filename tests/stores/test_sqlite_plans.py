@@ -10,8 +10,9 @@ from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import WorkerInfo
 from mainstay.core.outcome import COMPLETED, Outcome
+from mainstay.stores import operations
 from mainstay.stores.operations import Result
-from mainstay.stores.sql import actions, dialect
+from mainstay.stores.sql import actions
 from mainstay.stores.sqlite import claim, inserts, sql
 from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.stores.sqlite.store import SqliteStore
