@@ -39,6 +39,7 @@ FOREVER = 2**63 - 1
 MAX_TEXT, MAX_TERMS, MAX_VALUES = 4_000, 50, 200
 
 _NAME = re.compile(r'([A-Za-z][^:"\s,<>=]*):')
+_OPERATOR = re.compile(r'([A-Za-z][\w.]*)(>=|<=|=+|>|<)([^"]*)$')
 _OPS = (">=", "<=", ">", "<")
 
 
@@ -92,8 +93,19 @@ def _term(piece: str, now: int) -> Term:
         raise UsageError("'-' excludes a term: write it directly before the term, e.g. -tag:eu")
     named = _NAME.match(rest)
     if named is None:
+        _check_operator(rest)
         return Term("text", "~", _texts("text", _values(rest)), negated)
     return _qualified(named[1], _values(rest[named.end() :]), now, piece)._replace(negated=negated)
+
+
+def _check_operator(text: str) -> None:
+    """Raise for a field with another operator than a colon: `state=dead`, `age>1h`."""
+    found = _OPERATOR.match(text)
+    if found and found[1].partition(".")[0].lower() in QUALIFIERS:
+        meant = f"{found[1]}:{found[2] if found[2][0] in '<>' else ''}{found[3]}"
+        raise UsageError(
+            f'{text}: a field is searched with a colon: {meant}. To look for the text itself, quote it: "{text}"'
+        )
 
 
 def _qualified(name: str, values: list[Value], now: int, piece: str) -> Term:

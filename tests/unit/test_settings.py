@@ -277,6 +277,8 @@ def test_passwords_are_never_shown_in_what_is_no_url(text, shown):
         ("redis://host:6379/0?prefix=a@b", "redis://host:6379/0?prefix=a@b"),
         ("postgresql://me:hu?sh@host/db", "postgresql://me:***@host/db"),
         ("mysql+x://me:hush@host/db", "mysql+x://me:***@host/db"),
+        ("mysql://me:hu?s=h@host/db", "mysql://me:***@host/db"),
+        ("mysql://host/db?password=hu sh&x=1", "mysql://host/db?password=***&x=1"),
         ("postgresql://host/db?sslpassword=hush&x=1", "postgresql://host/db?sslpassword=***&x=1"),
         ("sqlite:///a:b@c.db", "sqlite:///a:b@c.db"),
         ("sqlite:///jobs.db", "sqlite:///jobs.db"),

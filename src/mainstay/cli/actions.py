@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..core.errors import Conflict, NotFound
+from ..query import parse
 from . import exits
 from .options import command, shaped, targeted
 from .output import plural
@@ -132,6 +133,7 @@ def _resolved(app: Mainstay, word: str) -> str:
     try:
         return app.resolve(word)
     except NotFound as error:
+        parse(word, 0)  # explains a search that is written wrongly, such as state=dead
         raise NotFound(f"{error}; to search for the word: text:{word}") from None
 
 

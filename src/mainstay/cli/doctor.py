@@ -131,9 +131,9 @@ def _store(target: Target) -> Iterator[Check]:
             yield from _opened(app, masked(target.url()))
     except MainstayError as error:
         if isinstance(error, StoreUnavailable) and "no such file" in str(error):
-            yield Check(WARN, "store", str(error), "nothing to do: the first enqueue or worker creates it")
+            yield Check(WARN, "store", exits.explained(error), "nothing to do: the first enqueue or worker creates it")
         else:
-            yield Check(FAIL, "store", str(error), getattr(error, "attempt", ""))
+            yield Check(FAIL, "store", exits.explained(error), getattr(error, "attempt", ""))
 
 
 def _opened(app: Mainstay, url: str) -> Iterator[Check]:

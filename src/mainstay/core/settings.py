@@ -71,10 +71,11 @@ def reference() -> str:
 
 def masked(url: str) -> str:
     """Return a URL, or a connection string of libpq, without its passwords, to be shown or logged."""
-    url = _PASSWORD.sub(r"\1***", url)
+    url = (_IN_QUERY if "://" in url else _PASSWORD).sub(r"\1***", url)
     scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
     rest, question, query = rest.partition("?")
-    if "@" not in rest and "@" in query and "=" not in query.partition("@")[0]:  # a bare ? inside the password
+    in_password = (":" in rest and "/" not in rest) or "=" not in query.partition("@")[0]
+    if "@" not in rest and "@" in query and in_password:  # a bare ? inside the password
         rest, question, query = f"{rest}?{query}", "", ""
     login, at, hosts = rest.rpartition("@")
     name, colon, _ = login.partition(":")
@@ -83,7 +84,15 @@ def masked(url: str) -> str:
     return f"{scheme}{mark}{rest}{question}{query}"
 
 
+def masked_detail(detail: str, url: str) -> str:
+    """Return a parser's complaint about a URL without the parts of a password that it quotes."""
+    shown = masked(url)
+    return _QUOTED.sub(lambda found: found[0] if found[2] in shown else "***", detail)
+
+
 _PASSWORD = re.compile(r"(?i)((?:password|passwd|pwd)=)('(?:[^'\\]|\\.)*'|[^&\s]*)")
+_IN_QUERY = re.compile(r"(?i)((?:password|passwd|pwd)=)[^&]*")
+_QUOTED = re.compile(r"""(["'])(.*?)\1""")
 
 
 # Sources: each returns {field: (value, where it comes from)}

@@ -301,8 +301,10 @@ def parse_url(url: str) -> tuple[dict[str, Any], dict[str, str]]:
     try:
         params = conninfo_to_dict(base + ("?" + "&".join(rest) if rest else ""))
     except psycopg.Error as error:
+        from ...core.settings import masked, masked_detail
+
         raise ConfigError(
-            f"{_masked(url)}: {str(error).strip()}. Write postgresql://user:password@host:5432/database, then options of "
+            f"{masked(url)}: {masked_detail(str(error).strip(), url)}. Write postgresql://user:password@host:5432/database, then options of "
             f"libpq or mainstay's own: {', '.join(OURS)}"
         ) from None
     if "," in str(params.get("host", "")):
@@ -310,12 +312,6 @@ def parse_url(url: str) -> tuple[dict[str, Any], dict[str, str]]:
     from urllib.parse import unquote
 
     return DEFAULTS | params, {name: unquote(value) for name, value in ours.items()}
-
-
-def _masked(url: str) -> str:
-    from ...core.settings import masked
-
-    return masked(url)
 
 
 def _whole(text: str) -> int:
