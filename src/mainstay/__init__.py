@@ -35,10 +35,10 @@ if TYPE_CHECKING:
         UnknownType as UnknownType,
         UsageError as UsageError,
     )
-    from .core.job import Job as Job
     from .core.outcome import Cancel as Cancel, Permanent as Permanent, Review as Review, Snooze as Snooze
     from .core.retry import Retry as Retry
     from .handle import Handle as Handle
+    from .job import Job as Job
 
 _ERRORS = (
     "ConfigError", "Conflict", "DuplicateKey", "InvalidPayload", "JobFailed", "LeaseLost", "MainstayError", "NotFound",
@@ -46,7 +46,7 @@ _ERRORS = (
     "StoreUnavailable", "TransactionUnsupported", "UnknownType", "UsageError",
 )  # fmt: skip
 _HOMES = {
-    "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "core.job",
+    "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "job",
     "Retry": "core.retry", "Handle": "handle", "Cancel": "core.outcome", "Permanent": "core.outcome",
     "Review": "core.outcome", "Snooze": "core.outcome", **dict.fromkeys(_ERRORS, "core.errors"),
 }  # fmt: skip

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
     from .core.clock import Clock, Duration
-    from .core.job import Action, Attempt, Job, LogLine
+    from .core.job import Job as StoredJob
     from .core.retry import Retry
     from .core.search_terms import Page
+    from .job import Action, Attempt, Job, LogLine
     from .options import JobOptions
     from .registry import JobType, Registry
     from .stores.contract import Store
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1_000  # jobs per transaction of enqueue_many
+COPIED = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "tenant", "ref", "tags")  # by `rerun`
 CANCELLED = ("cancelled", "cancelling")
 
 
@@ -193,6 +195,11 @@ class Mainstay:
     # look ---------------------------------------------------------------------------------------------------------
     def get(self, job_id: str | Handle[Any]) -> Job:
         """Return one job by its id, or by a prefix that no other job has."""
+        from .job import job_of
+
+        return job_of(self._stored(job_id), self.store.result)
+
+    def _stored(self, job_id: str | Handle[Any]) -> StoredJob:
         job = self.store.get(self.resolve(job_id))
         if job is None:
             raise NotFound(f"there is no job {job_id}")
@@ -216,11 +223,14 @@ class Mainstay:
 
     def handle(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Return a handle to a job that was enqueued elsewhere."""
-        return Handle(self, self.get(job_id).id, created=False)
+        return Handle(self, self._stored(job_id).id, created=False)
 
     def list(self, query: str = "", limit: int = 50, after: str | None = None) -> list[Job]:
         """Return the jobs that match a search such as `type:resize state:dead age:>1h`, newest first."""
-        return self.store.get_many(self.search(query, limit, after).ids)
+        from .job import job_of
+
+        found = self.store.get_many(self.search(query, limit, after).ids)
+        return [job_of(job, self.store.result) for job in found]
 
     def search(self, query: str = "", limit: int = 50, after: str | None = None) -> Page:
         """Return the ids that match a search, where the next page starts, and how far a text search looked."""
@@ -231,15 +241,21 @@ class Mainstay:
 
     def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt]:
         """Return every attempt at a job, oldest first."""
-        return self.store.attempts(self.get(job_id).id)
+        from .job import Attempt, each_of
+
+        return each_of(Attempt, self.store.attempts(self._stored(job_id).id))
 
     def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine]:
         """Return a job's log."""
-        return self.store.logs(self.get(job_id).id, after, limit)
+        from .job import LogLine, each_of
+
+        return each_of(LogLine, self.store.logs(self._stored(job_id).id, after, limit))
 
     def actions(self, job_id: str | Handle[Any] | None = None, limit: int = 100) -> Sequence[Action]:
         """Return what operators did, newest first."""
-        return self.store.actions(None if job_id is None else self.resolve(job_id), limit)
+        from .job import Action, each_of
+
+        return each_of(Action, self.store.actions(None if job_id is None else self.resolve(job_id), limit))
 
     # operate ------------------------------------------------------------------------------------------------------
     def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
@@ -266,6 +282,16 @@ class Mainstay:
     def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
         return self._operate("retry", job_id, actor, ("queued",))
+
+    def rerun(self, job_id: str | Handle[Any]) -> Handle[Any]:
+        """Enqueue a copy of a job that has ended: the same arguments and policy, no key. Its `parent` is the first job."""
+        from .core.states import ENDED
+
+        job = self._stored(job_id)
+        if job.state not in ENDED:
+            raise Conflict(f"job {job.id} is {job.label}, it has not ended: app.retry runs a waiting job now")
+        copied = {name: getattr(job, name) for name in COPIED}
+        return self._accept([Draft(job.type, job.payload, parent=job.id, **copied)], None)[0]
 
     def delete(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Remove a job that does not run, with its history."""
@@ -323,7 +349,7 @@ _REFUSED = {
     ("cancel", "ended"): "the job has ended: there is nothing to cancel",
     ("retry", "running"): "the job is running: cancel it first, or wait for it to end",
     ("retry", "queued"): "the job is queued already",
-    ("retry", "completed"): "the job completed: enqueue a new one to do the work again",
+    ("retry", "completed"): "the job completed: app.rerun(id) enqueues a copy",
     ("retry", "duplicate"): "another job holds its key: wait for that one to end, or cancel it",
     ("delete", "running"): "the job is running: cancel it first",
 }

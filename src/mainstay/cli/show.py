@@ -13,7 +13,7 @@ from ..core.clock import human
 from ..core.states import ENDED
 from . import records
 from .findings import why_waiting
-from .jobs import log_line
+from .jobs import log_line, stored
 from .options import command, shaped, targeted
 from .output import size, state
 
@@ -29,6 +29,7 @@ CAP, CHILDREN, LINES = 10_000, 20, 10
 LONG, MANY = 400, 40  # characters of a line and lines of a section that are printed
 OUTCOMES = {"review": "asked for a review", "released": "was released", "snoozed": "was snoozed"}
 NEXT = {
+    "completed": "mainstay retry {id} --copy   (again, as a new job)",
     "dead": "mainstay retry {id}",
     "cancelled": "mainstay retry {id}",
     "review": "mainstay approve {id}   or   mainstay reject {id} --note …",
@@ -50,7 +51,7 @@ def show(target: Target, output: Output, job: str) -> None:
     """
     records.check_fields(output.shape.fields)
     with target.open() as app:
-        found = app.get(job)
+        found = stored(app, job)
         output.now = app.clock.now()
         output.give(
             lambda: _record(app, found, output.now), [found.id],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..core.clock import ManualClock, SystemClock, milliseconds
@@ -13,10 +13,9 @@ from .inline import Drained, InlineWorker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import timedelta
 
     from ..app import Mainstay
-    from ..core.job import Job
+    from ..job import Job
     from ..registry import JobType
 
 OPTIONS = ("delay", "priority", "queue", "key", "tenant", "ref", "tags")
@@ -59,8 +58,6 @@ class Kit:
     # time ---------------------------------------------------------------------------------------------------------
     def advance(self, duration: str | float | timedelta = 0, **units: float) -> None:
         """Move the clock: `advance("5m")`, `advance(minutes=5)`."""
-        from datetime import timedelta
-
         self.clock.advance(milliseconds(duration) / 1000 + timedelta(**units).total_seconds())
 
     def drain(self, *, retries: bool = True) -> Drained:
@@ -123,7 +120,7 @@ def _listed(expected: dict[str, Any]) -> str:
 
 def _fits(type: JobType[..., Any, Any] | str, job: Job, expected: dict[str, Any]) -> bool:
     """Return whether a job has these arguments, as the handler gets them or as in JSON, and these options."""
-    payload = json.loads(job.payload)
+    payload = job.args
     typed = payload if isinstance(type, str) else type.schema.decode(job.payload)
     return all(_same(job, (payload, typed), name, value) for name, value in expected.items())
 
@@ -132,7 +129,7 @@ def _same(job: Job, forms: tuple[dict[str, Any], ...], name: str, value: Any) ->
     if name in forms[0] or name not in OPTIONS:
         return any(name in form and bool(form[name] == value) for form in forms)
     if name == "delay":
-        return job.run_at is not None and job.run_at - job.created_at == milliseconds(value)
+        return job.run_at is not None and job.run_at - job.created_at == timedelta(milliseconds=milliseconds(value))
     return bool(getattr(job, name) == (tuple(value) if name == "tags" else value))
 
 
