@@ -67,6 +67,7 @@ class Mainstay:
         self.events = Events()
         self.store: Store = store if store is not None else open_store(url or _configured_url(), clock)
         self._registry: Registry | None = None
+        self.kit: Kit | None = None  # the test kit that has replaced the store and the clock
 
     @property
     def registry(self) -> Registry:

@@ -56,6 +56,8 @@ class Handle(_Typed[R]):
         """Wait for the job to end and return its result; raises `JobFailed` or `ResultTimeout`."""
         from .waiting import wait_for
 
+        if self._app.kit is not None:
+            self._app.kit.check_runs(self)
         return self._outcome(wait_for(self._app.store, self.id, timeout))
 
     async def aresult(self, timeout: Duration | None = None) -> R:  # noqa: ASYNC109  (the thread's, not the task's)
