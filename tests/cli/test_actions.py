@@ -45,7 +45,7 @@ def test_who_did_it_is_on_record(run, shop, monkeypatch):
 @pytest.mark.parametrize(
     ("verb", "make", "why"),
     [
-        ("retry", "end", "it completed; mainstay retry --copy does the work again"),
+        ("retry", "end", "it completed; --copy does the work again"),
         ("cancel", "dead", "it has ended"),
         ("approve", "dead", "it is dead"),
         ("reject", "add", "it is queued"),
@@ -59,7 +59,7 @@ def test_what_the_state_does_not_allow_is_a_conflict(run, shop, verb, make, why)
     result = run(verb, job)
     assert result.code == exits.CONFLICT
     assert why in result.err
-    assert f"try: mainstay show {job}" in result.err
+    assert f"try: mainstay {'retry' if make == 'end' else 'show'} {job}" in result.err
     assert shop.store.get(job) == before
 
 

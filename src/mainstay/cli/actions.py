@@ -86,8 +86,8 @@ REFUSED = {
     "ended": "it has ended",
     "running": "it is running; cancel it first",
     "queued": "it is queued already",
-    "completed": "it completed; mainstay retry --copy does the work again, as a new job",
-    "alive": "it has not ended; mainstay retry without --copy runs a waiting job now",
+    "completed": "it completed; --copy does the work again, as a new job",
+    "alive": "it has not ended; without --copy, a waiting job runs now",
     "duplicate": "another job holds its key; wait for that one, or cancel it",
 }
 OPTIONS = (
@@ -180,7 +180,8 @@ def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str, 
             results |= {job_id: app.store.resolve_review(job_id, approve, now, by, note) for job_id in part}
         else:
             results |= getattr(app.store, verb.name)(part, now, by)
-        output.live(f"{len(results):,} of {len(ids):,}")
+        if len(ids) > CHUNK:
+            output.live(f"{len(results):,} of {len(ids):,}")
     output.live()
     return results
 
@@ -220,8 +221,8 @@ def _complain(refused: dict[str, str]) -> None:
     """Print why jobs were not changed."""
     if len(refused) == 1:
         ((job_id, why),) = refused.items()
-        attempt = "mainstay ls" if why == REFUSED["missing"] else f"mainstay show {job_id}"
-        exits.complain(f"job {job_id} was not changed: {why}", attempt)
+        attempt = {REFUSED["missing"]: "ls", REFUSED["completed"]: f"retry {job_id} --copy"}.get(why, f"show {job_id}")
+        exits.complain(f"job {job_id} was not changed: {why}", f"mainstay {attempt}")
     else:
         reasons = ", ".join(f"{number:,} × {why}" for why, number in Counter(refused.values()).items())
         exits.complain(f"{len(refused):,} jobs were not changed: {reasons}")

@@ -67,9 +67,10 @@ def doctor(target: Target, output: Output) -> int:
 def _print(output: Output, checks: list[Check]) -> None:
     width = max((len(check.name) for check in checks), default=0)
     for check in checks:
-        output.line((f"{check.level:4}", STYLES[check.level]), f"  {check.name:{width}}  {check.text}", indent=1)
+        level = (f"{check.level:4}", STYLES[check.level])
+        output.paragraph(level, f"  {check.name:{width}}  ", text=check.text, indent=1)
         if check.fix:
-            output.line(("→ " + check.fix, "link"), indent=width + 9)
+            output.paragraph(("→ ", "link"), text=check.fix, style="link", indent=width + 9)
 
 
 # The machine --------------------------------------------------------------------------------------------------------------

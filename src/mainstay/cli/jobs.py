@@ -13,6 +13,7 @@ from ..core.states import ENDED
 from ..core.suggest import did_you_mean
 from ..query import parse
 from . import records
+from .exits import Hint
 from .options import command, shaped, targeted
 from .output import state
 
@@ -121,6 +122,8 @@ def logs(target: Target, output: Output, job: str, follow: bool) -> None:
 
 def stored(app: Mainstay, word: str) -> Job:
     """Return the job with this id or beginning of an id, as the store returns it."""
+    if ":" in word:
+        raise Hint(f"{word!r} is a search; this command takes the id of one job", f"mainstay ls {word}")
     job = app.store.get(app.resolve(word))
     if job is None:
         raise NotFound(f"there is no job {word}")
