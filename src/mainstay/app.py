@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .core.clock import SystemClock
 from .core.draft import Draft
-from .core.errors import Conflict, NotFound, UsageError
+from .core.errors import ConfigError, Conflict, NotFound, UsageError
 from .core.events import Events
 from .core.payload import MAX_BYTES, encode
 from .handle import Handle
@@ -65,7 +65,7 @@ class Mainstay:
         self.max_payload = max_payload  # bytes of JSON
         self.clock: Clock = clock or SystemClock()
         self.events = Events()
-        self.store: Store = store if store is not None else open_store(url or _configured_url(), clock)
+        self.store: Store = store or (open_store(url, clock) if url else _configured_store(clock))
         self._registry: Registry | None = None
         self.kit: Kit | None = None  # the test kit that has replaced the store and the clock
 
@@ -373,11 +373,19 @@ def _prepared(job: Draft) -> Draft:
     return job
 
 
-def _configured_url() -> str:
+def _configured_store(clock: Clock | None) -> Store:
+    """Return the store that the environment or the settings file names; an error says which of them did."""
     import os
 
-    if os.environ.get("MAINSTAY_URL"):
-        return os.environ["MAINSTAY_URL"]
-    from .settings_file import load_settings
+    url, source = os.environ.get("MAINSTAY_URL", ""), "the environment variable MAINSTAY_URL"
+    if not url:
+        from .settings_file import load_settings
 
-    return load_settings().url
+        settings = load_settings()
+        url, source = settings.url, settings.sources.get("url", "")
+    try:
+        return open_store(url, clock)
+    except ConfigError as error:
+        if source:
+            error.add_note(f"the URL comes from {source}")
+        raise

@@ -56,7 +56,9 @@ def test_a_wrong_name_is_a_mistake_and_not_a_pass(app, kit):
     mail.enqueue("ada")
     for check in (kit.assert_enqueued, kit.refute_enqueued):
         for type in (mail, "mail"):
-            with pytest.raises(UsageError, match=r'"tenat" \(did you mean "tenant"\?\) is neither a parameter nor an option'):
+            with pytest.raises(
+                UsageError, match=r'"tenat" \(did you mean "tenant"\?\) is neither a parameter nor an option'
+            ):
                 check(type, tenat="acme")
         with pytest.raises(
             UsageError, match=r'no application in use defines a job type "mial" \(did you mean "mail"\?\)'

@@ -122,8 +122,8 @@ class Output:
         A terminal that is too narrow loses the columns of `drop`, in this order, then the widest are shortened; an id is not.
         """
         grid: list[Sequence[Cell]] = [[(name, "dim") for name in headers], *rows] if any(headers) else [*rows]
-        widths = {n: max(columns(_text(row[n])) for row in grid) for n in range(len(headers))}
         room, last = self.width - indent, len(headers) - 1
+        widths = {n: min(max(columns(_text(row[n])) for row in grid), room) for n in range(len(headers))}
         for column in drop:
             if sum(widths.values()) - max(widths[last] - LAST, 0) + 2 * (len(widths) - 1) > room:
                 del widths[column]

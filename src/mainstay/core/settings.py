@@ -81,7 +81,14 @@ def masked(url: str) -> str:
     name, colon, _ = login.partition(":")
     if colon and not rest.startswith("/"):
         rest = f"{name}:***{at}{hosts}"
-    return f"{scheme}{mark}{rest}{question}{query}"
+    return f"{scheme}{mark}{rest}{question}{_IN_OPTION.sub(_masked_option, query)}"
+
+
+def _masked_option(found: re.Match[str]) -> str:
+    """Mask the URL that is the value of an option, as in `listen=postgresql://…`, written plainly or percent-encoded."""
+    from urllib.parse import unquote
+
+    return found[1] + masked(unquote(found[2]))
 
 
 def masked_detail(detail: str, url: str) -> str:
@@ -92,6 +99,7 @@ def masked_detail(detail: str, url: str) -> str:
 
 _PASSWORD = re.compile(r"(?i)((?:password|passwd|pwd)=)('(?:[^'\\]|\\.)*'|[^&\s]*)")
 _IN_QUERY = re.compile(r"(?i)((?:password|passwd|pwd)=)[^&]*")
+_IN_OPTION = re.compile(r"(?i)(=)([^&]*(?:://|%3A%2F%2F)[^&]*)")
 _QUOTED = re.compile(r"""(["'])(.*?)\1""")
 
 
