@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .core.errors import ConfigError
-from .core.settings import from_arguments, from_sources, from_table, from_variables
+from .core.settings import ARGUMENT, from_mapping, from_sources, from_variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ def load_settings(**arguments: Any) -> Settings:
 
 def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], folder: str) -> Settings:
     """Return the settings of these arguments, these variables and the file nearest to this folder."""
-    return from_sources(from_arguments(arguments), from_variables(environ), _from_file(folder))
+    return from_sources(from_mapping(arguments, ARGUMENT), from_variables(environ), _from_file(folder))
 
 
 def _from_file(folder: str) -> Source:
@@ -37,7 +37,7 @@ def _from_file(folder: str) -> Source:
         if table is not None:
             if isinstance(table.get("url"), str):
                 table["url"] = _anchored(table["url"], here)
-            return from_table(table, f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path)
+            return from_mapping(table, f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path)
     above = os.path.dirname(here)
     return {} if above == here else _from_file(above)
 

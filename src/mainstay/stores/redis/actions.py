@@ -33,11 +33,10 @@ def delete(store: RedisStore, ids: Sequence[str], now: int, actor: str) -> dict[
 def resolve_review(store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
     """End a review. Approved: the children that the job kept are enqueued in the same call."""
     verb, done, state = ("approve", "approved", "c") if approve else ("reject", "rejected", "d")
-    words = [now, store.engine_now(now), actor, job_id, state, note or f"{done} by {actor}", verb, note]
+    words = [now, store.engine_now(now), actor, state, note or f"{done} by {actor}", verb, note, job_id]
     found = CHANGED
-    while (
-        found == CHANGED
-    ):  # the script gets the children as they were read; they may belong to an older attempt by then
+    while found == CHANGED:
+        # The script checks that the job still keeps the children that are read here.
         kept = store.server.read("HGET", "children", job_id) if approve else None
         drafts = unpack_drafts(kept)
         enqueue.prepare(store.server, drafts, now)

@@ -13,8 +13,8 @@ from ...core.states import REVIEW
 from ...core.updates import Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
 from ..contract import Claims
-from . import enqueue, header, record
-from .state_codes import LETTERS
+from . import enqueue, header, record, script
+from .record import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ def packed(wants: Wants) -> tuple[str, list[Any]]:
     """
     known = _packed.get(id(wants))
     if known is not None and known[0] == wants:
-        return "_many", known[1]
+        return script.MANY, known[1]
     wanted = sum(map(len, wants.values()))
     if wanted <= FEW:
         return "", _lanes(wants)
@@ -64,7 +64,7 @@ def packed(wants: Wants) -> tuple[str, list[Any]]:
         _packed.clear()
     texts = _texts(wants)
     _packed[id(wants)] = dict(wants), [wanted, len(texts), *texts]
-    return "_many", _packed[id(wants)][1]
+    return script.MANY, _packed[id(wants)][1]
 
 
 def _lanes(wants: Wants) -> list[Any]:
