@@ -47,18 +47,26 @@ def _unserved(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) 
     """Types with jobs that could run now, but without a live worker."""
     there = served(workers, now)
     waiting = Counter[str]()
+    capped = set()
     for count in counts:
         due = count.oldest is None or count.oldest <= now
         if count.label in WAITING and due and count.type not in there:
             waiting[count.type] += count.jobs
+            capped |= {count.type} if count.capped else set()
     return [
-        Finding(f"{_wait(number, type)}, but no live worker serves that type", "mainstay worker --app …")
+        Finding(
+            f"{_wait(number, type, type in capped)}, but no live worker serves that type", "mainstay worker --app …"
+        )
         for type, number in waiting.items()
     ]
 
 
-def _wait(number: int, type: str) -> str:
-    return f"{plural(number, 'job')} of {type} {'waits' if number == 1 else 'wait'}"
+def _wait(number: int, type: str, capped: bool) -> str:
+    return f"{_jobs(number, capped)} of {type} {'waits' if number == 1 else 'wait'}"
+
+
+def _jobs(number: int, capped: bool) -> str:
+    return "at least " * capped + plural(number, "job")
 
 
 def _silent(workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
@@ -75,14 +83,14 @@ def _silent(workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
 
 def _review(counts: Sequence[Count]) -> list[Finding]:
     return [
-        Finding(f"{_wait(count.jobs, count.type)} for a decision", f"mainstay ls state:review type:{count.type}")
+        Finding(f"{_wait(count.jobs, count.type, count.capped)} for a decision", f"mainstay ls state:review type:{count.type}")
         for count in counts if count.label == "review"
     ]  # fmt: skip
 
 
 def _dead(counts: Sequence[Count]) -> list[Finding]:
     return [
-        Finding(f"{plural(count.jobs, 'job')} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
+        Finding(f"{_jobs(count.jobs, count.capped)} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
         for count in counts if count.label == "dead"
     ]  # fmt: skip
 

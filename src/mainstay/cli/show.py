@@ -75,7 +75,7 @@ def _record(app: Mainstay, job: Job, now: int) -> dict[str, Any]:
 
 
 def _children(app: Mainstay, job: Job) -> list[str]:
-    return list(app.search(f"parent:{job.id}", CHILDREN).ids)
+    return list(app.search(f"parent:{job.id}", CHILDREN, exact=True).ids)
 
 
 def _reasons(app: Mainstay, job: Job, now: int) -> list[str]:

@@ -14,7 +14,7 @@ from .output import plural, size
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..core.job import Count, WorkerInfo
+    from ..core.job import Count, Ended, WorkerInfo
     from .output import Cell, Output
     from .target import Target
 
@@ -68,9 +68,13 @@ def _print_table(output: Output, counts: Sequence[Count]) -> None:
     rows: list[list[Cell]] = [
         [(type, "bold"), *_numbers(by_place, type, labels), _oldest(output, counts, type)] for type in types
     ]
-    totals = [sum(count.jobs for count in counts if count.label == label) for label in labels]
-    rows.append([("total", "dim"), *(f"{total:,}" for total in totals), ""])
+    rows.append([("total", "dim"), *(_total(counts, label) for label in labels), ""])
     output.table(["", *labels, "oldest"], rows, right=range(1, len(labels) + 2))
+
+
+def _total(counts: Sequence[Count], label: str) -> str:
+    found = [count for count in counts if count.label == label]
+    return f"{sum(count.jobs for count in found):,}{'+' * any(count.capped for count in found)}"
 
 
 def _numbers(by_place: dict[tuple[str, str], Count], type: str, labels: list[str]) -> list[Cell]:
@@ -90,8 +94,10 @@ def _oldest(output: Output, counts: Sequence[Count], type: str) -> Cell:
     return human(max(output.now - min(since), 0)) if since else ("–", "dim")
 
 
-def _last_hour(output: Output, ended: dict[str, int]) -> str:
-    parts = [f"{ended[state]:,} {state}" for state in ("completed", "cancelled", "dead") if ended.get(state)]
+def _last_hour(output: Output, ended: Sequence[Ended]) -> str:
+    by_state = {each.state: each for each in ended}
+    found = [by_state[state] for state in ("completed", "cancelled", "dead") if state in by_state]
+    parts = [f"{'at least ' * each.capped}{each.jobs:,} {each.state}" for each in found]
     return output.paint(" last hour: " + (", ".join(parts) or "nothing ended"), "dim")
 
 
@@ -103,11 +109,12 @@ def _print_findings(output: Output, found: list[Finding]) -> None:
 
 
 def _record(
-    counts: Sequence[Count], workers: Sequence[WorkerInfo], facts: dict[str, str], ended: dict[str, int],
+    counts: Sequence[Count], workers: Sequence[WorkerInfo], facts: dict[str, str], ended: Sequence[Ended],
     found: list[Finding],
 ) -> dict[str, Any]:  # fmt: skip
     return {
         "version": __version__, "store": facts, "counts": [count._asdict() for count in counts],
-        "workers": [worker._asdict() for worker in workers], "last_hour": ended,
+        "workers": [worker._asdict() for worker in workers], "last_hour": {each.state: each.jobs for each in ended},
+        "last_hour_capped": [each.state for each in ended if each.capped],
         "findings": [finding._asdict() for finding in found],
     }  # fmt: skip

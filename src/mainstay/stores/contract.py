@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..core.decide import Transition
     from ..core.draft import Draft
     from ..core.export import Batch
-    from ..core.job import Action, Attempt, Claimed, Count, Job, LogLine, TypeInfo, WorkerInfo
+    from ..core.job import Action, Attempt, Claimed, Count, Ended, Job, LogLine, TypeInfo, WorkerInfo
     from ..core.search_terms import Page, Term
     from ..core.updates import Update
     from .outbox.caller_connection import Outbox
@@ -246,8 +246,8 @@ class Store(Protocol):
         """Return the numbers of unfinished and dead jobs by type and label; at most `cap` jobs of each state are read."""
         ...
 
-    def throughput(self, since: int, cap: int) -> dict[str, int]:
-        """Return how many jobs ended in each state since an instant."""
+    def throughput(self, since: int, cap: int) -> list[Ended]:
+        """Return how many jobs ended in each state since an instant; the dead, and all others, are read up to `cap`."""
         ...
 
     def workers(self) -> list[WorkerInfo]:

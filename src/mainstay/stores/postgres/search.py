@@ -21,6 +21,7 @@ FRAGMENTS = {
     "ids_of": "SELECT b.id FROM ({selected}) s JOIN mainstay.body b ON b.job = ANY (ARRAY[s.seq]) ORDER BY s.seq DESC",
     "json_valid": "b.payload IS JSON AND strpos(b.payload, '\\u0000') = 0",
     "json_type": "json_typeof(b.payload::json #> ?::text[])",
+    "difference": "(b.payload::json #>> ?::text[])::numeric - ?::numeric",
     "json_value": '((b.payload::json #>> ?::text[]) COLLATE "C")', "json_literal": "(b.payload::json #> ?::text[])::text",
 }  # fmt: skip
 # Searches differ too much for one plan to serve them all, so the planner may use values and statistics here. It still may

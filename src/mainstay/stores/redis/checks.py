@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.export import JobRecord
 from ...core.job import Attempt
 from ..sql import search as sql
-from ..sqlite.search import DIALECT
+from ..sqlite.search import DIALECT, difference
 from . import header, record
 from .record import LETTERS
 
@@ -50,6 +50,7 @@ class Checks:
         })  # fmt: skip
         self._table = sqlite3.connect(":memory:", isolation_level=None)
         self._table.executescript(_TABLES)
+        self._table.create_function("mainstay_difference", 3, difference, deterministic=True)
         self.close = self._table.close
 
     def passed(self, found: Sequence[Sequence[Any]]) -> list[str]:

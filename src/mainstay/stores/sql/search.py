@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import ids, states
-from ...core.search_terms import Page, number, possible_id, validate
+from ...core.search_terms import Page, is_number, possible_id, validate
 from ..operations import Statement
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 WINDOW = 100_000
 PROBE = 2_000  # rows counted of each path: enough to tell a narrow one from a wide one
+DIGITS = 15  # of a number that every engine compares exactly; a longer one needs `{difference}`
 LANE_INDEX = "mainstay.job_lane"
 
 # The condition of each label, and the index of those that have one. The others are checked job by job.
@@ -212,7 +213,9 @@ def _finished(term: Term) -> Path:
 
 # `= ANY (ARRAY[j.seq])` reads the rows of one candidate by index. For `= j.seq` PostgreSQL may read and hash the whole table.
 OF_ATTEMPT = "EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = ANY (ARRAY[j.seq]) AND {})"
-LIKE = "{} ILIKE ?::text ESCAPE '\\'"
+LIKE = (
+    "{} COLLATE \"C\" ILIKE ?::text ESCAPE '\\'"  # whatever the database's locale is, it folds the case of ASCII only
+)
 
 
 def check(term: Term, now: int) -> Sql:
@@ -308,12 +311,13 @@ def _args(term: Term, value: str, now: int) -> Sql:
 
     Only numbers are less or more than a number. A payload that the engine cannot parse never matches.
     """
-    numeric, path = number(value) is not None, term.path
+    numeric, path = is_number(value), term.path
     kinds: list[Sql] = []
     if term.op == "=" or not numeric:
         kinds.append((f"{{json_type}} IN ('text', 'string') AND {{json_value}} {term.op} ?::text", (path, path, value)))
     if numeric:
-        found = f"{{json_value}}::numeric {term.op} ?::numeric"
+        exact = len(value) > DIGITS
+        found = f"{{difference}} {term.op} 0" if exact else f"{{json_value}}::numeric {term.op} ?::numeric"
         kinds.append(
             (f"CASE WHEN {{json_type}} IN ('integer', 'real', 'number') THEN {found} END", (path, path, value))
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,11 @@ FRAGMENTS = {
     "ids_of": "SELECT id FROM mainstay.job WHERE seq IN ({selected}) ORDER BY seq DESC",
     "join": "CROSS JOIN",  # keeps the order of the tables: the candidates first
     "json_valid": "json_valid(b.payload)", "json_type": "json_type(b.payload, ?)",
-    "json_value": "json_extract(b.payload, ?)", "json_literal": "json_type(b.payload, ?)",
+    "difference": "mainstay_difference(b.payload, ?, ?)", "json_value": "json_extract(b.payload, ?)", "json_literal": "json_type(b.payload, ?)",
 }  # fmt: skip
 # What PostgreSQL writes, and SQLite. A value needs a cast only where a number is given as text.
 SPELLINGS = (
-    ("ILIKE", "LIKE"), (r"\?::numeric", "CAST(? AS NUMERIC)"), (r"::\w+", ""), (r"\bmainstay\.", "mainstay_"),
+    ('COLLATE "C" ILIKE', "LIKE"), (r"\?::numeric", "CAST(? AS NUMERIC)"), (r"::\w+", ""), (r"\bmainstay\.", "mainstay_"),
     (r"ANY \(ARRAY\[([\w.]+)\]\)", r"\1"), (r"starts_with\(([\w.]+), \?\)", r"instr(\1, ?) = 1"),
 )  # fmt: skip
 
@@ -43,6 +44,17 @@ def _spell(text: str) -> str:
 
 def _bind(value: Any) -> Any:
     return "$" + "".join(f'."{part}"' for part in value) if isinstance(value, tuple) else value
+
+
+def difference(payload: str, path: str, value: str) -> int:
+    """Return -1, 0 or 1: whether the number at a path is below, equal to or above a number. SQLite's own have 64 bits."""
+    from decimal import Decimal
+
+    found: Any = json.loads(payload, parse_int=Decimal, parse_float=Decimal)
+    for part in re.findall('"([^"]*)"', path):
+        found = found[part]
+    other = Decimal(value)
+    return int(found > other) - int(found < other)
 
 
 DIALECT = shared.Dialect(FRAGMENTS, _spell, _bind)
