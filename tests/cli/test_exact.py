@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mainstay.cli import status
+from mainstay.cli import actions, exits, status
 from mainstay.stores.redis import search as redis_search
 from mainstay.stores.sql import search as sql_search
 from tests.cli.shop import Shop
@@ -68,3 +68,20 @@ def test_a_number_that_is_a_lower_bound_says_so(run, shop, monkeypatch):
     record = json.loads(run("status", "--json").out)
     assert record["last_hour"]["completed"] == 5 or record["last_hour_capped"] == ["completed"]
     assert record["last_hour"]["dead"] == 1
+
+
+def test_jobs_that_were_queued_again_while_a_command_ran_are_not_deleted(run, app, shop, monkeypatch):
+    """Between the search and the first transaction, another person retries them all."""
+    jobs = [shop.dead() for _ in range(50)]
+    preview = actions._done
+
+    def after_a_retry(*given):
+        app.store.retry(jobs[:49], app.clock.now(), "another")
+        return preview(*given)
+
+    monkeypatch.setattr(actions, "_done", after_a_retry)
+    result = run("delete", "state:dead", "--yes")
+    assert result.code == exits.PARTIAL
+    assert "49 jobs were not changed: 49 × it no longer matches the search" in result.err
+    assert {job.state for job in app.store.get_many(jobs)} == {"queued"}
+    assert app.store.get(jobs[49]) is None

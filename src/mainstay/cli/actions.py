@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..core.errors import Conflict, NotFound
+from ..query import parse
 from . import exits
 from .options import command, shaped, targeted
 from .output import plural
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..app import Mainstay
+    from ..core.search_terms import Term
     from .output import Output
     from .target import Target
 
@@ -28,26 +30,32 @@ class Verb(NamedTuple):
 
     name: str
     done: tuple[str, ...]
-    do: Callable[[Mainstay, Sequence[str], str, str], dict[str, str]]
+    do: Callable[[Mainstay, Sequence[str], Sequence[Term], str], dict[str, str]]
 
 
-RETRY = Verb("retry", ("queued",), lambda app, ids, by, _: app.store.retry(ids, app.clock.now(), by))
-CANCEL = Verb("cancel", ("cancelled", "cancelling"), lambda app, ids, by, _: app.store.cancel(ids, app.clock.now(), by))
-DELETE = Verb("delete", ("deleted",), lambda app, ids, by, _: app.store.delete(ids, app.clock.now(), by))
-APPROVE = Verb("approve", ("approved",), lambda app, ids, by, note: _resolve(app, ids, True, by, note))
-REJECT = Verb("reject", ("rejected",), lambda app, ids, by, note: _resolve(app, ids, False, by, note))
+def _by_name(verb: str) -> Callable[[Mainstay, Sequence[str], Sequence[Term], str], dict[str, str]]:
+    return lambda app, ids, terms, _: getattr(app.store, verb)(ids, app.clock.now(), actor(), terms)
+
+
+RETRY = Verb("retry", ("queued",), _by_name("retry"))
+CANCEL = Verb("cancel", ("cancelled", "cancelling"), _by_name("cancel"))
+DELETE = Verb("delete", ("deleted",), _by_name("delete"))
+APPROVE = Verb("approve", ("approved",), lambda *given: _resolve(True, *given))
+REJECT = Verb("reject", ("rejected",), lambda *given: _resolve(False, *given))
 REFUSED = {
     "missing": "there is no such job",
     "ended": "it has ended",
     "running": "it is running; cancel it first",
     "queued": "it is queued already",
     "completed": "it completed; enqueue a new one to do the work again",
+    "unmatched": "it no longer matches the search",
     "duplicate": "another job holds its key; wait for that one, or cancel it",
 }
 
 
-def _resolve(app: Mainstay, ids: Sequence[str], approve: bool, actor: str, note: str) -> dict[str, str]:
-    return {job_id: app.store.resolve_review(job_id, approve, app.clock.now(), actor, note) for job_id in ids}
+def _resolve(approve: bool, app: Mainstay, ids: Sequence[str], terms: Sequence[Term], note: str) -> dict[str, str]:
+    now, by = app.clock.now(), actor()
+    return {job_id: app.store.resolve_review(job_id, approve, now, by, note, terms) for job_id in ids}
 
 
 def acting(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -163,12 +171,13 @@ def act(
         )
     with target.open() as app:
         by_id = bool(jobs) and not any(":" in word for word in jobs)
-        ids = [_resolved(app, word) for word in jobs] if by_id else _found(app, " ".join(jobs))
+        terms = [] if by_id else parse(" ".join(jobs), app.clock.now())
+        ids = [_resolved(app, word) for word in jobs] if by_id else _found(app, terms)
         if dry_run or (not by_id and not yes):
             go_on = _preview(app, output, verb, ids, dry_run)
             if not go_on:
                 return exits.OK
-        results = _done(app, output, verb, ids, note)
+        results = _done(app, verb, ids, terms, note)
     return _report(output, verb, results, by_id)
 
 
@@ -179,12 +188,12 @@ def _resolved(app: Mainstay, word: str) -> str:
         raise NotFound(f"{error}; to search for the word: text:{word}") from None
 
 
-def _found(app: Mainstay, query: str) -> list[str]:
+def _found(app: Mainstay, terms: Sequence[Term]) -> list[str]:
     """Return every id that the search finds, from all pages: nothing is changed before."""
     found: list[str] = []
     after = None
     while True:
-        page = app.search(query, PAGE, after)
+        page = app.store.search(terms, PAGE, after, app.clock.now())
         found += page.ids
         after = page.after
         if after is None:
@@ -213,10 +222,11 @@ def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run:
     return click.confirm(f"{matched}. {verb.name.capitalize()} them?", err=True)
 
 
-def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str) -> dict[str, str]:
+def _done(app: Mainstay, verb: Verb, ids: list[str], terms: Sequence[Term], note: str) -> dict[str, str]:
+    """Do it, a transaction per chunk. Jobs that no longer match the search by then are left alone."""
     results: dict[str, str] = {}
     for start in range(0, len(ids), CHUNK):
-        results |= verb.do(app, ids[start : start + CHUNK], actor(), note)
+        results |= verb.do(app, ids[start : start + CHUNK], terms, note)
         if len(ids) > 10 * CHUNK and sys.stderr.isatty():
             sys.stderr.write(f"\r{len(results):,} of {len(ids):,}{chr(10) if len(results) == len(ids) else ''}")
     return results

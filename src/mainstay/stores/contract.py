@@ -132,21 +132,26 @@ class Store(Protocol):
         """Apply each transition whose job runs under its token; return a verdict per transition (`core.verdict`)."""
         ...
 
-    # operators ----------------------------------------------------------------------------------------------------
-    def cancel(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        """Cancel waiting jobs, ask running ones to stop; return per id: cancelled, cancelling, ended, missing."""
+    # operators: a job that the search `terms` no longer finds when it would be changed is left alone, and `unmatched` ----
+    def cancel(self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+        """Cancel waiting jobs, ask running ones to stop; return per id: cancelled, cancelling, ended, missing, unmatched."""
         ...
 
-    def retry(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        """Queue ended or waiting jobs now, with fresh attempts; return per id: queued, duplicate, missing, or its state."""
+    def retry(self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+        """Queue ended or waiting jobs now, with fresh attempts.
+
+        Returns per id: queued, duplicate, missing, unmatched, or its state.
+        """
         ...
 
-    def resolve_review(self, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
-        """Approve or reject a job in review; return approved, rejected, missing or the state it is in."""
+    def resolve_review(
+        self, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = ()
+    ) -> str:
+        """Approve or reject a job in review; return approved, rejected, missing, unmatched or the state it is in."""
         ...
 
-    def delete(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        """Remove jobs and all that belongs to them; return per id: deleted, running, missing."""
+    def delete(self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+        """Remove jobs and all that belongs to them; return per id: deleted, running, missing, unmatched."""
         ...
 
     # chores -------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FRAGMENTS = {
     "id": "b.id", "created_at": "b.created_at", "seq": "job", "ids": "mainstay.body", "join": "JOIN",
     "ids_of": "SELECT b.id FROM ({selected}) s JOIN mainstay.body b ON b.job = ANY (ARRAY[s.seq]) ORDER BY s.seq DESC",
+    "seqs": "SELECT value::bigint AS seq FROM json_array_elements_text(?::json)",
     "json_valid": "b.payload IS JSON AND strpos(b.payload, '\\u0000') = 0",
     "json_type": "json_typeof(b.payload::json #> ?::text[])",
     "difference": "(b.payload::json #>> ?::text[])::numeric - ?::numeric",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...core.clock import Clock
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
+    from ..sql.search import Dialect as SearchDialect
 
 T = TypeVar("T")
 
@@ -52,6 +53,13 @@ class PostgresStore(Verbs):
         self._outbox: Outbox | None = None
 
     # what the shared verbs use ------------------------------------------------------------------------------------
+    @property
+    def search_dialect(self) -> SearchDialect:
+        """A search in PostgreSQL's form."""
+        from .search import dialect
+
+        return dialect(self.db.load)
+
     def engine_now(self, now: int) -> int | None:
         """Return the instant that decides what is due or expired; None: the server's clock does."""
         return now if self._callers_clock else None

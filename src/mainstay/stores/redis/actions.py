@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...core.search_terms import Term
     from .store import RedisStore
 
+UNMATCHED = "-"  # in place of a digest: fits no job
 
-def cancel(store: RedisStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+
+def cancel(store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
     """Cancel waiting jobs, ask running ones to stop."""
-    return _by_id(ids, store.server.run("cancel", [now, actor, *ids]))
+    return _changed(store, "cancel", [now, actor], ids, now, terms)
 
 
-def retry(store: RedisStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+def retry(store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
     """Queue jobs again, with all attempts."""
-    return _by_id(ids, store.server.run("retry", [store.engine_now(now), now, actor, *ids]))
+    return _changed(store, "retry", [store.engine_now(now), now, actor], ids, now, terms)
 
 
-def delete(store: RedisStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+def delete(store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
     """Delete jobs that do not run, with everything that belongs to them."""
-    return _by_id(ids, store.server.run("delete", [now, actor, *ids]))
+    return _changed(store, "delete", [now, actor], ids, now, terms)
 
 
-def resolve_review(store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
+def resolve_review(
+    store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = ()
+) -> str:
     """End a review."""
     verb, done, state = ("approve", "approved", "c") if approve else ("reject", "rejected", "d")
-    values = [now, actor, state, note or f"{done} by {actor}", verb, note, job_id]
-    (found,) = store.server.run("resolve_review", values)
-    return str(found) or done
+    values = [now, actor, state, note or f"{done} by {actor}", verb, note]
+    return _changed(store, "resolve_review", values, [job_id], now, terms)[job_id] or done
 
 
-def _by_id(ids: Sequence[str], results: list[str]) -> dict[str, str]:
-    return dict(zip(ids, results, strict=True))
+def _changed(
+    store: RedisStore, script: str, values: list[Any], ids: Sequence[str], now: int, terms: Sequence[Term]
+) -> dict[str, str]:
+    """Run an action on jobs, each only while it is as it was when `terms` found it. Return what became of each."""
+    digests = dict.fromkeys(ids, "")
+    outcomes: dict[str, str] = {}
+    while digests:
+        if terms:
+            from .search import matching
+
+            digests = dict.fromkeys(digests, UNMATCHED) | matching(store, list(digests), terms, now)
+        pairs = [value for pair in digests.items() for value in pair]
+        outcomes |= zip(digests, store.server.run(script, values + pairs), strict=True)
+        # One that changed since it was checked is checked again.
+        digests = {job: at for job, at in digests.items() if outcomes[job] == "unmatched" and at != UNMATCHED}
+    return {job: outcomes[job] for job in ids}

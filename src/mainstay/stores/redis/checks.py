@@ -38,14 +38,14 @@ _STATES = {"retrying": "scheduled", "cancelling": "running"}
 class Checks:
     """The terms that candidates have to pass; `request` says what the script `candidates` returns of them."""
 
-    def __init__(self, terms: Sequence[Term], now: int) -> None:
+    def __init__(self, terms: Sequence[Term], now: int, digests: bool = False) -> None:
         where, values = sql.joined(" AND ", [sql.check(term, now) for term in terms])
         self._passed = DIALECT.statement((_PASSED.format(where), values))
         fields = {term.field for term in terms}
         self._rows = _WITH_PAYLOAD if "args" in fields else _WITHOUT_PAYLOAD
         asked = {term.field: [str(value) for value in term.values] for term in terms if not term.negated}
         self.request = header.dumps(self._rows.shape | {
-            "attempts": bool(fields & {"worker", "error", "text"}), "types": asked.get("type", []),
+            "digests": digests, "attempts": bool(fields & {"worker", "error", "text"}), "types": asked.get("type", []),
             "states": "".join({LETTERS[_STATES.get(label, label)] for label in asked.get("state", ())}),
         })  # fmt: skip
         self._table = sqlite3.connect(":memory:", isolation_level=None)

@@ -119,7 +119,7 @@ def _capped(labels: tuple[str, str], found: list[Any], cap: int) -> list[Count]:
     return [Count(*key, jobs, oldest, left <= 0) for key, (jobs, oldest) in sums.items() if jobs]
 
 
-def throughput(store: RedisStore, since: int, _cap: int) -> list[Ended]:
+def throughput(store: RedisStore, since: int, cap: int) -> list[Ended]:
     """Count the jobs that ended in each state since then: all of them, by their index alone."""
     found = store.server.on_keys([("ZCOUNT", f"ended:{letter}", since, "+inf") for letter in "cxd"])
     return [Ended(STATES[letter], jobs, capped=False) for letter, jobs in zip("cxd", found, strict=True) if jobs]

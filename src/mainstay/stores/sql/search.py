@@ -10,6 +10,7 @@ dialect of the engine gives.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,6 +99,14 @@ def search(dialect: Dialect, terms: Sequence[Term], limit: int, after: str | Non
     floor = (yield from _floor(dialect, path, below)) if checks else None
     found = yield dialect.statement(_selected(dialect, path, [*checks, *_bounds(below, floor)], limit + 1))
     return (yield from _page(dialect, [row[0] for row in found.rows], limit, floor))
+
+
+def matching(dialect: Dialect, seqs: Sequence[int], terms: Sequence[Term], now: int) -> Operations[set[str]]:
+    """Return the ids of those of these jobs for which every term holds."""
+    terms = yield from _with_ids(dialect, terms)
+    path = Path("{seqs}", (json.dumps(seqs),), ())
+    found = yield dialect.statement(_selected(dialect, path, [check(term, now) for term in terms], len(seqs)))
+    return {row[0] for row in found.rows}
 
 
 def _page(dialect: Dialect, found: list[str], limit: int, floor: int | None) -> Operations[Page]:

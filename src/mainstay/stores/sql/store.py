@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ..contract import Orphan, StartedJobs
     from ..operations import Operations
     from .dialect import Dialect
+    from .search import Dialect as SearchDialect
 
 T = TypeVar("T")
 
@@ -31,6 +32,8 @@ class SqlStore(Protocol):
 
     @property
     def dialect(self) -> Dialect: ...
+    @property
+    def search_dialect(self) -> SearchDialect: ...
     @property
     def local_workers(self) -> LocalWorkers: ...
 

@@ -19,6 +19,7 @@ FRAGMENTS = {
     "id": "j.id", "created_at": "j.created_at", "seq": "seq",
     "ids": "mainstay.job INDEXED BY sqlite_autoindex_mainstay_job_1",
     "ids_of": "SELECT id FROM mainstay.job WHERE seq IN ({selected}) ORDER BY seq DESC",
+    "seqs": "SELECT value AS seq FROM json_each(?)",
     "join": "CROSS JOIN",  # keeps the order of the tables: the candidates first
     "json_valid": "json_valid(b.payload)", "json_type": "json_type(b.payload, ?)",
     "difference": "mainstay_difference(b.payload, ?, ?)", "json_value": "json_extract(b.payload, ?)", "json_literal": "json_type(b.payload, ?)",

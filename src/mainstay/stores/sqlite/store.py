@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
+    from ..sql.search import Dialect as SearchDialect
     from .dialect import SqliteDialect
     from .notifier import MemoryNotifier
     from .workers import DatabaseWorkers
@@ -47,6 +48,13 @@ class SqliteStore(Verbs):
     def dialect(self) -> SqliteDialect:
         """The statements in SQLite's form."""
         from .dialect import DIALECT
+
+        return DIALECT
+
+    @property
+    def search_dialect(self) -> SearchDialect:
+        """A search in SQLite's form."""
+        from .search import DIALECT
 
         return DIALECT
 

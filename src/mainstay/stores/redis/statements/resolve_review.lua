@@ -1,4 +1,4 @@
--- Ends a review. ARGV: now, actor, the state that follows (c or d), reason, verb, note, id. Returns per id what became of
+-- Ends a review. ARGV: now, actor, the state that follows (c or d), reason, verb, note, job. Returns per id what became of
 -- it: "" where it was ended, otherwise the job's state, or missing.
 -- uses: base batch record admit audit
 allow_oom()
