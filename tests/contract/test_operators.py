@@ -4,7 +4,7 @@ import pytest
 
 from mainstay.core import states
 from mainstay.core.clock import SECOND
-from mainstay.core.errors import DuplicateKey
+from mainstay.core.errors import DuplicateKey, UsageError
 from mainstay.core.outcome import COMPLETED, CRASHED
 from tests.contract.building import (
     CANCELLED,
@@ -218,3 +218,22 @@ def test_replacing_a_draft_of_a_blocked_job_is_refused_loudly(desk):
     desk.bring("blocked", key="k", lock="work:k")
     with pytest.raises(DuplicateKey):
         desk.store.enqueue([draft(key="k", lock="work:k", on_conflict="replace")], desk.now)
+
+
+@pytest.mark.parametrize("verb", TABLES)
+def test_a_nul_in_the_name_of_who_acts_is_refused(desk, verb):
+    job = desk.bring("review")
+    before = desk.job(job)
+    with pytest.raises(UsageError, match="actor= has a NUL character"):
+        if verb in ("approve", "reject"):
+            desk.store.resolve_review(job, verb == "approve", desk.now, "a\0b", "fine")
+        else:
+            getattr(desk.store, verb)([job], desk.now, "a\0b")
+    assert (desk.job(job), desk.store.actions(job, 9)) == (before, [])
+
+
+def test_a_nul_in_a_note_is_refused(desk):
+    job = desk.bring("review")
+    with pytest.raises(UsageError, match="note= has a NUL character"):
+        desk.store.resolve_review(job, True, desk.now, "ada", "no\0te")
+    assert desk.state(job) == "review"

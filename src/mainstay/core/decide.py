@@ -68,6 +68,8 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
         return _waiting(job, outcome, now, states.QUEUED, now, job.attempt - 1)
     if job.cancelling or kind == "cancelled":
         return _ended(job, outcome, now, states.CANCELLED, outcome.reason or "cancelled on request")
+    if kind in ("review", "snoozed"):  # the run came to its end, so the crashes before it say nothing about the job
+        job = job._replace(crashes=0)
     if kind == "review":
         return _waiting(job, outcome, now, states.REVIEW, None, job.attempt)
     if kind == "snoozed":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...core.errors import refuse_nul
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,32 +17,34 @@ UNMATCHED = "-"  # in place of a digest: fits no job
 
 def cancel(store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
     """Cancel waiting jobs, ask running ones to stop."""
-    return _changed(store, "cancel", [now, actor], ids, now, terms)
+    return _changed(store, "cancel", [now, actor], actor, ids, now, terms)
 
 
 def retry(store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
     """Queue jobs again, with all attempts."""
-    return _changed(store, "retry", [store.engine_now(now), now, actor], ids, now, terms)
+    return _changed(store, "retry", [store.engine_now(now), now, actor], actor, ids, now, terms)
 
 
 def delete(store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
     """Delete jobs that do not run, with everything that belongs to them."""
-    return _changed(store, "delete", [now, actor], ids, now, terms)
+    return _changed(store, "delete", [now, actor], actor, ids, now, terms)
 
 
 def resolve_review(
     store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = ()
 ) -> str:
     """End a review."""
+    refuse_nul(note=note)
     verb, done, state = ("approve", "approved", "c") if approve else ("reject", "rejected", "d")
     values = [now, actor, state, note or f"{done} by {actor}", verb, note]
-    return _changed(store, "resolve_review", values, [job_id], now, terms)[job_id] or done
+    return _changed(store, "resolve_review", values, actor, [job_id], now, terms)[job_id] or done
 
 
 def _changed(
-    store: RedisStore, script: str, values: list[Any], ids: Sequence[str], now: int, terms: Sequence[Term]
+    store: RedisStore, script: str, values: list[Any], actor: str, ids: Sequence[str], now: int, terms: Sequence[Term]
 ) -> dict[str, str]:
     """Run an action on jobs, each only while it is as it was when `terms` found it. Return what became of each."""
+    refuse_nul(actor=actor)
     digests = dict.fromkeys(ids, "")
     outcomes: dict[str, str] = {}
     while digests:

@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import keys
+from ...core.errors import refuse_nul
 from ...core.export import ActionRecord
 from ...core.states import CANCELLED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED
 from ..operations import Statement, together
@@ -65,6 +66,7 @@ def _changed(
     store: SqlStore, operations: Action, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term]
 ) -> dict[str, str]:
     """Run an action on the jobs that `terms` still find once they are locked. Return what became of each job."""
+    refuse_nul(actor=actor)
 
     def guarded() -> Operations[dict[str, str]]:
         unmatched = (yield from _unmatched(store, ids, terms, now)) if terms else set()
@@ -95,6 +97,7 @@ def cancel(store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Seq
 
 def cancel_operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
     """As `cancel`, on whichever connection."""
+    refuse_nul(actor=actor)
     found = yield from _locked(dialect, ids)
     jobs = [job for job in found.values() if job.state not in ENDED]
     if jobs:
@@ -163,6 +166,7 @@ def resolve_review(
     store: SqlStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = ()
 ) -> str:
     """End a review; return approved, rejected, missing, unmatched or the state that the job is in."""
+    refuse_nul(note=note)
     verb, done, state = ("approve", "approved", "completed") if approve else ("reject", "rejected", "dead")
 
     def operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
