@@ -35,10 +35,10 @@ DELETE = dict.fromkeys(states.STATES, ("deleted", None)) | {"running": ("running
 TABLES = {"cancel": CANCEL, "retry": RETRY, "approve": APPROVE, "reject": REJECT, "delete": DELETE}
 
 
-def operate(desk, verb, job_id):
+def operate(desk, verb, job_id, actor="ada"):
     if verb in ("approve", "reject"):
-        return desk.store.resolve_review(job_id, verb == "approve", desk.now, "ada", "because")
-    return getattr(desk.store, verb)([job_id], desk.now, "ada")[job_id]
+        return desk.store.resolve_review(job_id, verb == "approve", desk.now, actor, "because")
+    return getattr(desk.store, verb)([job_id], desk.now, actor)[job_id]
 
 
 @pytest.mark.parametrize("state", states.STATES)
@@ -225,10 +225,7 @@ def test_a_nul_in_the_name_of_who_acts_is_refused(desk, verb):
     job = desk.bring("review")
     before = desk.job(job)
     with pytest.raises(UsageError, match="actor= has a NUL character"):
-        if verb in ("approve", "reject"):
-            desk.store.resolve_review(job, verb == "approve", desk.now, "a\0b", "fine")
-        else:
-            getattr(desk.store, verb)([job], desk.now, "a\0b")
+        operate(desk, verb, job, "a\0b")
     assert (desk.job(job), desk.store.actions(job, 9)) == (before, [])
 
 
