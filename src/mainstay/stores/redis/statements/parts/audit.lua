@@ -16,7 +16,12 @@ local function audit(at, actor, action, id, detail)
     add_action(id, cjson.encode({ at, actor, action, id, detail }))
 end
 
--- Runs `act` on the record and id of each job from place `first` of ARGV on: ids, each with the digest (parts/record.lua)
+-- Returns a text that differs whenever the record or the payload of a job does.
+local function digest(id)
+    return redis.sha1hex((call("HGET", P .. "job", id) or "") .. "\0" .. (call("HGET", P .. "payload", id) or ""))
+end
+
+-- Runs `act` on the record and id of each job from place `first` of ARGV on: ids, each with the digest
 -- that the job must still have ("": any). Returns per id what became of it.
 local function each_job(first, act)
     local results = {}

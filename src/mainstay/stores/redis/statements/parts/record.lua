@@ -28,11 +28,6 @@ local function read_one(id)
     return raw and cmsgpack.unpack(raw)
 end
 
--- Returns a text that differs whenever the record or the payload of a job does.
-local function digest(id)
-    return redis.sha1hex((call("HGET", P .. "job", id) or "") .. "\0" .. (call("HGET", P .. "payload", id) or ""))
-end
-
 local function write(id, r)
     later("HSET", P .. "job", id, cmsgpack.pack(r))
 end
