@@ -35,7 +35,15 @@ def served(workers: Iterable[WorkerInfo], now: int) -> set[str]:
 
 def findings(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
     """Return all findings, the most urgent first."""
-    return [*trouble(counts, workers, now), *_review(counts), *_dead(counts)]
+    review = [
+        Finding(f"{_wait(count.jobs, count.type, count.capped)} for a decision", f"mainstay ls state:review type:{count.type}")
+        for count in counts if count.label == "review"
+    ]  # fmt: skip
+    dead = [
+        Finding(f"{'at least ' * count.capped}{plural(count.jobs, 'job')} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
+        for count in counts if count.label == "dead"
+    ]  # fmt: skip
+    return [*trouble(counts, workers, now), *review, *dead]
 
 
 def trouble(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
@@ -46,8 +54,7 @@ def trouble(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) ->
 def _unserved(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
     """Types with jobs that could run now, but without a live worker."""
     there = served(workers, now)
-    waiting = Counter[str]()
-    capped = set()
+    waiting, capped = Counter[str](), set()
     for count in counts:
         due = count.oldest is None or count.oldest <= now
         if count.label in WAITING and due and count.type not in there:
@@ -62,36 +69,17 @@ def _unserved(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) 
 
 
 def _wait(number: int, type: str, capped: bool) -> str:
-    return f"{_jobs(number, capped)} of {type} {'waits' if number == 1 else 'wait'}"
-
-
-def _jobs(number: int, capped: bool) -> str:
-    return "at least " * capped + plural(number, "job")
+    return "at least " * capped + plural(number, f"job of {type} waits", f"jobs of {type} wait")
 
 
 def _silent(workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
-    silent = [worker for worker in workers if worker.expires_at <= now]
     return [
         Finding(
             f"worker {worker.id} ({worker.host}, pid {worker.pid}) was last seen {human(now - worker.beat_at)} ago"
             + (f" with {plural(worker.running, 'job')}" if worker.running else ""),
             "mainstay worker --app …   (any worker takes over)",
         )
-        for worker in silent
-    ]
-
-
-def _review(counts: Sequence[Count]) -> list[Finding]:
-    return [
-        Finding(f"{_wait(count.jobs, count.type, count.capped)} for a decision", f"mainstay ls state:review type:{count.type}")
-        for count in counts if count.label == "review"
-    ]  # fmt: skip
-
-
-def _dead(counts: Sequence[Count]) -> list[Finding]:
-    return [
-        Finding(f"{_jobs(count.jobs, count.capped)} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
-        for count in counts if count.label == "dead"
+        for worker in workers if worker.expires_at <= now
     ]  # fmt: skip
 
 

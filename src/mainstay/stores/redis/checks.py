@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.export import JobRecord
 from ...core.job import Attempt
 from ..sql import search as sql
-from ..sqlite.search import DIALECT, difference
+from ..sqlite.dialect import DIALECT, difference
 from . import header, record
 from .record import LETTERS
 
@@ -40,7 +40,7 @@ class Checks:
 
     def __init__(self, terms: Sequence[Term], now: int, digests: bool = False) -> None:
         where, values = sql.joined(" AND ", [sql.check(term, now) for term in terms])
-        self._passed = DIALECT.statement((_PASSED.format(where), values))
+        self._passed = DIALECT.built((_PASSED.format(where), values))
         fields = {term.field for term in terms}
         self._rows = _WITH_PAYLOAD if "args" in fields else _WITHOUT_PAYLOAD
         asked = {term.field: [str(value) for value in term.values] for term in terms if not term.negated}

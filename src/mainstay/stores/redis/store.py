@@ -21,7 +21,6 @@ class RedisStore(Verbs):
         **cold("redis"),
         "redis.enqueue": "enqueue outbox",
         "redis.claim": "claim claimed_by finish",
-        "redis.search": "search",
         "redis.notifier": "started_jobs notifier notify",
     })  # fmt: skip
 

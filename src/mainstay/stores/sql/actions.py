@@ -83,7 +83,7 @@ def _unmatched(store: SqlStore, ids: Sequence[str], terms: Sequence[Term], now: 
     if not found:
         return set()
     seqs = [job.seq for job in found.values()]
-    return found.keys() - (yield from matching(store.search_dialect, seqs, terms, now))
+    return found.keys() - (yield from matching(store.dialect, seqs, terms, now))
 
 
 # cancel ---------------------------------------------------------------------------------------------------------------

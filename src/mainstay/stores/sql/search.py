@@ -11,18 +11,18 @@ dialect of the engine gives.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import ids, states
 from ...core.search_terms import Page, is_number, possible_id, validate
-from ..operations import Statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ...core.search_terms import Term
     from ..operations import Operations
+    from .dialect import Dialect
+    from .store import SqlStore
 
     Sql = tuple[str, tuple[Any, ...]]
 
@@ -49,31 +49,13 @@ COLUMNS = {
 }  # fmt: skip
 # The fields with an index of their values, the usually narrow ones first.
 SELECTS = {
-    "id": "SELECT {seq} AS seq FROM {ids} WHERE id >= ?::text AND id < ?::text",
+    "id": "SELECT {number} AS seq FROM {indexed_ids} WHERE id >= ?::text AND id < ?::text",
     "key": "SELECT job AS seq FROM mainstay.body WHERE key = ?::text",
     "ref": "SELECT job AS seq FROM mainstay.body WHERE ref = ?::text",
     "parent": "SELECT job AS seq FROM mainstay.body WHERE parent >= ?::text AND parent < ?::text",
     "tag": "SELECT job AS seq FROM mainstay.tag WHERE tag = ?::text",
     "tenant": "SELECT job AS seq FROM mainstay.body WHERE tenant = ?::text",
 }
-_NAME = re.compile(r"\{(\w+)\}")
-
-
-class Dialect(NamedTuple):
-    """How an engine spells a search."""
-
-    fragments: Mapping[str, str]  # what stands for each `{name}`
-    spell: Callable[[str], str]  # translates a whole statement
-    bind: Callable[[Any], Any]  # translates a value; a tuple is a path into the payload
-    prepare: Statement | None = None  # run first when there are terms
-
-    def fill(self, text: str) -> str:
-        """Return the text with the fragments of the engine in it."""
-        return _NAME.sub(lambda name: self.fragments[name[1]], text)
-
-    def statement(self, sql: Sql) -> Statement:
-        """Return a statement that the engine can run."""
-        return Statement(self.spell(self.fill(sql[0])), tuple(self.bind(value) for value in sql[1]))
 
 
 class Path(NamedTuple):
@@ -87,17 +69,24 @@ class Path(NamedTuple):
 NEWEST = Path("SELECT j.seq FROM mainstay.job j", (), ())
 
 
-def search(dialect: Dialect, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Operations[Page]:
+def search(store: SqlStore, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
     """Return the ids of the jobs for which every term holds, newest first."""
+    return store.browse(lambda: search_operations(store.dialect, terms, limit, after, now))
+
+
+def search_operations(
+    dialect: Dialect, terms: Sequence[Term], limit: int, after: str | None, now: int
+) -> Operations[Page]:
+    """As `search`, on whichever connection."""
     validate(terms, limit)
-    if terms and dialect.prepare:
-        yield dialect.prepare
+    if terms and dialect.search_settings:
+        yield dialect.search_settings
     terms = yield from _with_ids(dialect, terms)
     path = yield from _choose(dialect, _paths(terms))
     checks = [check(term, now) for term in terms if term not in path.covers]
     below = yield from _below(dialect, after)
     floor = (yield from _floor(dialect, path, below)) if checks else None
-    found = yield dialect.statement(_selected(dialect, path, [*checks, *_bounds(below, floor)], limit + 1))
+    found = yield dialect.built(_selected(dialect, path, [*checks, *_bounds(below, floor)], limit + 1))
     return (yield from _page(dialect, [row[0] for row in found.rows], limit, floor))
 
 
@@ -105,7 +94,7 @@ def matching(dialect: Dialect, seqs: Sequence[int], terms: Sequence[Term], now: 
     """Return the ids of those of these jobs for which every term holds."""
     terms = yield from _with_ids(dialect, terms)
     path = Path("{seqs}", (json.dumps(seqs),), ())
-    found = yield dialect.statement(_selected(dialect, path, [check(term, now) for term in terms], len(seqs)))
+    found = yield dialect.built(_selected(dialect, path, [check(term, now) for term in terms], len(seqs)))
     return {row[0] for row in found.rows}
 
 
@@ -113,7 +102,7 @@ def _page(dialect: Dialect, found: list[str], limit: int, floor: int | None) -> 
     after = found[limit - 1] if len(found) > limit else None
     if after is None and floor is not None:
         there = "SELECT min(j.seq) AS seq FROM mainstay.job j WHERE j.seq >= ?::bigint"  # `floor` itself may be deleted
-        edge = yield dialect.statement((_ids_of(dialect, there), (floor,)))
+        edge = yield dialect.built((_ids_of(there), (floor,)))
         after = edge.rows[0][0] if edge.rows else None
     return Page(tuple(found[:limit]), after, None if floor is None else WINDOW)
 
@@ -125,11 +114,11 @@ def _selected(dialect: Dialect, path: Path, checks: list[Sql], limit: int) -> Sq
     joins = " {join} mainstay.job j ON j.seq = c.seq" if "j." in where else ""
     joins += " {join} mainstay.body b ON b.job = c.seq" if "b." in where else ""
     chosen = f"SELECT c.seq FROM ({path.sql}) c{joins} WHERE {where} ORDER BY c.seq DESC LIMIT ?::bigint"  # noqa: S608
-    return _ids_of(dialect, chosen), (*path.values, *values, limit)
+    return _ids_of(chosen), (*path.values, *values, limit)
 
 
-def _ids_of(dialect: Dialect, selected: str) -> str:
-    return dialect.fragments["ids_of"].replace("{selected}", selected)
+def _ids_of(selected: str) -> str:
+    return f"{{ids_of}} ({selected}) {{newest_first}}"
 
 
 def _bounds(below: int | None, floor: int | None = None) -> list[Sql]:
@@ -141,7 +130,7 @@ def _floor(dialect: Dialect, path: Path, below: int | None) -> Operations[int | 
     """Return the last candidate inside the window; None if all candidates are inside."""
     where, values = next(iter(_bounds(below)), ("true", ()))
     sql = f"SELECT c.seq FROM ({path.sql}) c WHERE {where} ORDER BY c.seq DESC LIMIT 2 OFFSET ?::bigint"  # noqa: S608
-    edge = yield dialect.statement((sql, (*path.values, *values, WINDOW - 1)))
+    edge = yield dialect.built((sql, (*path.values, *values, WINDOW - 1)))
     return edge.rows[0][0] if len(edge.rows) == 2 else None
 
 
@@ -149,8 +138,8 @@ def _below(dialect: Dialect, after: str | None) -> Operations[int | None]:
     """Return the seq below which a page starts. If the job `after` was deleted, it starts at the next older one."""
     if after is None:
         return None
-    sql = "SELECT {seq}, id FROM {ids} WHERE id <= ?::text ORDER BY id DESC LIMIT 1"
-    found = yield dialect.statement((sql, (after,)))
+    sql = "SELECT {number}, id FROM {indexed_ids} WHERE id <= ?::text ORDER BY id DESC LIMIT 1"
+    found = yield dialect.built((sql, (after,)))
     if not found.rows:
         return 0
     seq: int = found.rows[0][0]
@@ -163,7 +152,7 @@ def _with_ids(dialect: Dialect, terms: Sequence[Term]) -> Operations[list[Term]]
     for term in terms:
         word = possible_id(term)
         if word is not None:
-            there = yield dialect.statement((f"{SELECTS['id']} LIMIT 1", _range(word)))
+            there = yield dialect.built((f"{SELECTS['id']} LIMIT 1", _range(word)))
             term = term._replace(field="id", op="=", values=(word,)) if there.rows else term  # noqa: PLW2901
         found.append(term)
     return found
@@ -179,7 +168,7 @@ def _choose(dialect: Dialect, paths: list[Path]) -> Operations[Path]:
     sizes = []
     for path in paths:
         sql = f"SELECT count(*) FROM (SELECT 1 FROM ({path.sql}) c LIMIT {PROBE}) seen"  # noqa: S608
-        found = yield dialect.statement((sql, path.values))
+        found = yield dialect.built((sql, path.values))
         sizes.append(found.rows[0][0])
     return paths[sizes.index(min(sizes))]
 

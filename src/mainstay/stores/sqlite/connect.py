@@ -154,7 +154,7 @@ def prepare(connection: sqlite3.Connection, synchronous: str, memory: bool) -> N
 
 
 def _difference(*values: str) -> int:
-    from .search import difference  # a producer needs no search
+    from .dialect import difference  # a producer needs no search
 
     return difference(*values)
 
