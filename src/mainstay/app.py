@@ -222,15 +222,24 @@ class Mainstay:
         """Return the jobs that match a search such as `type:resize state:dead age:>1h`, newest first."""
         from .job import job_of
 
-        found = self.store.get_many(self.search(query, limit, after).ids)
+        found = self.store.get_many(self.search(query, limit, after, exact=True).ids)
         return [job_of(job, self.store.result) for job in found]
 
-    def search(self, query: str = "", limit: int = 50, after: str | None = None) -> Page:
-        """Return the ids that match a search, where the next page starts, and how far a text search looked."""
+    def search(self, query: str = "", limit: int = 50, after: str | None = None, *, exact: bool = False) -> Page:
+        """Return the ids that match a search, where the next page starts, and how far a text search looked.
+
+        A text search looks at the newest jobs and returns what it found there. An `exact` one continues until the page is full
+        or no job is left.
+        """
         from .query import parse
 
         now = self.clock.now()
-        return self.store.search(parse(query, now), limit, after, now)
+        terms = parse(query, now)
+        page = self.store.search(terms, limit, after, now)
+        while exact and page.after is not None and len(page.ids) < limit:
+            more = self.store.search(terms, limit - len(page.ids), page.after, now)
+            page = more._replace(ids=page.ids + more.ids)
+        return page
 
     def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt]:
         """Return every attempt at a job, oldest first."""

@@ -12,7 +12,7 @@ from tests.servers.redis import place
 ENDED = "cxd"
 PLAIN = {
     "schema", "migration", "seq", "actions", "action", "acted", "rings", "armed", "gone", "workers", "worker", "beat", "type",
-    "setting",
+    "setting", "seen", "stalled",
 }  # fmt: skip
 PASSING = ("bell:",)  # markers of notifications, which expire
 _open = {}

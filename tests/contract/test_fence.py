@@ -166,3 +166,29 @@ def test_b01_the_sweep_itself_leaves_alone_what_was_finished_meanwhile(desk):
     Sweep(Between(), lambda: 0.0, Listening(), 1).step(desk.now)
     assert desk.state(job.id) == "completed"
     assert "swept" not in heard
+
+
+COPY = "redis.call('HSET', KEYS[1] .. ARGV[2], ARGV[3], redis.call('HGET', KEYS[1] .. ARGV[1], ARGV[3]))"
+
+
+@pytest.mark.engines("redis")
+@pytest.mark.parametrize("outcome", EVERY, ids=lambda outcome: outcome.kind)
+def test_a_token_that_was_given_twice_belongs_to_the_worker_that_has_the_job(desk, outcome):
+    """A replica that lagged behind became the primary: the first claim is forgotten there, and its token is given again."""
+    job_id = desk.add()
+    server = desk.store.server
+    (lane,) = server.read("SMEMBERS", "lanes")
+    server.command("EVAL", COPY, 1, server.prefix, "job", "before", job_id)
+    first = desk.take_this(job_id)
+    server.command("EVAL", COPY, 1, server.prefix, "before", "job", job_id)
+    server.on_keys([
+        ("DEL", "before"), ("ZREM", f"run:{first.worker}", job_id), ("ZADD", f"queue:{lane}", 0, first.seq),
+        ("SADD", "lanes", lane),
+    ])  # fmt: skip
+    desk.join("second")
+    (second,) = desk.claim(worker="second").jobs
+    assert (second.id, second.token) == (first.id, first.token)
+    before = desk.job(job_id)
+    assert desk.end(first, outcome) == LOST
+    assert desk.job(job_id) == before
+    assert desk.end(second, COMPLETED) == "stored"

@@ -59,6 +59,22 @@ def test_the_last_attempt_that_fails_ends_the_job(desk):
     assert (found.state, found.reason, found.error) == ("dead", "attempts used up", "ValueError: no")
 
 
+def test_crashes_before_a_run_that_came_to_its_end_do_not_make_a_job_poison(desk):
+    """A job that snoozes for months meets many deaths of workers, and causes none."""
+    job = desk.run(max_attempts=99)
+    for ended in (SNOOZED, REVIEW, SNOOZED, SNOOZED):
+        desk.end(job, CRASHED)
+        job = desk.take_this(job.id)
+        desk.end(job, ended)
+        assert desk.job(job.id).crashes == 0
+        desk.clock.advance("5s")
+        desk.join()
+        desk.store.retry([job.id] if ended is REVIEW else [], desk.now, "someone")
+        job = desk.take_this(job.id)
+    desk.end(job, CRASHED)
+    assert desk.job(job.id).state == "queued"
+
+
 def test_b39_three_crashes_end_a_job_whatever_attempts_remain(desk):
     job = desk.run(max_attempts=99)
     for _ in range(2):

@@ -97,7 +97,7 @@ def test_counts_look_at_no_more_than_the_cap_and_say_so(desk):
 
 def test_an_empty_store_has_nothing_to_count(store):
     assert store.counts(10) == []
-    assert store.throughput(0, 10) == {}
+    assert store.throughput(0, 10) == []
 
 
 def test_a_job_that_moves_is_counted_once(desk):
@@ -129,9 +129,19 @@ def test_throughput_by_state_since_an_instant(desk):
     for state in ("completed", "completed", "dead", "cancelled"):
         desk.bring(state)
     desk.bring("review")
-    assert desk.store.throughput(since, 99) == {"completed": 2, "dead": 1, "cancelled": 1}
-    assert desk.store.throughput(since + 1, 99) == {}
-    assert sum(desk.store.throughput(0, 3).values()) == 3
+    found = sorted(desk.store.throughput(since, 99))
+    assert found == [("cancelled", 1, False), ("completed", 2, False), ("dead", 1, False)]
+    assert desk.store.throughput(since + 1, 99) == []
+
+
+def test_a_throughput_beyond_the_cap_says_so_and_forgets_no_dead_job(desk):
+    """The dead one ended after as many others as are read."""
+    for state in ("completed",) * 5 + ("dead",):
+        desk.bring(state)
+    found = {ended.state: ended for ended in desk.store.throughput(0, 3)}
+    assert found["dead"] == ("dead", 1, False)
+    assert found["completed"].jobs == 5 or found["completed"].capped
+    assert found["completed"].jobs >= 3
 
 
 # types and facts --------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 
 from mainstay.core import states
 from mainstay.core.clock import SECOND
-from mainstay.core.errors import DuplicateKey
+from mainstay.core.errors import DuplicateKey, UsageError
 from mainstay.core.outcome import COMPLETED, CRASHED
 from tests.contract.building import (
     CANCELLED,
@@ -35,10 +35,10 @@ DELETE = dict.fromkeys(states.STATES, ("deleted", None)) | {"running": ("running
 TABLES = {"cancel": CANCEL, "retry": RETRY, "approve": APPROVE, "reject": REJECT, "delete": DELETE}
 
 
-def operate(desk, verb, job_id):
+def operate(desk, verb, job_id, actor="ada"):
     if verb in ("approve", "reject"):
-        return desk.store.resolve_review(job_id, verb == "approve", desk.now, "ada", "because")
-    return getattr(desk.store, verb)([job_id], desk.now, "ada")[job_id]
+        return desk.store.resolve_review(job_id, verb == "approve", desk.now, actor, "because")
+    return getattr(desk.store, verb)([job_id], desk.now, actor)[job_id]
 
 
 @pytest.mark.parametrize("state", states.STATES)
@@ -218,3 +218,19 @@ def test_replacing_a_draft_of_a_blocked_job_is_refused_loudly(desk):
     desk.bring("blocked", key="k", lock="work:k")
     with pytest.raises(DuplicateKey):
         desk.store.enqueue([draft(key="k", lock="work:k", on_conflict="replace")], desk.now)
+
+
+@pytest.mark.parametrize("verb", TABLES)
+def test_a_nul_in_the_name_of_who_acts_is_refused(desk, verb):
+    job = desk.bring("review")
+    before = desk.job(job)
+    with pytest.raises(UsageError, match="actor= has a NUL character"):
+        operate(desk, verb, job, "a\0b")
+    assert (desk.job(job), desk.store.actions(job, 9)) == (before, [])
+
+
+def test_a_nul_in_a_note_is_refused(desk):
+    job = desk.bring("review")
+    with pytest.raises(UsageError, match="note= has a NUL character"):
+        desk.store.resolve_review(job, True, desk.now, "ada", "no\0te")
+    assert desk.state(job) == "review"

@@ -252,3 +252,34 @@ def explained(operations):
 
 def test_states_in_which_there_is_no_job(shop):
     assert shop.find("state:queued") == shop.find("state:queued type:none") == shop.find("state:dead,queued") == []
+
+
+SNOWFLAKE = 1_234_567_890_123_456_789
+BEYOND = 123_456_789_012_345_678_901_234  # neither 64 bits nor a double hold it
+
+
+@pytest.mark.parametrize("number", [SNOWFLAKE, BEYOND, -BEYOND, 2**53 + 1, 2**63, "0.1234567890123456789", "1e30"])
+def test_a_long_number_is_found_and_its_neighbour_is_not(shop, number):
+    text = "1000000000000000000000000000000" if number == "1e30" else str(number)
+    there = shop.add(payload=f'{{"id": {number}, "deep": {{"a b": {number}}}}}')
+    near = shop.add(payload=f'{{"id": {_next(text)}, "text": "{text}"}}')
+    assert shop.find(f"args.id:{text}") == shop.find(f"args.id:7,{text}") == [there]
+    assert shop.find(f"args.id:{_next(text)}") == [near]
+    assert shop.find(f"args.id:>={text} args.id:<={text}") == [there]
+    assert shop.find(f"args.id:>{text}") == ([near] if text[0] != "-" else [])
+    assert shop.find(f"args.text:{text}") == [near]
+    path = Term("args", "=", (text,), path=("deep", "a b"))
+    assert shop.store.search([path], 5, None, shop.clock.now()).ids == (there,)
+
+
+def _next(text):
+    """The number that is one step further from zero."""
+    digits = str(int(text.replace("-", "").replace(".", "")) + 1)
+    return f"0.{digits}" if "." in text else "-" * (text[0] == "-") + digits
+
+
+def test_a_text_folds_the_case_of_ascii_only(shop):
+    """As on PostgreSQL in the C locale and on SQLite: the same on every engine."""
+    job = shop.run(outcome=Outcome("failed", error="ÄRGER im LAGER", traceback="…"))
+    assert shop.find("error:Ärger") == shop.find("error:lager") == [job]
+    assert shop.find("error:ärger") == []

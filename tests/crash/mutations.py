@@ -21,7 +21,9 @@ def unfenced() -> None:
         return without(found, "AND j.token = g.token", "") if name == "finish" else found
 
     def part(path: str) -> str:
-        return without(text(path), "r[TOKEN] ~= token or", "") if path.endswith("outcome.lua") else text(path)
+        if not path.endswith("outcome.lua"):
+            return text(path)
+        return without(without(text(path), "r[TOKEN] ~= token or", ""), "r[WORKER] ~= worker", "false")
 
     PostgresDialect.template, script._text = statement, part  # type: ignore[method-assign]
 

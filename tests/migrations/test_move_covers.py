@@ -37,7 +37,7 @@ LEFT_OUT = {
         "gone": "dead workers whose jobs a sweep frees; the sweep of the target finds them by their jobs",
         "stop": "the running jobs of a worker that were asked to stop: the job's record has it, and its worker is gone",
         "schema": "each store has its own version", "migration": "each store has its own version",
-        "rings": "counts wake-ups", "armed": "workers that wait for a wake-up", "bell": "a wake-up, gone in seconds",
+        "seen": WORKERS, "stalled": WORKERS, "rings": "counts wake-ups", "armed": "workers that wait for a wake-up", "bell": "a wake-up, gone in seconds",
     },
 }  # fmt: skip
 KEY = re.compile(r'P \.\. "([a-z_]+)')

@@ -13,6 +13,7 @@ from mainstay.core.clock import ManualClock
 from mainstay.core.search_terms import Term
 from mainstay.stores import open_store
 from mainstay.stores.redis import script
+from mainstay.stores.redis.claim import packed
 from tests.contract.building import draft, worker
 from tests.servers import redis
 
@@ -200,3 +201,11 @@ def test_a_waiting_job_takes_less_than_a_kilobyte(store, clock):
     before = int(store.diagnostics()["size"])
     store.enqueue([draft(payload=f'"{"x" * 200}"') for _ in range(5_000)], clock.now())
     assert (int(store.diagnostics()["size"]) - before) / 5_000 < 1_000
+
+
+def test_what_a_worker_with_many_lanes_sends_with_a_claim_is_a_few_kilobytes():
+    """300 queues with 300 types each: every name once, not each of the 90,000 lanes."""
+    types = MANY["queue0"]
+    kind, values = packed(dict.fromkeys(MANY, types))
+    assert kind == script.MANY
+    assert sum(len(str(value)) for value in values) < 50_000

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..app import Mainstay
+    from ..core.search_terms import Term
     from .output import Output
     from .target import Target
 
@@ -88,6 +89,7 @@ REFUSED = {
     "queued": "it is queued already",
     "completed": "it completed; --copy does the work again, as a new job",
     "alive": "it has not ended; without --copy, a waiting job runs now",
+    "unmatched": "it no longer matches the search",
     "duplicate": "another job holds its key; wait for that one, or cancel it",
 }
 OPTIONS = (
@@ -126,10 +128,11 @@ def act(
         )
     with target.open() as app:
         by_id = bool(jobs) and not any(":" in word for word in jobs)
-        ids = [_resolved(app, word) for word in jobs] if by_id else _found(app, " ".join(jobs))
+        terms = [] if by_id else parse(" ".join(jobs), app.clock.now())
+        ids = [_resolved(app, word) for word in jobs] if by_id else _found(app, terms)
         if (dry_run or not (by_id or yes)) and not _preview(app, output, verb, ids, dry_run):
             return exits.OK
-        results = _done(app, output, verb, ids, note, copy)
+        results = _done(app, output, verb, ids, terms, note, copy)
     return _report(output, verb, results, by_id)
 
 
@@ -141,12 +144,13 @@ def _resolved(app: Mainstay, word: str) -> str:
         raise NotFound(f"{error}; to search for the word: text:{word}") from None
 
 
-def _found(app: Mainstay, query: str) -> list[str]:
+def _found(app: Mainstay, terms: list[Term]) -> list[str]:
     """Return every id that the search finds, from all pages: nothing is changed before."""
-    page = app.search(query, PAGE)
+    now = app.clock.now()
+    page = app.store.search(terms, PAGE, None, now)
     found = list(page.ids)
     while page.after is not None:
-        page = app.search(query, PAGE, page.after)
+        page = app.store.search(terms, PAGE, page.after, now)
         found += page.ids
     return found
 
@@ -169,7 +173,10 @@ def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run:
     return click.confirm(f"{matched}. {verb.name.capitalize()} them?", err=True)
 
 
-def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str, copy: bool) -> dict[str, str]:
+def _done(
+    app: Mainstay, output: Output, verb: Verb, ids: list[str], terms: list[Term], note: str, copy: bool
+) -> dict[str, str]:  # fmt: skip
+    """Do it, a transaction per chunk. Jobs that no longer match the search by then are left alone."""
     results: dict[str, str] = {}
     for part in _parts(ids, CHUNK):
         now, by = app.clock.now(), actor()
@@ -177,9 +184,9 @@ def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str, 
             results |= {job_id: _copied(app, job_id) for job_id in part}
         elif verb.option is NOTE:
             approve = verb.name == "approve"
-            results |= {job_id: app.store.resolve_review(job_id, approve, now, by, note) for job_id in part}
+            results |= {job_id: app.store.resolve_review(job_id, approve, now, by, note, terms) for job_id in part}
         else:
-            results |= getattr(app.store, verb.name)(part, now, by)
+            results |= getattr(app.store, verb.name)(part, now, by, terms)
         if len(ids) > CHUNK:
             output.live(f"{len(results):,} of {len(ids):,}")
     output.live()

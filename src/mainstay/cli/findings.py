@@ -36,11 +36,11 @@ def served(workers: Iterable[WorkerInfo], now: int) -> set[str]:
 def findings(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
     """Return all findings, the most urgent first."""
     review = [
-        Finding(f"{_wait(count.jobs, count.type)} for a decision", f"mainstay ls state:review type:{count.type}")
+        Finding(f"{_wait(count.jobs, count.type, count.capped)} for a decision", f"mainstay ls state:review type:{count.type}")
         for count in counts if count.label == "review"
     ]  # fmt: skip
     dead = [
-        Finding(f"{plural(count.jobs, 'job')} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
+        Finding(f"{'at least ' * count.capped}{plural(count.jobs, 'job')} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
         for count in counts if count.label == "dead"
     ]  # fmt: skip
     return [*trouble(counts, workers, now), *review, *dead]
@@ -54,19 +54,22 @@ def trouble(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) ->
 def _unserved(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
     """Types with jobs that could run now, but without a live worker."""
     there = served(workers, now)
-    waiting = Counter[str]()
+    waiting, capped = Counter[str](), set()
     for count in counts:
         due = count.oldest is None or count.oldest <= now
         if count.label in WAITING and due and count.type not in there:
             waiting[count.type] += count.jobs
+            capped |= {count.type} if count.capped else set()
     return [
-        Finding(f"{_wait(number, type)}, but no live worker serves that type", "mainstay worker --app …")
+        Finding(
+            f"{_wait(number, type, type in capped)}, but no live worker serves that type", "mainstay worker --app …"
+        )
         for type, number in waiting.items()
     ]
 
 
-def _wait(number: int, type: str) -> str:
-    return plural(number, f"job of {type} waits", f"jobs of {type} wait")
+def _wait(number: int, type: str, capped: bool) -> str:
+    return "at least " * capped + plural(number, f"job of {type} waits", f"jobs of {type} wait")
 
 
 def _silent(workers: Sequence[WorkerInfo], now: int) -> list[Finding]:

@@ -51,7 +51,8 @@ def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after
     """
     records.check_fields(output.shape.fields)
     with target.open() as app:
-        page = app.search(" ".join(query), limit, after)
+        programs = output.shape.machine or output.shape.quiet  # they cannot read how far a search looked
+        page = app.search(" ".join(query), limit, after, exact=programs)
         jobs = app.store.get_many(page.ids)
         output.now = app.clock.now()
         known = [] if jobs else [info.name for info in app.store.types()]

@@ -65,7 +65,7 @@ def _record(app: Mainstay, job: Job, now: int) -> dict[str, Any]:
         "attempts": [records.of(attempt) for attempt in store.attempts(job.id)],
         "result": records.loaded(store.result(job.id)),
         "checkpoint": records.loaded(store.checkpoint(job.id)),
-        "children": app.search(f"parent:{job.id}", CAP).ids,
+        "children": app.search(f"parent:{job.id}", CAP, exact=True).ids,
         "actions": [records.of(action) for action in store.actions(job.id, CAP)],
         "waiting": _reasons(app, job, now),
     }
@@ -191,7 +191,7 @@ def _error(job: Job, attempts: Iterable[Attempt]) -> list[str]:
 
 
 def _print_children(app: Mainstay, output: Output, job: Job) -> None:
-    children = app.search(f"parent:{job.id}", CHILDREN)
+    children = app.search(f"parent:{job.id}", CHILDREN, exact=True)
     if children.ids:
         output.heading("children")
         rows: list[list[Cell]] = [

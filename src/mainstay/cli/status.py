@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CAP = 100_000  # jobs counted of each state; a larger number ends in +
 LABELS = ("queued", "running", "retrying", "review", "scheduled", "blocked", "dead")
+ENDED = ("completed", "cancelled", "dead")
 RARE = ("blocked",)  # shown only if there is such a job
 
 
@@ -35,20 +36,21 @@ def status(target: Target, output: Output) -> None:
     with target.open() as app:
         now = output.now = app.clock.now()
         counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.diagnostics()
-        ended = app.store.throughput(now - HOUR, CAP)
+        ended = sorted(app.store.throughput(now - HOUR, CAP), key=lambda each: ENDED.index(each.state))
         url = masked(target.url())
     found = findings(counts, workers, now)
     record = {
         "version": __version__, "store": {name.replace(" ", "_"): _typed(fact) for name, fact in facts.items()},
         "counts": [records.of(count) for count in counts], "workers": [records.of(worker) for worker in workers],
-        "last_hour": ended,
+        "last_hour": {each.state: each.jobs for each in ended},
+        "last_hour_capped": [each.state for each in ended if each.capped],
         "findings": [finding._asdict() for finding in found],
     }  # fmt: skip
 
     def text() -> None:
         output.facts((f"mainstay {__version__}", "bold"), *_store_and_workers(url, facts, workers, now))
         print_counts(output, counts)
-        parts = [f"{ended[state]:,} {state}" for state in ("completed", "cancelled", "dead") if ended.get(state)]
+        parts = [f"{'at least ' * each.capped}{each.jobs:,} {each.state}" for each in ended]
         output.line(("last hour: " + (", ".join(parts) or "nothing ended"), "dim"), indent=1)
         width = max((len(finding.text) for finding in found), default=0)
         narrow = any(width + len(finding.fix) + 7 > output.width for finding in found)
@@ -83,9 +85,13 @@ def print_counts(output: Output, counts: Sequence[Count]) -> None:
         for type in sorted({count.type for count in counts})
     ]
     if rows:
-        totals = [sum(count.jobs for count in counts if count.label == label) for label in labels]
-        rows.append([("total", "dim"), *(f"{total:,}" for total in totals), ""])
+        rows.append([("total", "dim"), *(_total(counts, label) for label in labels), ""])
         output.table(["", *labels, "oldest"], rows, right=range(1, len(labels) + 2))
+
+
+def _total(counts: Sequence[Count], label: str) -> str:
+    found = [count for count in counts if count.label == label]
+    return f"{sum(count.jobs for count in found):,}{'+' * any(count.capped for count in found)}"
 
 
 def _number(count: Count | None) -> Cell:

@@ -68,6 +68,8 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
         return _ended(job, outcome, now, states.COMPLETED, outcome.reason)
     if kind == "released":
         return _waiting(job, outcome, now, states.QUEUED, now, job.attempt - 1)
+    if kind in ("review", "snoozed"):  # the run came to its end, so the crashes before it say nothing about the job
+        job = job._replace(crashes=0)
     if kind == "review":
         return _review(job, outcome, now)
     if kind == "snoozed":

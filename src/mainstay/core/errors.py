@@ -89,3 +89,10 @@ class StoreCorrupt(StoreError):
 
 class SchemaMismatch(StoreError):
     """The store was written by another version of mainstay."""
+
+
+def refuse_nul(**texts: str) -> None:
+    """Raise `UsageError` for a text with a NUL character: PostgreSQL cannot hold one, so no store takes it."""
+    for name, text in texts.items():
+        if "\0" in text:
+            raise UsageError(f"{name}= has a NUL character, which stores refuse: {name}.replace('\\0', '')")

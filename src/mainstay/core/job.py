@@ -152,6 +152,14 @@ class TypeInfo(NamedTuple):
     seen_at: int
 
 
+class Ended(NamedTuple):
+    """How many jobs ended in a state; `capped` when there are more than were counted."""
+
+    state: str
+    jobs: int
+    capped: bool
+
+
 class Count(NamedTuple):
     """How many jobs of a type are in a state; `capped` when there are more than were counted."""
 

@@ -70,8 +70,6 @@ def possible_id(term: Term) -> str | None:
     return word if word is not None and len(word) >= SHORT_ID else None
 
 
-def number(text: str) -> int | float | None:
-    """Return the number that a text spells, or None."""
-    if not _NUMBER.fullmatch(text):
-        return None
-    return int(text) if len(text) < 19 and "." not in text else float(text)
+def is_number(text: str) -> bool:
+    """Return whether a text spells a number."""
+    return _NUMBER.fullmatch(text) is not None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..core.decide import Transition
     from ..core.draft import Draft
     from ..core.export import Batch
-    from ..core.job import Action, Attempt, Claimed, Count, Job, LogLine, TypeInfo, WorkerInfo
+    from ..core.job import Action, Attempt, Claimed, Count, Ended, Job, LogLine, TypeInfo, WorkerInfo
     from ..core.search_terms import Page, Term
     from ..core.updates import Update
     from .outbox.caller_connection import Outbox
@@ -124,18 +124,23 @@ class Store(Protocol):
     def finish(self, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
         """Apply each transition whose job runs under its token; return a verdict per transition (`core.verdict`)."""
 
-    # operators ----------------------------------------------------------------------------------------------------
-    def cancel(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        """Cancel waiting jobs, ask running ones to stop; return per id: cancelled, cancelling, ended, missing."""
+    # operators: a job that the search `terms` no longer finds when it would be changed is left alone, and `unmatched` ----
+    def cancel(self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+        """Cancel waiting jobs, ask running ones to stop; return per id: cancelled, cancelling, ended, missing, unmatched."""
 
-    def retry(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        """Queue ended or waiting jobs now, with fresh attempts; return per id: queued, duplicate, missing, or its state."""
+    def retry(self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+        """Queue ended or waiting jobs now, with fresh attempts.
 
-    def resolve_review(self, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
-        """Approve or reject a job in review; return approved, rejected, missing or the state it is in."""
+        Returns per id: queued, duplicate, missing, unmatched, or its state.
+        """
 
-    def delete(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-        """Remove jobs and all that belongs to them; return per id: deleted, running, missing."""
+    def resolve_review(
+        self, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = ()
+    ) -> str:
+        """Approve or reject a job in review; return approved, rejected, missing, unmatched or the state it is in."""
+
+    def delete(self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+        """Remove jobs and all that belongs to them; return per id: deleted, running, missing, unmatched."""
 
     # chores -------------------------------------------------------------------------------------------------------
     def register(self, worker: WorkerInfo) -> None:
@@ -213,8 +218,8 @@ class Store(Protocol):
     def counts(self, cap: int) -> list[Count]:
         """Return the numbers of unfinished and dead jobs by type and label; at most `cap` jobs of each state are read."""
 
-    def throughput(self, since: int, cap: int) -> dict[str, int]:
-        """Return how many jobs ended in each state since an instant."""
+    def throughput(self, since: int, cap: int) -> list[Ended]:
+        """Return how many jobs ended in each state since an instant; the dead, and all others, are read up to `cap`."""
 
     def workers(self) -> list[WorkerInfo]:
         """Return the registered workers, oldest first."""

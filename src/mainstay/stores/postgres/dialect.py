@@ -36,6 +36,8 @@ FRAGMENTS = {
     "newest_first": "s JOIN mainstay.body b ON b.job = ANY (ARRAY[s.seq]) ORDER BY s.seq DESC",
     "json_valid": "b.payload IS JSON AND strpos(b.payload, '\\u0000') = 0",
     "json_type": "json_typeof(b.payload::json #> ?::text[])",
+    "seqs": "SELECT value::bigint AS seq FROM json_array_elements_text(?::json)",
+    "difference": "(b.payload::json #>> ?::text[])::numeric - ?::numeric",
     "json_value": '((b.payload::json #>> ?::text[]) COLLATE "C")', "json_literal": "(b.payload::json #> ?::text[])::text",
 }  # fmt: skip
 # -1 stands for a key that is held while its job is alive. SQLite has no NaN and only one zero, so neither has PostgreSQL.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.export import JobRecord
 from ...core.job import Attempt
 from ..sql import search as sql
-from ..sqlite.dialect import DIALECT
+from ..sqlite.dialect import DIALECT, difference
 from . import header, record
 from .record import LETTERS
 
@@ -38,18 +38,19 @@ _STATES = {"retrying": "scheduled", "cancelling": "running"}
 class Checks:
     """The terms that candidates have to pass; `request` says what the script `candidates` returns of them."""
 
-    def __init__(self, terms: Sequence[Term], now: int) -> None:
+    def __init__(self, terms: Sequence[Term], now: int, digests: bool = False) -> None:
         where, values = sql.joined(" AND ", [sql.check(term, now) for term in terms])
         self._passed = DIALECT.built((_PASSED.format(where), values))
         fields = {term.field for term in terms}
         self._rows = _WITH_PAYLOAD if "args" in fields else _WITHOUT_PAYLOAD
         asked = {term.field: [str(value) for value in term.values] for term in terms if not term.negated}
         self.request = header.dumps(self._rows.shape | {
-            "attempts": bool(fields & {"worker", "error", "text"}), "types": asked.get("type", []),
+            "digests": digests, "attempts": bool(fields & {"worker", "error", "text"}), "types": asked.get("type", []),
             "states": "".join({LETTERS[_STATES.get(label, label)] for label in asked.get("state", ())}),
         })  # fmt: skip
         self._table = sqlite3.connect(":memory:", isolation_level=None)
         self._table.executescript(_TABLES)
+        self._table.create_function("mainstay_difference", 3, difference, deterministic=True)
         self.close = self._table.close
 
     def passed(self, found: Sequence[Sequence[Any]]) -> list[str]:

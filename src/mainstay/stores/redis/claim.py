@@ -135,11 +135,12 @@ def finish(store: RedisStore, transitions: Sequence[Transition], updates: Sequen
 
 
 def _transitions(server: Server, transitions: Sequence[Transition]) -> list[Any]:
-    """Return transitions as the scripts take them: five values each (statements/parts/outcome.lua)."""
+    """Return transitions as the scripts take them: six values each (statements/parts/outcome.lua)."""
     values: list[Any] = []
     for t in transitions:
         expires = "" if t.expires_at is None else t.expires_at
-        values += (t.seq, t.token, t.at, expires, "" if type(t) is Completed else _extra(server, t))
+        extra = "" if type(t) is Completed else _extra(server, t)
+        values += (t.seq, t.token, t.worker or "", t.at, expires, extra)
     return values
 
 

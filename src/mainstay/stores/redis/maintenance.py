@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .store import RedisStore
 
 PRUNED = 500  # jobs deleted in one call, which blocks the server
+_RETURNED = 2  # see statements/orphans.lua
 _ROWS: record.Rows[Claimed] = record.Rows(Claimed, "payload")
 
 
@@ -39,7 +40,7 @@ def renew(store: RedisStore, worker: str, now: int, lease: int, stopping: bool =
 
 def deregister(store: RedisStore, worker: str) -> None:
     """Remove a worker."""
-    store.server.run("deregister", [worker])
+    store.server.run("deregister", [store.engine_now(0), worker, 0])
     store.local_workers.release(worker)
 
 
@@ -48,10 +49,17 @@ def orphans(store: RedisStore, now: int, grace: int, limit: int) -> list[Orphan]
 
     def find() -> list[Orphan]:
         rows = store.server.run("orphans", [store.engine_now(now), grace, limit, _ROWS.request])
-        jobs = ((_ROWS.read(row), gone == 1) for gone, row in rows)
-        return [Orphan(job, str(job.worker), gone) for job, gone in jobs]
+        jobs = [(_ROWS.read(row), gone) for gone, row in rows]
+        returned.update(job.id for job, gone in jobs if gone == _RETURNED)
+        return [Orphan(job, str(job.worker), gone > 0) for job, gone in jobs]
 
-    return store.local_workers.orphans(lambda worker: deregister(store, worker), find, limit)
+    def dead(worker: str) -> None:
+        store.server.run("deregister", [store.engine_now(now), worker, 1])
+
+    returned: set[str] = set()
+    found = store.local_workers.orphans(dead, find, limit)
+    # The worker lives, and dropped these jobs because the server stood still: no job is the cause.
+    return [orphan._replace(begun=False) if orphan.job.id in returned else orphan for orphan in found]
 
 
 def prune(store: RedisStore, now: int, limit: int) -> int:

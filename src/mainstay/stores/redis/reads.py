@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.errors import StoreError
-from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
+from ...core.job import Action, Attempt, Count, Ended, Job, LogLine, WorkerInfo, history
 from . import header, record, schema
 from .record import STATES
 
@@ -119,16 +119,10 @@ def _capped(labels: tuple[str, str], found: list[Any], cap: int) -> list[Count]:
     return [Count(*key, jobs, oldest, left <= 0) for key, (jobs, oldest) in sums.items() if jobs]
 
 
-def throughput(store: RedisStore, since: int, cap: int) -> dict[str, int]:
-    """Count the jobs that ended in each state since then, by their index alone."""
-    letters, key = "cxd", store.server.prefix + "ended:"
-    found = store.server.commands([("ZCOUNT", key + letter, since, "+inf") for letter in letters])
-    ended: dict[str, int] = {}
-    for letter, count in zip(letters, found, strict=True):
-        jobs = min(count, cap - sum(ended.values()))
-        if jobs:
-            ended[STATES[letter]] = jobs
-    return ended
+def throughput(store: RedisStore, since: int, cap: int) -> list[Ended]:
+    """Count the jobs that ended in each state since then: all of them, by their index alone."""
+    found = store.server.on_keys([("ZCOUNT", f"ended:{letter}", since, "+inf") for letter in "cxd"])
+    return [Ended(STATES[letter], jobs, capped=False) for letter, jobs in zip("cxd", found, strict=True) if jobs]
 
 
 def workers(store: RedisStore) -> list[WorkerInfo]:

@@ -80,6 +80,17 @@ def search(store: RedisStore, terms: Sequence[Term], limit: int, after: str | No
         return _checked(store.server, path, checks, limit, after)
 
 
+def matching(store: RedisStore, ids: Sequence[str], terms: Sequence[Term], now: int) -> dict[str, str]:
+    """Return those of these jobs for which every term holds, each with the digest of what was checked."""
+    with closing(Checks([_pasted(store, term) for term in terms], now, digests=True)) as checks:
+        digests: dict[str, str] = {}
+        for start in range(0, len(ids), CHUNK):
+            found = store.server.run("candidates", [checks.request, *ids[start : start + CHUNK]])
+            known = {row[0]: row.pop() for row in found}
+            digests |= {job: known[job] for job in checks.passed(found)}
+        return digests
+
+
 def _pasted(store: RedisStore, term: Term) -> Term:
     """Take a word that begins the id of a job for that job, however old it is."""
     word = possible_id(term)

@@ -1,6 +1,7 @@
 """What operators do to jobs: cancel, retry, resolve a review, delete.
 
-Each verb locks its jobs first and acts by the state that it finds. Every change leaves a line in the audit trail.
+Each verb locks its jobs first and acts by the state that it finds; where a search chose them, only on those that it still
+finds. Every change leaves a line in the audit trail.
 """
 
 from __future__ import annotations
@@ -10,18 +11,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import keys
 from ...core.draft import pack_drafts, unpack_drafts
+from ...core.errors import refuse_nul
 from ...core.export import ActionRecord
 from ...core.states import CANCELLED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED
 from ..operations import Statement, together
 from .dialect import column_types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ...core.decide import Transition
+    from ...core.search_terms import Term
     from ..operations import Operations
     from .dialect import Dialect
     from .store import SqlStore
+
+    Action = Callable[[Dialect, Sequence[str], int, str], Operations[dict[str, str]]]
 
 RETRIED = (DEAD, CANCELLED, REVIEW, SCHEDULED)
 BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress")  # tables whose rows belong to a job
@@ -59,10 +64,34 @@ def _unlock(dialect: Dialect, jobs: Iterable[Locked]) -> list[Statement]:
     return [dialect.statement("unlock_keys", seqs=seqs)] if seqs else []
 
 
+def _changed(
+    store: SqlStore, operations: Action, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term]
+) -> dict[str, str]:
+    """Run an action on the jobs that `terms` still find once they are locked. Return what became of each job."""
+    refuse_nul(actor=actor)
+
+    def guarded() -> Operations[dict[str, str]]:
+        unmatched = (yield from _unmatched(store, ids, terms, now)) if terms else set()
+        outcomes = yield from operations(store.dialect, [job for job in ids if job not in unmatched], now, actor)
+        return {job: outcomes.get(job, "unmatched") for job in ids}
+
+    return store.write(guarded)
+
+
+def _unmatched(store: SqlStore, ids: Sequence[str], terms: Sequence[Term], now: int) -> Operations[set[str]]:
+    from .search import matching  # an enqueue in the caller's transaction loads this module, and needs no search
+
+    found = yield from _locked(store.dialect, ids)
+    if not found:
+        return set()
+    seqs = [job.seq for job in found.values()]
+    return found.keys() - (yield from matching(store.dialect, seqs, terms, now))
+
+
 # cancel ---------------------------------------------------------------------------------------------------------------
-def cancel(store: SqlStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+def cancel(store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
     """Cancel waiting jobs, ask running ones to stop."""
-    outcomes = store.write(lambda: cancel_operations(store.dialect, ids, now, actor))
+    outcomes = _changed(store, cancel_operations, ids, now, actor, terms)
     if "cancelling" in outcomes.values():
         store.notify("cancel")
     return outcomes
@@ -70,6 +99,7 @@ def cancel(store: SqlStore, ids: Sequence[str], now: int, actor: str) -> dict[st
 
 def cancel_operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
     """As `cancel`, on whichever connection."""
+    refuse_nul(actor=actor)
     found = yield from _locked(dialect, ids)
     jobs = [job for job in found.values() if job.state not in ENDED]
     if jobs:
@@ -93,9 +123,9 @@ def _cancelled(job: Locked | None) -> str:
 
 
 # retry ----------------------------------------------------------------------------------------------------------------
-def retry(store: SqlStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+def retry(store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
     """Queue jobs again, with fresh attempts."""
-    outcomes = store.write(lambda: _retry(store.dialect, ids, now, actor))
+    outcomes = _changed(store, _retry, ids, now, actor, terms)
     if QUEUED in outcomes.values():
         store.notify()
     return outcomes
@@ -134,15 +164,17 @@ def _taken(dialect: Dialect, wanted: dict[str, str]) -> Operations[set[str]]:
 
 
 # review ---------------------------------------------------------------------------------------------------------------
-def resolve_review(store: SqlStore, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
-    """End a review; return approved, rejected, missing or the state that the job is in."""
+def resolve_review(
+    store: SqlStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = ()
+) -> str:
+    """End a review; return approved, rejected, missing, unmatched or the state that the job is in."""
+    refuse_nul(note=note)
     verb, done, state = ("approve", "approved", "completed") if approve else ("reject", "rejected", "dead")
-    dialect = store.dialect
 
-    def operations() -> Operations[str]:
-        job = (yield from _locked(dialect, [job_id])).get(job_id)
+    def operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+        job = (yield from _locked(dialect, ids)).get(job_id)
         if job is None or job.state != REVIEW:
-            return job.state if job else "missing"
+            return dict.fromkeys(ids, job.state if job else "missing")
         reason = note or f"{done} by {actor}"
         yield from together(
             dialect.statement("resolve_review", seqs=[job.seq], state=state, now=now, reason=reason),
@@ -151,9 +183,9 @@ def resolve_review(store: SqlStore, job_id: str, approve: bool, now: int, actor:
         )
         if approve:
             yield from _enqueue_children(dialect, job, now)
-        return done
+        return {job_id: done}
 
-    verdict = store.write(operations)
+    verdict = _changed(store, operations, [job_id], now, actor, terms)[job_id]
     if verdict == "approved":
         store.notify()  # its children may be due
     return verdict
@@ -178,9 +210,9 @@ def keep_children(dialect: Dialect, transitions: Iterable[Transition], now: int)
 
 
 # delete ---------------------------------------------------------------------------------------------------------------
-def delete(store: SqlStore, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
+def delete(store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
     """Remove jobs that do not run, with all that belongs to them."""
-    return store.write(lambda: _delete(store.dialect, ids, now, actor))
+    return _changed(store, _delete, ids, now, actor, terms)
 
 
 def _delete(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:

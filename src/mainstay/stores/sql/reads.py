@@ -6,7 +6,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, WorkerInfo, history
+from ...core.job import Action, Attempt, Claimed, Count, Ended, Job, LogLine, WorkerInfo, history
+from ...core.states import DEAD
 from .store import rows
 
 if TYPE_CHECKING:
@@ -119,9 +120,12 @@ def _capped(found: Iterable[tuple[Any, ...]], cap: int) -> list[Count]:
     return [Count._make((*row, seen[state] >= cap)) for state, *row in found]
 
 
-def throughput(store: SqlStore, since: int, cap: int) -> dict[str, int]:
+def throughput(store: SqlStore, since: int, cap: int) -> list[Ended]:
     """Return how many jobs ended in each state since an instant."""
-    return dict(store.read(rows(store, "throughput", since=since, cap=cap)))
+    found = dict(store.read(rows(store, "throughput", since=since, cap=cap)))
+    dead, capped = found.pop("all dead"), sum(found.values()) >= cap
+    others = [Ended(state, jobs, capped) for state, jobs in found.items() if state != DEAD]
+    return [*others, Ended(DEAD, dead, dead >= cap)] if dead else others
 
 
 def workers(store: SqlStore) -> list[WorkerInfo]:

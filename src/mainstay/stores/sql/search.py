@@ -10,10 +10,11 @@ dialect of the engine gives.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import ids, states
-from ...core.search_terms import Page, number, possible_id, validate
+from ...core.search_terms import Page, is_number, possible_id, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 WINDOW = 100_000
 PROBE = 2_000  # rows counted of each path: enough to tell a narrow one from a wide one
+DIGITS = 15  # of a number that every engine compares exactly; a longer one needs `{difference}`
 LANE_INDEX = "mainstay.job_lane"
 
 # The condition of each label, and the index of those that have one. The others are checked job by job.
@@ -86,6 +88,14 @@ def search_operations(
     floor = (yield from _floor(dialect, path, below)) if checks else None
     found = yield dialect.built(_selected(dialect, path, [*checks, *_bounds(below, floor)], limit + 1))
     return (yield from _page(dialect, [row[0] for row in found.rows], limit, floor))
+
+
+def matching(dialect: Dialect, seqs: Sequence[int], terms: Sequence[Term], now: int) -> Operations[set[str]]:
+    """Return the ids of those of these jobs for which every term holds."""
+    terms = yield from _with_ids(dialect, terms)
+    path = Path("{seqs}", (json.dumps(seqs),), ())
+    found = yield dialect.built(_selected(dialect, path, [check(term, now) for term in terms], len(seqs)))
+    return {row[0] for row in found.rows}
 
 
 def _page(dialect: Dialect, found: list[str], limit: int, floor: int | None) -> Operations[Page]:
@@ -201,7 +211,9 @@ def _finished(term: Term) -> Path:
 
 # `= ANY (ARRAY[j.seq])` reads the rows of one candidate by index. For `= j.seq` PostgreSQL may read and hash the whole table.
 OF_ATTEMPT = "EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = ANY (ARRAY[j.seq]) AND {})"
-LIKE = "{} ILIKE ?::text ESCAPE '\\'"
+LIKE = (
+    "{} COLLATE \"C\" ILIKE ?::text ESCAPE '\\'"  # whatever the database's locale is, it folds the case of ASCII only
+)
 
 
 def check(term: Term, now: int) -> Sql:
@@ -297,12 +309,13 @@ def _args(term: Term, value: str, now: int) -> Sql:
 
     Only numbers are less or more than a number. A payload that the engine cannot parse never matches.
     """
-    numeric, path = number(value) is not None, term.path
+    numeric, path = is_number(value), term.path
     kinds: list[Sql] = []
     if term.op == "=" or not numeric:
         kinds.append((f"{{json_type}} IN ('text', 'string') AND {{json_value}} {term.op} ?::text", (path, path, value)))
     if numeric:
-        found = f"{{json_value}}::numeric {term.op} ?::numeric"
+        exact = len(value) > DIGITS
+        found = f"{{difference}} {term.op} 0" if exact else f"{{json_value}}::numeric {term.op} ?::numeric"
         kinds.append(
             (f"CASE WHEN {{json_type}} IN ('integer', 'real', 'number') THEN {found} END", (path, path, value))
         )

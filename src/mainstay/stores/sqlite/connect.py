@@ -150,6 +150,13 @@ def prepare(connection: sqlite3.Connection, synchronous: str, memory: bool) -> N
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA cache_size = -16000")
     connection.execute("PRAGMA journal_size_limit = 67108864")
+    connection.create_function("mainstay_difference", 3, _difference, deterministic=True)
+
+
+def _difference(*values: str) -> int:
+    from .dialect import difference  # a producer needs no search
+
+    return difference(*values)
 
 
 def shown(url: str) -> str:

@@ -24,11 +24,12 @@ FRAGMENTS = {
     "ids_of": "SELECT id FROM mainstay.job s WHERE seq IN", "newest_first": "ORDER BY s.seq DESC",
     "join": "CROSS JOIN",  # keeps the order of the tables: the candidates of a search first
     "json_valid": "json_valid(b.payload)", "json_type": "json_type(b.payload, ?)",
-    "json_value": "json_extract(b.payload, ?)", "json_literal": "json_type(b.payload, ?)",
+    "seqs": "SELECT value AS seq FROM json_each(?)",
+    "difference": "mainstay_difference(b.payload, ?, ?)", "json_value": "json_extract(b.payload, ?)", "json_literal": "json_type(b.payload, ?)",
 }  # fmt: skip
 # PostgreSQL's form and SQLite's, in this order.
 _FORMS = (
-    (re.compile("ILIKE"), "LIKE"),
+    (re.compile('COLLATE "C" ILIKE'), "LIKE"),
     (re.compile(r"\?::numeric"), "CAST(? AS NUMERIC)"),  # a number given as text; other values need no cast
     (re.compile(r"= ANY \(ARRAY\[([^\]]+)\]\)"), r"= \1"),
     (re.compile(r"= ANY \((:\w+)::\w+\[\]\)"), r"IN (SELECT value FROM json_each(\1))"),
@@ -85,6 +86,17 @@ def translated(text: str) -> str:
     for form, ours in _FORMS:
         text = form.sub(ours, text)
     return text
+
+
+def difference(payload: str, path: str, value: str) -> int:
+    """Return -1, 0 or 1: whether the number at a path is below, equal to or above a number. SQLite's own have 64 bits."""
+    from decimal import Decimal
+
+    found: Any = json.loads(payload, parse_int=Decimal, parse_float=Decimal)
+    for part in re.findall('"([^"]*)"', path):
+        found = found[part]
+    other = Decimal(value)
+    return int(found > other) - int(found < other)
 
 
 DIALECT = SqliteDialect()

@@ -1,4 +1,4 @@
--- Cancels waiting jobs, asks running ones to stop. ARGV: now, actor, ids. Returns per id what became of it.
+-- Cancels waiting jobs, asks running ones to stop. ARGV: now, actor, jobs (parts/audit.lua). Returns per id what became of it.
 -- uses: base batch record admit notify audit
 allow_oom()
 local now, actor, asked = tonumber(ARGV[1]), ARGV[2], false

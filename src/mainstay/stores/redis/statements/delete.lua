@@ -1,4 +1,4 @@
--- Deletes jobs that do not run, with everything that belongs to them. ARGV: now, actor, ids. Returns per id what became of it.
+-- Deletes jobs that do not run, with everything that belongs to them. ARGV: now, actor, jobs (parts/audit.lua). Returns per id what became of it.
 -- uses: base batch record lane admit audit remove
 allow_oom()
 return each_job(3, function(r, id)

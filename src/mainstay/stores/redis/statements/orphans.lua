@@ -1,8 +1,9 @@
 -- Removes workers whose lease is over, so that none can renew it again. Then finds up to `limit` running jobs whose worker is
--- gone (1), or that are far past their timeout (0). ARGV: now, grace, limit, what a row holds (parts/row.lua). Returns 1 or
+-- gone (1; 2 where it came back from a stall), or that are far past their timeout (0). ARGV: now, grace, limit, what a row holds (parts/row.lua). Returns 1 or
 -- 0 and a row for each. Uses `workers`, `gone` and the `run:` of each worker: of live workers, only jobs past their timeout.
--- uses: base batch record row deregister
+-- uses: base batch record row stall deregister
 local now, limit, shape = instant(ARGV[1]), tonumber(ARGV[3]), cjson.decode(ARGV[4])
+revive(now)
 for _, worker in ipairs(call("ZRANGEBYSCORE", P .. "workers", "-inf", now)) do
     deregister(worker)
 end
@@ -17,10 +18,11 @@ end
 for _, worker in ipairs(call("SMEMBERS", P .. "gone")) do
     if #orphans < limit then
         local ids = call("ZRANGE", P .. "run:" .. worker, 0, limit - #orphans - 1)
-        add(ids, 1)
+        add(ids, call("HGET", P .. "stalled", worker) == "returned" and 2 or 1)
         if #ids == 0 then
             call("SREM", P .. "gone", worker)
             call("DEL", P .. "stop:" .. worker)
+            call("HDEL", P .. "stalled", worker)
         end
     end
 end

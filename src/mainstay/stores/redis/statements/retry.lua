@@ -1,5 +1,5 @@
 -- Queues ended or waiting jobs now, with all attempts; the token stays: it only grows. A job takes a key that it released
--- again, unless another job has it. ARGV: engine time, now, actor, ids. Returns per id what became of it.
+-- again, unless another job has it. ARGV: engine time, now, actor, jobs (parts/audit.lua). Returns per id what became of it.
 -- uses: base batch record admit notify audit
 allow_oom()
 local ord, now, actor = instant(ARGV[1]), tonumber(ARGV[2]), ARGV[3]

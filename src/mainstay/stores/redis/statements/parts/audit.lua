@@ -16,12 +16,20 @@ local function audit(at, actor, action, id, detail)
     add_action(id, cjson.encode({ at, actor, action, id, detail }))
 end
 
--- Runs `act` on the record and id of each job from place `first` of ARGV on. Returns per id what became of it.
-local function each_job(first, act)
+-- Returns a text that differs whenever the record or the payload of a job does.
+local function digest(id)
+    return redis.sha1hex((call("HGET", P .. "job", id) or "") .. "\0" .. (call("HGET", P .. "payload", id) or ""))
+end
+
+-- Runs `act` on the record and id of each job from place `first` of ARGV on: ids, each with the digest
+-- that the job must still have ("": any). Returns per id what became of it.
+local function each_job(first, act, last)
     local results = {}
-    for n = first, #ARGV do
-        local r = read_one(ARGV[n])
-        results[#results + 1] = r and act(r, ARGV[n]) or "missing"
+    for n = first, last or #ARGV, 2 do
+        local id, wanted = ARGV[n], ARGV[n + 1]
+        local r = read_one(id)
+        local changed = r and wanted ~= "" and digest(id) ~= wanted
+        results[#results + 1] = not r and "missing" or changed and "unmatched" or act(r, id)
     end
     return results
 end

@@ -4,6 +4,7 @@ local function deregister(worker)
     call("HDEL", P .. "worker", worker)
     call("HDEL", P .. "beat", worker)
     call("SREM", P .. "armed", worker)
+    call("HDEL", P .. "stalled", worker)
     call("DEL", P .. "bell:" .. worker)
     if call("EXISTS", P .. "run:" .. worker) == 1 then
         call("SADD", P .. "gone", worker)
