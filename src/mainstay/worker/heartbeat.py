@@ -34,12 +34,11 @@ class Heartbeat:
         """Renew once; return when to renew next."""
         if self.replacing:  # to renew the old lease would keep the dropped jobs from every other worker
             return self._replace()
-        late = now >= self._registration.held_until - self._interval
         try:  # even when late: a supervisor may have renewed the lease, and the store refuses one that has run out
             renewal = self._registration.renew(now)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=self._again)
-            return self._replace() if late else self._again
+            return self._replace() if self._registration.lost(now + self._interval) else self._again
         if not renewal.alive:
             return self._replace()
         self._events.emit("beat", worker=self._registration.id)

@@ -35,7 +35,8 @@ class Registration:
         self._store, self._registry, self._wants, self._slots = store, registry, wants, slots
         self._clock, self._new_identity, self._sweep_grace = clock, new_identity, sweep_grace
         self.lease = lease
-        self.id = identity or new_identity()  # a new one as soon as the lease is lost
+        # A new one as soon as the lease is lost. Nobody had it before: what a worker of this name still holds is not ours.
+        self.id = f"{identity}-{new_identity()[-6:]}" if identity else new_identity()
         self.registered = ""  # the identity that the store knows: the lost one until `replace` has succeeded
         self.held_until = 0  # when the lease ends: counted from the start of the last renewal that succeeded
         self.started_jobs = StartedJobs()
@@ -78,10 +79,14 @@ class Registration:
         """Remove the worker from the store."""
         self._store.deregister(self.id)
 
+    def lost(self, now: int) -> bool:
+        """Return whether the lease has ended; time in which nobody could renew a lease does not count."""
+        return now - self._store.stalled() >= self.held_until
+
     def holds(self, execution: Execution, now: int) -> bool:
         """Return whether a claimed job may start here: the lease runs, and no sweep counts the job as overdue."""
         job = execution.job
-        if job.worker != self.id or now >= self.held_until:
+        if job.worker != self.id or self.lost(now):
             return False
         waited = now - execution.claimed_at
         return waited < self._sweep_grace or job.timeout is None or waited < job.timeout + self._sweep_grace
