@@ -248,3 +248,7 @@ def explained(operations):
             statement = operations.send(result)
         except StopIteration:
             return plans
+
+
+def test_states_in_which_there_is_no_job(shop):
+    assert shop.find("state:queued") == shop.find("state:queued type:none") == shop.find("state:dead,queued") == []

@@ -23,7 +23,7 @@ def plan(store, text):
     """Return SQLite's plan for the statement that a search runs."""
     terms = parse(text, NOW)
     path = store.read(search._choose(DIALECT, search._paths(terms)))
-    checks = [search._check(term, NOW) for term in terms if term not in path.covers]
+    checks = [search.check(term, NOW) for term in terms if term not in path.covers]
     bounds = search._bounds(5, 1 if checks else None)
     sql, values = DIALECT.built(search._selected(DIALECT, path, [*checks, *bounds], 51))
     rows = store.db.read(lambda connection: connection.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall())

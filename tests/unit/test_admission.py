@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mainstay.stores import operations
-from mainstay.stores.postgres import sql as postgres
+from mainstay.stores.postgres import dialect as postgres
 from mainstay.stores.sqlite import inserts, sql
 
 FOLDERS = (sql.FOLDER, postgres.FOLDER, operations.SHARED)

@@ -46,7 +46,7 @@ else:
 
 def together(*statements: Statement) -> Operations[list[Result]]:
     """Yield statements of which none needs the result of another, as one list: PostgreSQL sends them in one round trip."""
-    results: Any = yield list(statements)  # type: ignore[misc]
+    results: Any = (yield list(statements)) if statements else []  # type: ignore[misc]
     return results  # type: ignore[no-any-return]
 
 

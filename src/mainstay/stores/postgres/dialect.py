@@ -1,22 +1,30 @@
-"""PostgreSQL's form of the shared statements."""
+"""PostgreSQL's form of the statements: its own in `statements/`, and those that it shares with SQLite.
+
+They join with `= ANY (ARRAY[x])` instead of `= x`. Both look up the other table's index for each row. But an equality also
+lets the planner scan the whole index of the other table, which seems as cheap while the statistics know of no rows, and a
+plan is kept until they change. With the array there is one possible plan. And no statement sorts by a table's column
+after a join: the planner would scan the whole index for its order.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from ...core.errors import ConfigError
 from ..operations import Statement
 from ..sql.dialect import Dialect
 from . import columns
-from .sql import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...core.export import JobRecord
-    from .sql import Statements
 
+FOLDER = os.path.join(os.path.dirname(__file__), "statements")
+SCHEMA = "mainstay"
 FRAGMENTS = {
     "ids": "mainstay.body", "number": "job",
     "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",
@@ -40,29 +48,34 @@ PLANNED = Statement(
     "AS u(name)", (["enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_sort"],)
 )  # fmt: skip
 _HINT = re.compile(r" INDEXED BY \S+")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}", re.ASCII)
+_PREFIX = re.compile(r"\bmainstay\.")
 _PARAMETER = re.compile(r"(?<!:):([a-z]\w*)")
 
 
 class PostgresDialect(Dialect):
-    """Parameters are numbered in the order in which they come first."""
+    """The statements in one schema. Parameters are numbered in the order in which they come first."""
 
     search_settings = PLANNED
 
-    def __init__(self, load: Statements) -> None:
+    def __init__(self, schema: str) -> None:
+        if not _NAME.fullmatch(schema):
+            raise ConfigError(f"schema={schema!r}: give a plain name of letters, digits and _, such as {SCHEMA}")
         super().__init__(FOLDER, columns.BODY, FRAGMENTS | columns.FRAGMENTS, COLUMNS)
-        self._load = load
+        self.schema = schema
         self._texts: dict[str, tuple[str, list[str]]] = {}
 
-    def text(self, name: str) -> str:
-        """Return the text of a statement."""
-        return (self._texts.get(name) or self._numbered(name))[0]
+    def with_schema(self, text: str) -> str:
+        """Return a text that says `mainstay.job` with the name of this schema."""
+        return text if self.schema == SCHEMA else _PREFIX.sub(f'"{self.schema}".', text)
 
     def statement(self, name: str, /, **values: Any) -> Statement:
-        text, names = self._texts.get(name) or self._numbered(name)
+        text, names = self._texts.get(name) or self.numbered(name)
         return Statement(text, tuple(map(values.__getitem__, names)))
 
-    def _numbered(self, name: str) -> tuple[str, list[str]]:
-        text = self._load.with_schema(self.template(name))
+    def numbered(self, name: str) -> tuple[str, list[str]]:
+        """Return the text of a statement and the names of its parameters."""
+        text = self.with_schema(self.template(name))
         names = list(dict.fromkeys(_PARAMETER.findall(text)))
         text = _PARAMETER.sub(lambda each: f"${names.index(each[1]) + 1}", text)
         self._texts[name] = text, names
@@ -70,7 +83,7 @@ class PostgresDialect(Dialect):
 
     def built(self, sql: tuple[str, tuple[Any, ...]]) -> Statement:
         numbers = count(1)
-        text = self._load.with_schema(_HINT.sub("", self.fill(sql[0])))
+        text = self.with_schema(_HINT.sub("", self.fill(sql[0])))
         return Statement(re.sub(r"\?", lambda _: f"${next(numbers)}", text), tuple(map(_bound, sql[1])))
 
     def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
@@ -87,13 +100,12 @@ class PostgresDialect(Dialect):
         """Return one statement for all rows, which it gets as an array a column."""
         arrays = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(columns.values(), 1))
         values = tuple(map(list, zip(*rows, strict=True)))
-        return [Statement(self._load.with_schema(text.format(f"unnest({arrays})")), values)] if rows else []
+        return [Statement(self.with_schema(text.format(f"unnest({arrays})")), values)] if rows else []
 
     def stored(self, record: JobRecord) -> JobRecord:
         """Return a record with `lock_until` as PostgreSQL keeps it: NULL for no key, -1 for one held while the job is alive."""
-        if record.key is None:
-            return record._replace(lock_until=None)
-        return record._replace(lock_until=-1 if record.lock_until is None else record.lock_until)
+        until = None if record.key is None else -1 if record.lock_until is None else record.lock_until
+        return record._replace(lock_until=until)
 
 
 def _bound(value: Any) -> str:

@@ -19,8 +19,7 @@ class RedisStore(Verbs):
     remote = True  # a server: it may be away for a while
     VERBS = table({
         **cold("redis"),
-        "redis.enqueue": "enqueue",
-        "redis.outbox": "outbox",
+        "redis.enqueue": "enqueue outbox",
         "redis.claim": "claim claimed_by finish",
         "redis.notifier": "started_jobs notifier notify",
     })  # fmt: skip

@@ -81,7 +81,7 @@ def search_operations(
         yield dialect.search_settings
     terms = yield from _with_ids(dialect, terms)
     path = yield from _choose(dialect, _paths(terms))
-    checks = [_check(term, now) for term in terms if term not in path.covers]
+    checks = [check(term, now) for term in terms if term not in path.covers]
     below = yield from _below(dialect, after)
     floor = (yield from _floor(dialect, path, below)) if checks else None
     found = yield dialect.built(_selected(dialect, path, [*checks, *_bounds(below, floor)], limit + 1))
@@ -99,7 +99,7 @@ def _page(dialect: Dialect, found: list[str], limit: int, floor: int | None) -> 
 
 def _selected(dialect: Dialect, path: Path, checks: list[Sql], limit: int) -> Sql:
     """Select the candidates of the path that pass the checks, the newest `limit` of them, and only then their ids."""
-    where, values = _joined(" AND ", checks) if checks else ("true", ())
+    where, values = joined(" AND ", checks) if checks else ("true", ())
     where = dialect.fill(where)
     joins = " {join} mainstay.job j ON j.seq = c.seq" if "j." in where else ""
     joins += " {join} mainstay.body b ON b.job = c.seq" if "b." in where else ""
@@ -176,24 +176,24 @@ def _values(term: Term) -> Path:
     """One select for each value. Tags, and prefixes that overlap, can select a job twice."""
     ranged = term.field in {"id", "parent"}
     selects = [(SELECTS[term.field], _range(value) if ranged else (value,)) for value in dict.fromkeys(term.values)]
-    return Path(*_joined(" UNION " if ranged or term.field == "tag" else " UNION ALL ", selects, "{}"), (term,))
+    return Path(*joined(" UNION " if ranged or term.field == "tag" else " UNION ALL ", selects, "{}"), (term,))
 
 
 def _states(term: Term, types: tuple[Term, ...]) -> Path:
     """Jobs in these states, and of these types: the indexes hold the type too."""
-    conditions = [_check(each, 0) for each in types]
+    conditions = [check(each, 0) for each in types]
     selects = [_state(str(label), conditions) for label in dict.fromkeys(term.values)]
     overlap = any(labels <= {*term.values} for labels in OVERLAPS)
-    return Path(*_joined(" UNION " if overlap else " UNION ALL ", selects, "{}"), (term, *types))
+    return Path(*joined(" UNION " if overlap else " UNION ALL ", selects, "{}"), (term, *types))
 
 
 def _state(label: str, conditions: list[Sql]) -> Sql:
-    where, values = _joined(" AND ", [(LABELS[label], ()), *conditions])
+    where, values = joined(" AND ", [(LABELS[label], ()), *conditions])
     return f"SELECT j.seq FROM mainstay.job j INDEXED BY {INDEXES[label]} WHERE {where}", values  # noqa: S608
 
 
 def _finished(term: Term) -> Path:
-    where, values = _joined(" AND ", [("j.finished_at IS NOT NULL", ()), _check(term, 0)])
+    where, values = joined(" AND ", [("j.finished_at IS NOT NULL", ()), check(term, 0)])
     return Path(f"SELECT j.seq FROM mainstay.job j INDEXED BY mainstay.job_finished WHERE {where}", values, (term,))  # noqa: S608
 
 
@@ -204,9 +204,9 @@ OF_ATTEMPT = "EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = ANY (ARRAY[
 LIKE = "{} ILIKE ?::text ESCAPE '\\'"
 
 
-def _check(term: Term, now: int) -> Sql:
+def check(term: Term, now: int) -> Sql:
     """Return the condition that a term puts on job `j` and body `b`: one of its values holds."""
-    sql, values = _joined(" OR ", [CHECKS[term.field](term, value, now) for value in _alternatives(term)])
+    sql, values = joined(" OR ", [CHECKS[term.field](term, value, now) for value in _alternatives(term)])
     return (f"NOT coalesce({sql}, false)" if term.negated else sql), values
 
 
@@ -217,7 +217,8 @@ def _alternatives(term: Term) -> Iterable[Any]:
     return term.values
 
 
-def _joined(word: str, parts: Sequence[Sql], form: str = "({})") -> Sql:
+def joined(word: str, parts: Sequence[Sql], form: str = "({})") -> Sql:
+    """Return the parts with a word between them, and their values."""
     return word.join(form.format(sql) for sql, _ in parts), tuple(value for _, values in parts for value in values)
 
 
@@ -284,7 +285,7 @@ def _words(term: Term, value: str, now: int) -> Sql:
     """The beginning of the id, or contained in the type or an error."""
     errors, likes = _errors(term, value, now)
     begins = _begins(term._replace(field="id"), ids.normal(value), now)
-    return _joined(" OR ", [begins, (LIKE.format("j.type"), (_like(value),)), (errors, likes)])
+    return joined(" OR ", [begins, (LIKE.format("j.type"), (_like(value),)), (errors, likes)])
 
 
 def _like(text: str) -> str:
@@ -307,7 +308,7 @@ def _args(term: Term, value: str, now: int) -> Sql:
         )
     if term.op == "=" and value in {"true", "false", "null"}:
         kinds.append(("{json_literal} = ?::text", (path, value)))
-    sql, values = _joined(" OR ", kinds)
+    sql, values = joined(" OR ", kinds)
     return f"CASE WHEN {{json_valid}} THEN {sql} END", values
 
 
