@@ -13,8 +13,11 @@ import pytest
 from mainstay.core.errors import StoreError
 from tests.contract.building import WORKER, draft
 
-# What is cut off between opening a file and entering its block is closed by the garbage collector, which says so.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+@pytest.fixture(autouse=True)
+def closed_late(monkeypatch):
+    """What is cut off between opening something and entering its block is closed by the garbage collector, which says so."""
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
 
 
 class Interrupted(BaseException):
@@ -61,13 +64,13 @@ def survives(call, store, another, now):
     raise AssertionError
 
 
-@pytest.mark.engines("sqlite", "redis")
+@pytest.mark.engines("sqlite", "postgres", "redis")
 def test_an_interrupted_enqueue_holds_no_lock_and_no_transaction(store, another, clock):
     store.enqueue([draft()], clock.now())
     assert survives(lambda: store.enqueue([draft()], clock.now()), store, another, clock.now()) > 10
 
 
-@pytest.mark.engines("sqlite", "redis")
+@pytest.mark.engines("sqlite", "postgres", "redis")
 def test_an_interrupted_claim_holds_no_lock_and_no_transaction(desk, another):
     desk.run()  # an interrupted import is begun again each time
     now = desk.now
@@ -78,7 +81,7 @@ def test_an_interrupted_claim_holds_no_lock_and_no_transaction(desk, another):
     assert survives(claim, desk.store, another, now) > 10
 
 
-@pytest.mark.engines("sqlite", "redis")
+@pytest.mark.engines("sqlite", "postgres", "redis")
 def test_an_interrupted_read_holds_no_lock(store, another, clock):
     (job, _), *_ = store.enqueue([draft()], clock.now())
     assert survives(lambda: store.get(job), store, another, clock.now()) > 10
