@@ -1,5 +1,7 @@
 """Workers that live and die: a lease is renewed in time or never, and what a dead worker held is found, always."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from mainstay.core.clock import HOUR, MINUTE, SECOND
@@ -174,7 +176,8 @@ def test_a_worker_with_a_name_that_is_restarted_at_once_leaves_no_job_running_fo
 
 
 def named_worker(desk, identity):
-    return Registration(desk.store, Registry(), {"default": []}, 1, LEASE, desk.clock, identity)
+    app = SimpleNamespace(store=desk.store, registry=Registry(), clock=desk.clock)
+    return Registration(app, {"default": []}, 1, LEASE, identity)
 
 
 def test_b31_whoever_sweeps_next_finds_what_a_dead_sweep_left(desk, another):
