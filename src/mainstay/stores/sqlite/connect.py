@@ -39,7 +39,7 @@ class Database(ForkGuard):
         self.synchronous = options.pop("synchronous", "full")
         self.create = options.pop("mode", "create") == "create"
         if options or self.synchronous not in SYNCHRONOUS:
-            raise ConfigError(f"{url!r}: options are synchronous=full|normal|extra and mode=create|existing")
+            raise ConfigError(f"{shown(url)}: options are synchronous=full|normal|extra and mode=create|existing")
         self._writes = False  # another thread, at the moment of a fork
         self._inherited = False  # its write lock, in the child
         super().__init__()
@@ -250,12 +250,21 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
         time.sleep(0.01)
 
 
+def shown(url: str) -> str:
+    """Return the URL for an error, without a password."""
+    from ...core.settings import masked
+
+    return repr(masked(url))
+
+
 def parse_url(url: str) -> tuple[str, dict[str, str]]:
     """Return the file and the options of `sqlite:///relative.db?…`, `sqlite:////absolute.db`, `sqlite:///:memory:`."""
     scheme, _, rest = url.partition("://")
     path, _, query = rest.removeprefix("/").partition("?")
     if scheme != "sqlite" or not rest.startswith("/") or not path:
-        raise ConfigError(f'{url!r}: write "sqlite:///jobs.db", "sqlite:////absolute/jobs.db" or "sqlite:///:memory:"')
+        raise ConfigError(
+            f'{shown(url)}: write "sqlite:///jobs.db", "sqlite:////absolute/jobs.db" or "sqlite:///:memory:"'
+        )
     options = dict(part.partition("=")[::2] for part in query.split("&") if part)
     if path == MEMORY:
         return path, options
@@ -264,5 +273,5 @@ def parse_url(url: str) -> tuple[str, dict[str, str]]:
 
         path = unquote(path)
     if "\0" in path or any("\ud800" <= character <= "\udc7f" for character in path):
-        raise ConfigError(f"{url!r}: the path has characters that no file name can have")
+        raise ConfigError(f"{shown(url)}: the path has characters that no file name can have")
     return os.path.realpath(os.path.expanduser(path)), options  # all names of a file have the same locks and sockets
