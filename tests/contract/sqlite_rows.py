@@ -25,13 +25,16 @@ ROWS = {
 
 def check(store):
     """Each of these statements finds rows that must not be there."""
-    with store.db.reading() as connection:
-        for rule, statement in ROWS.items():
-            found = connection.execute(statement).fetchall()
-            assert not found, f"{rule}: {found[:3]}"
-        assert connection.execute("PRAGMA quick_check").fetchall() == [("ok",)]
+
+    def rows(statement):
+        return store.db.read(lambda connection: connection.execute(statement).fetchall())
+
+    for rule, statement in ROWS.items():
+        found = rows(statement)
+        assert not found, f"{rule}: {found[:3]}"
+    assert rows("PRAGMA quick_check") == [("ok",)]
 
 
 def block(store, job_id):
-    with store.db.writing() as connection:
-        connection.execute("UPDATE mainstay_job SET state = 'blocked' WHERE id = ?", (job_id,))
+    statement = "UPDATE mainstay_job SET state = 'blocked' WHERE id = ?"
+    store.db.write(lambda connection: connection.execute(statement, (job_id,)))

@@ -29,8 +29,7 @@ def test_marks_within_texts_do_not_mix_up_jobs(desk):
 @pytest.mark.engines("sqlite", "memory")
 def test_more_text_than_sqlite_can_join_is_claimed_in_parts(desk):
     ids = {desk.add(payload=f'"{n}{"x" * 30_000}"') for n in range(8)}
-    with desk.store.db.writing() as connection:
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+    desk.store.db.write(lambda connection: connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000))
     batches = list(iter(lambda: {job.id for job in desk.take(8)}, set()))
     assert len(batches) > 2
     assert set.union(*batches) == ids

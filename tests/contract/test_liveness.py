@@ -1,14 +1,17 @@
 """Workers that live and die: a lease is renewed in time or never, and what a dead worker held is found, always."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from mainstay.core.clock import HOUR, MINUTE, SECOND
 from mainstay.core.errors import LeaseLost
 from mainstay.core.events import Events
 from mainstay.core.outcome import CRASHED
+from mainstay.registry import Registry
 from mainstay.stores.local_workers import LocalWorkers
 from mainstay.upkeep.sweep import Sweep
-from mainstay.worker.registration import new_identity
+from mainstay.worker.registration import Registration, new_identity
 from tests.contract.building import LEASE, WORKER, draft, transition, worker
 
 GRACE = MINUTE
@@ -159,6 +162,22 @@ def test_b30_a_restarted_worker_does_not_hide_the_orphans_of_the_one_before(desk
     desk.store.deregister(old)
     desk.join(new)
     assert [orphan.job.id for orphan in orphans(desk)] == [job.id]
+
+
+def test_a_worker_with_a_name_that_is_restarted_at_once_leaves_no_job_running_for_ever(desk):
+    """As systemd does after a kill: the new worker of that name must not keep the old one's jobs from being found."""
+    old, new = (named_worker(desk, "web-1") for _ in range(2))
+    old.register()
+    job = desk.run(worker=old.id)
+    desk.clock.move_to(desk.now + LEASE // 2)
+    new.register()
+    desk.clock.move_to(desk.now + LEASE // 2 + 1)  # the lease of the old one is over, that of the new one is not
+    assert [orphan.job.id for orphan in orphans(desk)] == [job.id]
+
+
+def named_worker(desk, identity):
+    app = SimpleNamespace(store=desk.store, registry=Registry(), clock=desk.clock)
+    return Registration(app, {"default": []}, 1, LEASE, identity)
 
 
 def test_b31_whoever_sweeps_next_finds_what_a_dead_sweep_left(desk, another):

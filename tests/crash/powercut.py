@@ -124,9 +124,8 @@ def look(folder: Path) -> tuple[dict[str, str], str]:
     """The state of every job, and what SQLite itself finds wrong."""
     with SqliteStore(f"sqlite:///{folder / 'jobs.db'}") as store:
         store.set_setting("opened", "1")  # it can be written, and a schema that was cut short is made anew
-        with store.db.reading() as connection:
-            states = dict(connection.execute("SELECT id, state FROM mainstay_job").fetchall())
-            found = connection.execute("PRAGMA integrity_check").fetchone()[0]
+        states = dict(store.db.read(lambda c: c.execute("SELECT id, state FROM mainstay_job").fetchall()))
+        (found,) = store.db.read(lambda c: c.execute("PRAGMA integrity_check").fetchone())
     return states, "" if found == "ok" else found
 
 

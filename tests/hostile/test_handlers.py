@@ -169,25 +169,25 @@ def test_two_applications_on_one_file_keep_to_their_own_types(path):
 
 TWIN = """
 import sys
-from mainstay import Mainstay, MainstayError
+from mainstay import Mainstay
 app = Mainstay(sys.argv[1])
 
 @app.job
 def work(): pass
 
-try:
-    app.worker(identity="twin").start()
-except MainstayError as error:
-    print(error)
+with app.worker(identity="twin") as worker:
+    print(worker.id)
 """
 
 
-def test_a_name_that_another_process_has_is_refused_at_once(app, program):
+def test_two_processes_with_one_name_are_two_workers(app, program):
     @app.job
     def work():
         pass
 
     with at_work(app, identity="twin"):
-        said = finished(program(TWIN, app.store.url))
-    assert "twin" in said
-    assert "identity" in said
+        (mine,) = (worker.id for worker in app.store.workers())
+        theirs = finished(program(TWIN, app.store.url)).strip()
+    assert mine != theirs
+    assert mine.startswith("twin-")
+    assert theirs.startswith("twin-")

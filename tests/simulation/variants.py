@@ -159,9 +159,9 @@ def renewed_after_the_end() -> AbstractContextManager[object]:
     def resurrect(store: Any, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
         found = renew(store, worker, now, lease, stopping)
         if not found.alive:
-            with store.db.writing() as connection:
-                connection.execute("DELETE FROM mainstay_worker WHERE id = ?", (worker,))
-                connection.execute(statement, (worker, now, now, now + lease))
+            removed = "DELETE FROM mainstay_worker WHERE id = ?"
+            store.db.write(lambda connection: connection.execute(removed, (worker,)))
+            store.db.write(lambda connection: connection.execute(statement, (worker, now, now, now + lease)))
         return found._replace(alive=True)
 
     return patched((maintenance, "renew", resurrect))

@@ -75,10 +75,10 @@ def connection(request):
     """A store with some thousand jobs, in all states."""
     with SqliteStore("sqlite:///:memory:") as store:
         fill(store)
-        with store.db.reading() as connection:
-            if request.param == "with statistics":
-                connection.execute("ANALYZE")
-            yield connection
+        connection = store.db.read(lambda connection: connection)
+        if request.param == "with statistics":
+            connection.execute("ANALYZE")
+        yield connection
 
 
 def fill(store):

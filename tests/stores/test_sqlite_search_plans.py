@@ -7,7 +7,6 @@ from mainstay.core.search_terms import Term
 from mainstay.query import parse
 from mainstay.stores.sql import search
 from mainstay.stores.sqlite.dialect import DIALECT
-from mainstay.stores.sqlite.sql import run
 from mainstay.stores.sqlite.store import SqliteStore
 
 NOW = 1_750_000_000_000
@@ -23,12 +22,12 @@ def store():
 def plan(store, text):
     """Return SQLite's plan for the statement that a search runs."""
     terms = parse(text, NOW)
-    with store.db.reading() as connection:
-        path = run(connection, search._choose(DIALECT, search._paths(terms)))
-        checks = [search.check(term, NOW) for term in terms if term not in path.covers]
-        bounds = search._bounds(5, 1 if checks else None)
-        sql, values = DIALECT.built(search._selected(DIALECT, path, [*checks, *bounds], 51))
-        return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+    path = store.read(search._choose(DIALECT, search._paths(terms)))
+    checks = [search.check(term, NOW) for term in terms if term not in path.covers]
+    bounds = search._bounds(5, 1 if checks else None)
+    sql, values = DIALECT.built(search._selected(DIALECT, path, [*checks, *bounds], 51))
+    rows = store.db.read(lambda connection: connection.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall())
+    return [row[3] for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -78,8 +77,7 @@ def test_a_path_that_covers_all_terms_reads_only_the_rows_of_the_page(store, tex
 def test_the_path_with_the_fewest_candidates_is_chosen(store):
     store.enqueue([Draft("mail", "{}", tenant="acme", tags=("rare",) if n == 7 else ()) for n in range(50)], NOW)
     terms = parse("tenant:acme tag:rare state:queued", NOW)
-    with store.db.reading() as connection:
-        assert run(connection, search._choose(DIALECT, search._paths(terms))).covers == (terms[1],)
+    assert store.read(search._choose(DIALECT, search._paths(terms))).covers == (terms[1],)
 
 
 def test_checks_stay_inside_the_window_and_the_next_page_continues(store, monkeypatch):

@@ -152,6 +152,12 @@ class Store(Protocol):
         `stopping` records that the worker claims nothing more. The record stays until the worker registers again.
         """
 
+    def stalled(self) -> int:
+        """Return for how many ms until now no worker could renew its lease, because one write kept out all others.
+
+        Leases are judged as of the beginning of that time: a worker that could not renew is not dead.
+        """
+
     def deregister(self, worker: str) -> None:
         """Remove a worker. The jobs it still holds are orphans from now on."""
 

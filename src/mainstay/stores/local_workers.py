@@ -82,12 +82,15 @@ class LocalWorkers:
         A dead worker's file is removed by the first sweep that finds no job of it: until then, what the file says about its
         jobs is not stored yet, and another sweep may need it.
         """
-        dead = self._dead() if self._trusted() else []
+        trusted = self._trusted()
+        dead = self._dead() if trusted else []
         for worker in dead:
             deregister(worker)
         found = find()
-        if found:
+        if found and trusted:
             found = with_started(self._path, found, self.unknown)
+        elif not trusted:
+            found = [orphan._replace(begun=self.unknown) for orphan in found]
         if len(found) < limit:  # else there are more to find
             for worker in set(dead).difference(orphan.worker for orphan in found):
                 worker_locks.remove_files(self._path, worker)

@@ -28,6 +28,18 @@ def cold(package: str) -> dict[str, str]:
     return {f"{package}.{module}": verbs for module, verbs in COLD.items()}
 
 
+_stores: list[type[Verbs]] = []
+
+
+def preload() -> None:
+    """Import the modules of all verbs of the engines in use.
+
+    Called before a fork: a child would wait for ever for a module that another thread of its parent was importing.
+    """
+    for module in {module for store in _stores for module in store.VERBS.values()}:
+        __import__(PACKAGE + module)
+
+
 class Verbs:
     """Base class of the stores. `VERBS` maps each verb to its module, relative to `mainstay.stores`.
 
@@ -35,6 +47,9 @@ class Verbs:
     """
 
     VERBS: ClassVar[Mapping[str, str]]
+
+    def __init_subclass__(cls) -> None:
+        _stores.append(cls)
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         module = self.VERBS.get(verb)
@@ -44,6 +59,10 @@ class Verbs:
         bound: Callable[..., Any] = function.__get__(self)
         setattr(self, verb, bound)  # later calls find it without this method
         return bound
+
+    def stalled(self) -> int:
+        """See `contract.Store`: a server's clock decides over leases, and its clients wait for nobody's writes."""
+        return 0
 
     def __enter__(self) -> Self:
         return self

@@ -38,7 +38,8 @@ class Registration:
         self._store, self._registry, self._clock = app.store, app.registry, app.clock
         self._wants, self._slots, self._new_identity, self._sweep_grace = wants, slots, new_identity, sweep_grace
         self.lease = lease
-        self.id = identity or new_identity()  # a new one as soon as the lease is lost
+        # A new one as soon as the lease is lost. Nobody had it before: what a worker of this name still holds is not ours.
+        self.id = f"{identity}-{new_identity()[-6:]}" if identity else new_identity()
         self.registered = ""  # the identity that the store knows: the lost one until `replace` has succeeded
         self.held_until = 0  # when the lease ends: counted from the start of the last renewal that succeeded
         self.started_jobs = StartedJobs()
@@ -80,10 +81,14 @@ class Registration:
     def deregister(self) -> None:
         self._store.deregister(self.id)
 
+    def lost(self, now: int) -> bool:
+        """Return whether the lease has ended; time in which nobody could renew a lease does not count."""
+        return now - self._store.stalled() >= self.held_until
+
     def holds(self, execution: Execution, now: int) -> bool:
         """Return whether a claimed job may start here: the lease runs, and no sweep counts the job as overdue."""
         job = execution.job
-        if job.worker != self.id or now >= self.held_until:
+        if job.worker != self.id or self.lost(now):
             return False
         waited = now - execution.claimed_at
         return waited < self._sweep_grace or job.timeout is None or waited < job.timeout + self._sweep_grace
@@ -115,12 +120,11 @@ class Heartbeat:
         """Renew once; return when to renew next."""
         if self.replacing:  # to renew the old lease would keep the dropped jobs from every other worker
             return self._replace()
-        late = now >= self._registration.held_until - self._interval
         try:  # even when late: a supervisor may have renewed the lease, and the store refuses one that has run out
             renewal = self._registration.renew(now)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=self._again)
-            return self._replace() if late else self._again
+            return self._replace() if self._registration.lost(now + self._interval) else self._again
         if not renewal.alive:
             return self._replace()
         self._events.emit("beat", worker=self._registration.id)

@@ -41,6 +41,7 @@ COLUMNS = {
     "WorkerInfo.running": "(SELECT count(*) FROM mainstay.job j WHERE j.state = 'running' AND j.worker = w.id)",
 }  # fmt: skip
 FRAGMENTS = {
+    "lease_now": "{now}",
     "seq_of_id": "(SELECT {number} FROM {ids} WHERE id = :id::text)",
     "gone": "NOT EXISTS (SELECT 1 FROM mainstay.worker w WHERE w.id = j.worker)",
     "orphaned": "({gone} OR j.started_at + {timeout} + :grace::bigint < {now})",

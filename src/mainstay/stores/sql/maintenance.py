@@ -43,7 +43,7 @@ def register(store: SqlStore, worker: WorkerInfo) -> None:
 def renew(store: SqlStore, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
     """Renew a lease; return whether it holds and which jobs were asked to stop."""
     bound = {"worker": worker, "now": store.engine_now(now), "lease": lease, "stopping": stopping}
-    renewal = store.dialect.statement("renew", **bound)
+    renewal = store.dialect.statement("renew", **bound, lease_now=now - store.stalled())
     cancelling = store.dialect.statement("renew_cancelling", worker=worker)
     renewed, found = store.single(together(renewal, cancelling), by_worker=True)
     return Renewal(renewed.count == 1, found.rows)
@@ -59,10 +59,10 @@ def orphans(store: SqlStore, now: int, grace: int, limit: int) -> list[Orphan]:
     """Return running jobs whose worker is gone or that are far past their timeout. Removes workers whose lease has expired."""
 
     def find() -> list[Orphan]:
-        bound = {"now": store.engine_now(now), "grace": grace}
+        bound = {"now": store.engine_now(now), "grace": grace, "lease_now": now - store.stalled()}
         if not store.read(rows(store, "orphans_look", **bound), by_worker=True):
             return []  # nearly always: no need for a write lock
-        expired = store.dialect.statement("deregister_expired", now=bound["now"])
+        expired = store.dialect.statement("deregister_expired", now=bound["now"], lease_now=bound["lease_now"])
         found = store.dialect.statement("orphans", **bound, limit=limit)
         return [_orphan(row) for row in store.single(together(expired, found), by_worker=True)[1].rows]
 

@@ -22,6 +22,8 @@ class SqlStore(Protocol):
     @property
     def local_workers(self) -> LocalWorkers: ...
 
+    def stalled(self) -> int: ...
+
     def engine_now(self, now: int) -> int | None:
         """Return the instant that decides what is due or expired; None: the server's clock does."""
 

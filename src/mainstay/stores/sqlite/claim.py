@@ -56,14 +56,17 @@ def claim(
     finishing: Sequence[Transition] = (), updates: Sequence[Update] = (),
 ) -> Claims:  # fmt: skip
     """Write updates and outcomes, promote due jobs and claim in one transaction."""
-    with store.db.writing() as connection:
-        if connection.execute(load("claim_lease"), {"worker": worker, "now": now}).fetchone() is None:
+
+    def work(connection: sqlite3.Connection) -> Claims:
+        if connection.execute(load("claim_lease"), {"worker": worker, "now": now - store.stalled()}).fetchone() is None:
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
         verdicts = _finish(connection, finishing, updates)
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
         jobs = _take(connection, worker, wants, limit, now)
         due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
-    return Claims(verdicts, jobs, None if due is None else due - now)
+        return Claims(verdicts, jobs, None if due is None else due - now)
+
+    return store.db.write(work)
 
 
 def _take(
@@ -171,8 +174,7 @@ def _claimed(columns: dict[str, list[Any]], worker: str, now: int) -> list[Claim
 
 def finish(store: SqliteStore, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
     """Apply transitions; return a verdict for each."""
-    with store.db.writing() as connection:
-        return _finish(connection, transitions, updates)
+    return store.db.write(lambda connection: _finish(connection, transitions, updates))
 
 
 def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:

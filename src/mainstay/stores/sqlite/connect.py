@@ -9,17 +9,24 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 
-from ...core.errors import ConfigError, StoreUnavailable
+from ...core.errors import ConfigError, StoreBusy, StoreUnavailable
 from ..fork import ForkGuard
 from . import errors, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 MEMORY = ":memory:"
 BUSY_MS = 10_000
+STALL = 0.5  # seconds that a write waits for others before the file counts as not writable …
+RENEWED = 5.0  # … and for which that counts after its end: every worker has renewed its lease by then
+FORK_WAIT = 10.0  # seconds that a fork waits for a write of another thread
 SYNCHRONOUS = ("full", "normal", "extra")
 
 
@@ -33,49 +40,127 @@ class Database(ForkGuard):
         self.create = options.pop("mode", "create") == "create"
         if options or self.synchronous not in SYNCHRONOUS:
             raise ConfigError(f"{shown(url)}: options are synchronous=full|normal|extra and mode=create|existing")
+        self._writes = False  # another thread, at the moment of a fork
+        self._inherited = False  # its write lock, in the child
         super().__init__()
 
     def _start(self) -> None:
         self._lock = threading.RLock()
-        self._gate = threading.Lock()  # for the list of readers
+        self._gate = threading.RLock()  # for the list of readers
         self._writer: sqlite3.Connection | None = None
         self._local = threading.local()
         self._readers: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._file: tuple[int, int] | None = None  # the file that the connections have open
+        self._held = False  # the lock, by a thread that forks
+        self._waiting = 0.0  # since when a thread waits to write, 0: none does
+        self._stall = (0.0, 0.0)  # beginning and end of the last long wait
 
-    def writing(self) -> Writing:
-        """Return a write transaction, `with db.writing() as connection:`; committed at the end, rolled back on error."""
-        self._same_process()
-        return Writing(self)
+    # Forks: SQLite keeps the locks of all connections of a process in memory, and a child has a copy. A write lock that is
+    # held at this moment would be held in the child for ever.
+    def before_fork(self) -> None:
+        self._held = self._lock.acquire(timeout=FORK_WAIT)
+        writer = self._writer
+        self._writes = not self.memory and writer is not None and (not self._held or writer.in_transaction)
 
-    def reading(self) -> Reading:
-        """Return a block of reads on this thread's own connection, errors mapped."""
-        self._same_process()
-        return Reading(self)
+    def restart(self) -> bool:
+        forked = super().restart()
+        self._inherited |= forked and self._writes
+        self._writes = False
+        return forked
+
+    def after_fork(self) -> None:
+        self._writes = False
+        if self._held:
+            self._held = False
+            self._lock.release()
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do the work in one write transaction and return its result. Any error rolls it back.
+
+        All of it is one function, and not the methods of a context manager: Python may raise the exception of a signal at the
+        first line of each function, that is before `__exit__` has done anything.
+        """
+        try:
+            with self._lock:
+                connection = self.writer()
+                self._refuse_nested(connection)
+                try:
+                    self._begin(connection)
+                    result = work(connection)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    try:
+                        connection.rollback()  # without effect if the transaction has ended
+                    except sqlite3.Error:  # the disk is gone or full: a new connection recovers from the log
+                        self._writer = None
+                        connection.close()
+                    raise
+                return result
+        except BaseException as error:
+            errors.translate(error, self.path)
+            raise
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        self._waiting = time.monotonic()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        finally:
+            self._stall, self._waiting = self._stalled_since(), 0.0
+
+    def _stalled_since(self) -> tuple[float, float]:
+        """Return beginning and end of the last long wait; one that goes on ends now. Waits in a row are one."""
+        since, now = self._waiting, time.monotonic()
+        if not since or now - since < STALL:
+            return self._stall
+        begin, end = self._stall
+        return (begin if since - end < 2 * STALL else since), now
+
+    def stalled(self) -> int:
+        """Return for how many ms nobody could renew a lease, up to now or a moment ago; 0: the file is and was writable."""
+        begin, end = self._stalled_since()
+        now = time.monotonic()
+        return round((now - begin) * 1000) if begin and now - end < RENEWED else 0
+
+    def _refuse_nested(self, connection: sqlite3.Connection) -> None:
+        if connection.in_transaction:  # of the code below, which alone may end it
+            raise StoreBusy(f"{self.path}: a signal handler writes, while the code that it interrupted writes too")
+
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do work that only reads, on this thread's own connection; no transaction is held between statements."""
+        try:
+            if not self.memory:
+                return work(self.reader())
+            with self._lock:  # a database in memory has only one connection
+                return work(self.writer())
+        except BaseException as error:
+            errors.translate(error, self.path)
+            raise
 
     def ready(self) -> None:
         """Create the file and its schema if they are missing. Otherwise waits for no lock: the caller may hold SQLite's own."""
-        self._same_process()
         if self._writer is not None:
             return
-        with self._lock:
-            try:
+        try:
+            with self._lock:
                 self.writer()
-            except BaseException as error:
-                errors.translate(error, self.path)
-                raise
+        except BaseException as error:
+            errors.translate(error, self.path)
+            raise
 
     def writer(self) -> sqlite3.Connection:
         """Return the write connection; call with the lock held."""
+        if self._inherited:
+            raise StoreUnavailable(
+                f"{self.path}: this process was forked while another thread wrote to the file, so SQLite cannot write here. "
+                "Fork while no thread writes, or start processes without fork (multiprocessing: spawn)."
+            )
         self._check_unmoved()
         if self._writer is None:
             self._writer = self._open(create=True)
         return self._writer
 
     def reader(self) -> sqlite3.Connection:
-        """Return this thread's read connection; a database in memory has only one connection."""
-        if self.memory:
-            return self.writer()
+        """Return this thread's read connection."""
         self._check_unmoved()
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None or self._local.file != self._file:
@@ -135,7 +220,6 @@ class Database(ForkGuard):
 
     def close(self) -> None:
         """Close every connection of this process."""
-        self._same_process()
         with self._lock:
             for connection in (self._writer, *(reader for _, reader in self._readers)):
                 if connection is not None:
@@ -145,8 +229,8 @@ class Database(ForkGuard):
 
 def prepare(connection: sqlite3.Connection, synchronous: str, memory: bool) -> None:
     """Apply the settings that our promises depend on to a new connection."""
-    if not memory and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        connection.execute("PRAGMA journal_mode = wal")
+    if not memory:
+        _switch_to_wal(connection)
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA cache_size = -16000")
     connection.execute("PRAGMA journal_size_limit = 67108864")
@@ -157,6 +241,20 @@ def _difference(*values: str) -> int:
     from .dialect import difference  # a producer needs no search
 
     return difference(*values)
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Bring the file into WAL mode. SQLite itself does not wait here while another process does the same."""
+    until = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA journal_mode = wal")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 def shown(url: str) -> str:
@@ -183,74 +281,4 @@ def parse_url(url: str) -> tuple[str, dict[str, str]]:
         path = unquote(path)
     if "\0" in path or any("\ud800" <= character <= "\udc7f" for character in path):
         raise ConfigError(f"{shown(url)}: the path has characters that no file name can have")
-    return os.path.abspath(os.path.expanduser(path)), options
-
-
-class Writing:
-    """One write transaction on the process's write connection."""
-
-    __slots__ = ("_connection", "_db")
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._db._lock.acquire()
-        try:
-            self._connection = self._db.writer()
-            self._connection.execute("BEGIN IMMEDIATE")
-        except BaseException as error:
-            self._db._lock.release()
-            errors.translate(error, self._db.path)
-            raise
-        return self._connection
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if error is None:
-                self._connection.execute("COMMIT")
-                return
-        except sqlite3.Error as failure:
-            error = failure
-        finally:
-            if self._connection.in_transaction:
-                self._rollback()
-            self._db._lock.release()
-        errors.translate(error, self._db.path)
-
-    def _rollback(self) -> None:
-        try:
-            self._connection.execute("ROLLBACK")
-        except sqlite3.Error:  # the disk is gone or full: a new connection recovers from the log
-            self._connection.close()
-            self._db._writer = None
-
-
-class Reading:
-    """Reads on a connection; no transaction is held between statements."""
-
-    __slots__ = ("_db",)
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-
-    def __enter__(self) -> sqlite3.Connection:
-        if self._db.memory:
-            self._db._lock.acquire()
-        try:
-            return self._db.reader()
-        except BaseException as error:
-            if self._db.memory:
-                self._db._lock.release()
-            errors.translate(error, self._db.path)
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._db.memory:
-            self._db._lock.release()
-        if error is not None:
-            errors.translate(error, self._db.path)
+    return os.path.realpath(os.path.expanduser(path)), options  # all names of a file have the same locks and sockets

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 def diagnostics(store: SqliteStore) -> dict[str, str]:
     """Return engine, versions, durability level and size."""
     db = store.db
-    with db.reading() as connection:
-        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
-        version, readable_from = schema.versions(connection)
+    (mode,) = db.read(lambda connection: connection.execute("PRAGMA journal_mode").fetchone())
+    version, readable_from = db.read(schema.versions)
     return {
         "engine": f"SQLite {sqlite3.sqlite_version}",
         "file": db.path,

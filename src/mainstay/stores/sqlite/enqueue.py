@@ -6,7 +6,7 @@ from ...core.errors import DuplicateKey
 from ...core.ids import IDS
 from ..operations import Statement
 from . import inserts
-from .sql import batches, load, run
+from .sql import batches, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ OLD_WORK = ("checkpoint", "progress", "result")  # what an attempt at the work t
 
 def enqueue(store: SqliteStore, drafts: Sequence[Draft], now: int) -> list[Accepted]:
     """Accept jobs in one write transaction, then wake the workers; return per draft its id and whether it is new."""
-    with store.db.writing() as connection:
-        accepted = run(connection, enqueue_operations(drafts, now))
+    accepted = store.single(enqueue_operations(drafts, now))
     store.notify()
     return accepted
 

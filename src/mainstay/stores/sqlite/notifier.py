@@ -14,6 +14,8 @@ from .. import folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import sqlite3
+
     from ..contract import Notifier
     from .connect import Database
     from .store import SqliteStore
@@ -53,12 +55,13 @@ class SocketNotifier:
 
     def _changed(self) -> bool:
         """Return whether the file has changed since the last poll and has jobs to claim."""
-        with self._db.reading() as connection:
-            version = connection.execute("PRAGMA data_version").fetchone()[0]
-            if version == self._version:
-                return False
-            queued = "SELECT EXISTS (SELECT 1 FROM mainstay_job WHERE state = 'queued')"
-            found = connection.execute(queued).fetchone()[0]
+        return self._db.read(self._poll)
+
+    def _poll(self, connection: sqlite3.Connection) -> bool:
+        version = connection.execute("PRAGMA data_version").fetchone()[0]
+        if version == self._version:
+            return False
+        found = connection.execute("SELECT EXISTS (SELECT 1 FROM mainstay_job WHERE state = 'queued')").fetchone()[0]
         self._version = version
         return bool(found)
 

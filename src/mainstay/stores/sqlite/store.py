@@ -57,19 +57,20 @@ class SqliteStore(Verbs):
 
         return DatabaseWorkers(self)
 
+    def stalled(self) -> int:
+        return self.db.stalled()
+
     def engine_now(self, now: int) -> int:
         """Return the instant that decides what is due or expired: SQLite has no clock but the caller's."""
         return now
 
     def read(self, operations: Operations[T], by_worker: bool = False) -> T:
         """Drive operations that only read."""
-        with self.db.reading() as connection:
-            return run(connection, operations)
+        return self.db.read(lambda connection: run(connection, operations))
 
     def single(self, operations: Operations[T], by_worker: bool = False) -> T:
         """Drive operations in one write transaction."""
-        with self.db.writing() as connection:
-            return run(connection, operations)
+        return self.db.write(lambda connection: run(connection, operations))
 
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
         """Drive operations in one write transaction."""
