@@ -25,10 +25,11 @@ def main(arguments: list[str]) -> int:
     """Run the seeds and print what came of them."""
     given = _parsed(arguments)
     start, count = (given.replay, 1) if given.replay is not None else (given.start, given.seeds)
+    only = VARIANTS[given.variant].only if given.variant else given.only
     began, steps, virtual, bad = time.monotonic(), 0, 0, []
     with VARIANTS[given.variant].apply() if given.variant else nullcontext():
         for seed in range(start, start + count):
-            result = simulate(seed, given.only)
+            result = simulate(seed, only)
             steps, virtual = steps + result.steps, virtual + result.virtual
             if result.violations:
                 bad.append(seed)

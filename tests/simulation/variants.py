@@ -23,6 +23,7 @@ from mainstay.worker.outcome_buffer import OutcomeBuffer
 from mainstay.worker.registration import Registration
 from mainstay.worker.slots import Slots
 from mainstay.worker.worker import Worker
+from tests.simulation import old_behaviours
 from tests.simulation.faulty import FaultyStore
 from tests.simulation.patches import VARIANTS, patched, statements, variant
 from tests.simulation.world import World
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from mainstay.stores.contract import Renewal
 
 
-__all__ = ["VARIANTS"]
+__all__ = ["VARIANTS", "old_behaviours"]
 
 
 # The fence ------------------------------------------------------------------------------------------------------------
