@@ -53,7 +53,7 @@ class Soak:
 
     def __init__(self, url: str, folder: Path, seconds: float) -> None:
         self._url, self._folder, self._seconds = url, folder, seconds
-        self._app = Mainstay(url)
+        self._app, self._journal = Mainstay(url), journal.Journal(folder, "soak")
         self._every = min(5.0, max(0.5, seconds / 120))
         self._samples: list[Sample] = []
         self.problems: list[str] = []
@@ -102,6 +102,10 @@ class Soak:
         for job in self._app.list("state:dead", limit=100):
             if job.type not in ENDS_DEAD:
                 self.problems.append(f"{job.type} {job.id} is dead: {job.reason}")
+            attempts = [
+                [each.started_at, each.ended_at, each.outcome, each.error] for each in self._app.attempts(job.id)
+            ]
+            self._journal.write("dead", job=job.id, reason=job.reason, attempts=attempts)  # the job itself is deleted
             self._app.delete(job.id)
 
     def _settle(self) -> None:

@@ -125,7 +125,7 @@ def flaky(item: str) -> None:
             raise ConnectionError("not yet")
 
 
-@app.job(timeout="300ms", retry=TWICE)
+@app.job(timeout="1s", retry=TWICE)
 def overrun(item: str) -> None:
     """Runs past its time limit, and stops at a safe point."""
     with attempt(item):
@@ -134,7 +134,7 @@ def overrun(item: str) -> None:
             ctx.check()
 
 
-@app.job(timeout="300ms", retry=TWICE)
+@app.job(timeout="1s", retry=TWICE)
 async def overrun_async(item: str) -> None:
     with attempt(item):
         await asyncio.sleep(30)

@@ -10,11 +10,9 @@ PROC = Path("/proc")
 AVAILABLE = (PROC / "self/smaps_rollup").exists()
 MIB = 1024  # /proc counts in KiB
 SHARE = 0.1  # a measure may grow by this share of its mean over the time measured, and by …
-ALLOWED = {
-    "memory MiB": 8.0,
-    "descriptors": 4.0,
-    "threads": 4.0,
-}  # … so much: caches fill, and slots are made as needed
+# … so much: caches fill, and slots are made as needed.
+ALLOWED = {"memory MiB": 8.0, "descriptors": 4.0, "threads": 4.0, "processes": 4.0}
+MEASURES = ("memory MiB", "descriptors", "threads")
 COVERED = 0.8  # a process that lived for less of the time is judged only as part of the whole
 
 
@@ -85,26 +83,30 @@ def _role(pid: int) -> str:
 
 
 def growths(samples: list[Sample]) -> list[Growth]:
-    """Return how every measure went: of each process that was there nearly all the time, then of all together."""
+    """Return how every measure went: of each process that was there nearly all the time, then of all others and of all.
+
+    Process slots come and go. So their memory is judged by the mean of those that are there, and their number by itself.
+    """
     instants = sorted({each.at for each in samples})
-    by_pid: dict[int, list[Sample]] = {}
+    series: dict[str, list[Sample]] = {}
     for each in samples:
-        by_pid.setdefault(each.pid, []).append(each)
-    found = []
-    for pid, series in sorted(by_pid.items()):
-        if len(series) >= COVERED * len(instants):
-            points = {measure: [(each.at, each.values[measure]) for each in series] for measure in ALLOWED}
-            found += [_growth(f"{series[-1].role} {pid}", measure, points[measure]) for measure in ALLOWED]
-    for measure in ALLOWED:
-        sums = dict.fromkeys(instants, 0.0)
-        for each in samples:
-            sums[each.at] += each.values[measure]
-        found.append(_growth("all", measure, list(sums.items())))
-    return found
+        series.setdefault(f"{each.role} {each.pid}", []).append(each)
+    lasting = {name for name, found in series.items() if len(found) >= COVERED * len(instants)}
+    found = [_growth(name, measure, series[name]) for name in series if name in lasting for measure in MEASURES]
+    others = [each for each in samples if f"{each.role} {each.pid}" not in lasting]
+    if others:
+        found.append(_growth("each other, mean", "memory MiB", others))
+    whole = [_sum(at, [each for each in samples if each.at == at]) for at in instants]
+    return found + [_growth("all", measure, whole) for measure in ("processes", "descriptors", "threads")]
 
 
-def _growth(role: str, measure: str, points: list[tuple[float, float]]) -> Growth:
-    times, values = zip(*points, strict=True)
+def _sum(at: float, samples: list[Sample]) -> Sample:
+    values = {measure: sum(each.values[measure] for each in samples) for measure in MEASURES}
+    return Sample(at, 0, "all", {**values, "processes": float(len(samples))})
+
+
+def _growth(role: str, measure: str, samples: list[Sample]) -> Growth:
+    times, values = [each.at for each in samples], [each.values[measure] for each in samples]
     slope = statistics.linear_regression(times, values).slope if len(set(times)) > 1 else 0.0
     return Growth(role, measure, statistics.fmean(values), slope * (times[-1] - times[0]))
 
