@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATIENCE = 5.0  # real seconds in which a call that is not blocked surely returns
+MOMENT = 0.3  # real seconds in which a fork is made that nothing holds up
 OURS = f"{os.sep}mainstay{os.sep}"
 
 
@@ -76,7 +77,7 @@ def forked(number: int, busy: Callable[[], object], child: Callable[[], object])
 
     def stop_here() -> None:
         reached.set()
-        go_on.wait()
+        go_on.wait(MOMENT)  # not for ever: code that forbids a fork in this place lets it wait for the thread
 
     def work() -> None:
         try:
