@@ -69,6 +69,7 @@ class Checker:
         self._longest = 0  # the longest lease seen
         self._faults: dict[str, int] = {}  # process → the step of its last fault
         self._gone: set[str] = set()  # processes that have ended
+        self._stopping: set[str] = set()  # … or are about to: they let go of what still runs when the grace is over
         self._back: dict[str, list[int]] = {}  # process → when it came back from a suspension
         self._queued: dict[tuple[str, str], dict[int, int]] = {}  # (queue, type) → priority → how many
         self._batch: tuple[int, list[Record]] = (-1, [])  # the claims of one commit
@@ -79,7 +80,7 @@ class Checker:
             "enqueue": self._enqueue, "move": self._move, "claim": self._claim, "start": self._start, "end": self._end,
             "finish": self._finish, "fault": self._fault, "lease": self._lease, "cancel": self._cancel, "retry": self._retry,
             "note": self._note, "final": self._final, "stray": self._stray, "delete": self._delete, "back": self._came_back,
-            "register": self._register,
+            "register": self._register, "stopping": self._stops,
         }  # fmt: skip
 
     def feed(self, record: Record) -> None:
@@ -195,7 +196,7 @@ class Checker:
         life.claim(record, self._breach)
 
     def _start(self, record: Record, life: JobHistory) -> None:
-        other = life.overlaps(record, self._gone)
+        other = life.overlaps(record, self._gone | self._stopping)
         if other:
             self._breach("I24", f"begins an attempt while one that timed out still runs in {other}")
         life.start(record, self._breach, self._ordered)
@@ -241,6 +242,9 @@ class Checker:
             self._faults[record.process] = record.step
         if record.args["kind"] in ("crash", "exit"):
             self._gone.add(record.process)
+
+    def _stops(self, record: Record, life: JobHistory) -> None:
+        self._stopping.add(record.process)
 
     def _came_back(self, record: Record, life: JobHistory) -> None:
         self._back.setdefault(record.process, []).append(record.at)

@@ -21,6 +21,7 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     finish  refused  an outcome was refused, its lease was lost. job, token
     fault   ok       process: whom it struck. args: kind (crash, pause, delay, …; "exit" when the process ended by itself), verb
                      (the call that it struck; without one, the whole process)
+    stopping ok      process: whose worker was asked to stop
     back    ok       process: which goes on after a suspension
     clock   ok       process: whose wall clock was set. args: by (milliseconds)
     register ok      process: whose worker is about to be registered. args: worker (its identity)
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 OPS = frozenset(
-    ["enqueue", "move", "claim", "start", "end", "finish", "fault", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete",
+    ["enqueue", "move", "claim", "start", "end", "finish", "fault", "stopping", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete",
      "note", "final", "stray"]
 )  # fmt: skip
 PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused", "absorbed"})

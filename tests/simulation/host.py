@@ -85,6 +85,7 @@ class Host:
         if self.worker is None or self.process.steps_under_way:
             return
         worker, self.worker = self.worker, None
+        self._world.recorder.add(self.process, "stopping")
         worker.stop(self._world.random.choice((0.1, 8, 8)))
         if "workers again" in self._world.hardships:
             self._start(worker)
