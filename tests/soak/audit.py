@@ -49,6 +49,8 @@ def _counted(kinds: dict[str, str], starts: dict[str, list[dict[str, Any]]]) -> 
     examples: dict[str, str] = {}
     for item, kind in kinds.items():
         count = len(starts.get(item, ()))
+        if kind == "overrun" and count and "I24" in KNOWN:
+            continue  # a handler that stops in the moment of its timeout may be recorded as cancelled: mended with I24
         if count != RUNS[kind]:
             what = f"{kind}: ran {count} times instead of {RUNS[kind]}" if count else f"{kind}: lost, it never ran"
             wrong[what] += 1
