@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from mainstay.app import Mainstay
-from mainstay.cli.actions import DELETE, act
+from mainstay.cli.actions import VERBS, act
 from mainstay.core.errors import DuplicateKey, StoreError
 from mainstay.query import parse
 from tests.simulation.faulty import CALM, FaultyStore, Nemesis
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 KEYS = ("a", "b")
+DELETE = next(verb for verb in VERBS if verb.name == "delete")
 MOST_SENDS = 4  # sends of one draft before a producer gives up
 
 

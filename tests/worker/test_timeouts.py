@@ -105,7 +105,7 @@ def test_a_thread_given_up_just_as_it_came_back_is_not_counted_as_stuck():
     threads.start([execution])
     back.wait(10)
     eventually(lambda: threads._idle == 1, "the thread to be idle")
-    threads.give_up(execution)
+    threads.interrupt(execution)
     assert threads.stuck == 0
     threads.stop()
 

@@ -10,9 +10,8 @@ from ..core.clock import SECOND
 from ..core.outcome import RELEASED
 from ..worker.claimer import Claimer
 from ..worker.in_flight import InFlight
-from ..worker.outcome_buffer import OutcomeBuffer
+from ..worker.outcome_buffer import OutcomeBuffer, WorkerReporter
 from ..worker.registration import Registration
-from ..worker.reporter import WorkerReporter
 from ..worker.runner import arun, run
 
 if TYPE_CHECKING:
@@ -44,12 +43,10 @@ class InlineWorker:
         self._in_flight = InFlight()
         self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events)
         self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
-        names = app.registry.names()
+        names = sorted(app.registry)
         wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)
-        self._registration = Registration(app.store, app.registry, wants, 1, LEASE, app.clock)
-        self._claimer = Claimer(
-            app.store, app.registry, self._registration, wants, self, self._in_flight, self._outcomes, app.events
-        )
+        self._registration = Registration(app, wants, 1, LEASE)
+        self._claimer = Claimer(app, self._registration, wants, self, self._in_flight, self._outcomes)
 
     def room(self) -> int:
         return 1
