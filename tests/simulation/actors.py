@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext, redirect_stderr
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from io import StringIO
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from mainstay.app import Mainstay
 from mainstay.cli.actions import VERBS, act
+from mainstay.cli.output import Output, Shape
 from mainstay.core.errors import DuplicateKey, StoreError
 from mainstay.query import parse
 from tests.simulation.faulty import CALM, FaultyStore, Nemesis
@@ -226,10 +227,10 @@ class Deleter(Person):
 
     def act(self) -> None:
         self._store.search = self._slow_search
-        with redirect_stderr(StringIO()):
+        with redirect_stderr(StringIO()), redirect_stdout(StringIO()):
             act(
                 DELETE, target=SimpleNamespace(open=lambda: nullcontext(self._app)),
-                output=SimpleNamespace(shape=SimpleNamespace(machine=False, quiet=True), lines=lambda lines: None),
+                output=Output(Shape(quiet=True)),
                 jobs=("state:dead",), everything=False, dry_run=False, yes=True,
             )  # fmt: skip
 
