@@ -1,6 +1,6 @@
 # For those who like make: every target is one line over dev.py, which needs nothing but Python.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench crash simulate clean
+.PHONY: help setup demo test check format bench crash simulate soak clean
 PYTHON ?= python3
 
 help:      ## show this list
@@ -21,5 +21,7 @@ crash:     ## kill and pause processes at random, then audit every job
 	@$(PYTHON) dev.py crash
 simulate:  ## run seeded simulations on a virtual clock
 	@$(PYTHON) dev.py simulate
+soak:      ## let real processes work for 30 minutes, and see whether anything grows
+	@$(PYTHON) dev.py soak
 clean:     ## remove .venv, caches and build output
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -129,6 +129,12 @@ def simulate(arguments: list[str]) -> None:
     become(python(), "-m", "tests.simulation", *arguments)
 
 
+def soak(arguments: list[str]) -> None:
+    """Let real processes work for long, and see whether anything grows: `soak --engine sqlite --minutes 30`."""
+    prepare("dev")
+    become(python(), "-m", "tests.soak", *arguments)
+
+
 COMMANDS = {
     "demo": demo,
     "test": test,
@@ -137,6 +143,7 @@ COMMANDS = {
     "bench": bench,
     "crash": crash,
     "simulate": simulate,
+    "soak": soak,
     "setup": setup,
     "help": show_help,
 }

@@ -11,6 +11,7 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from tests.simulation.hardships import HARDSHIPS, KNOWN
 from tests.simulation.variants import VARIANTS
 from tests.simulation.world import simulate
 
@@ -24,10 +25,11 @@ def main(arguments: list[str]) -> int:
     """Run the seeds and print what came of them."""
     given = _parsed(arguments)
     start, count = (given.replay, 1) if given.replay is not None else (given.start, given.seeds)
+    only = VARIANTS[given.variant].only if given.variant else given.only
     began, steps, virtual, bad = time.monotonic(), 0, 0, []
     with VARIANTS[given.variant].apply() if given.variant else nullcontext():
         for seed in range(start, start + count):
-            result = simulate(seed)
+            result = simulate(seed, only)
             steps, virtual = steps + result.steps, virtual + result.virtual
             if result.violations:
                 bad.append(seed)
@@ -48,16 +50,20 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
         "--replay", type=int, metavar="SEED", help="one seed, with the whole story of every job concerned"
     )
     parser.add_argument("--variant", choices=sorted(VARIANTS), help="break the code so, and see whether it is noticed")
+    parser.add_argument(
+        "--only", default="", choices=["", *HARDSHIPS, *KNOWN], help="every seed has this hardship and no other"
+    )
     return parser.parse_args(arguments)
 
 
 def _show(result: Result, given: argparse.Namespace) -> None:
-    print(f"seed {result.seed}: {len(result.violations)} violations")
+    met = f" ({', '.join(sorted(result.hardships))})" if result.hardships else ""
+    print(f"seed {result.seed}{met}: {len(result.violations)} violations")
     for place, violation in enumerate(result.violations[: None if given.replay is not None else SHOWN]):
         print(f"  {violation}")
         if violation.job and (place == 0 or given.replay is not None):
             print(*(f"    {record}" for record in result.history.of(violation.job)), sep="\n")
-    again = f" --variant {given.variant}" if given.variant else ""
+    again = f" --variant {given.variant}" if given.variant else f" --only {given.only!r}" if given.only else ""
     print(f"  again: python -m tests.simulation --replay {result.seed}{again}")
 
 

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from io import StringIO
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from mainstay.app import Mainstay
+from mainstay.cli.actions import VERBS, act
+from mainstay.cli.output import Output, Shape
 from mainstay.core.errors import DuplicateKey, StoreError
+from mainstay.query import parse
+from tests.simulation.faulty import CALM, FaultyStore, Nemesis
 from tests.simulation.recorder import mode_of
+from tests.simulation.scheduler import Process
 from tests.simulation.workload import TYPES
 
 if TYPE_CHECKING:
     from random import Random
 
     from mainstay.core.draft import Draft
-    from tests.simulation.faulty import FaultyStore
     from tests.simulation.recorder import Recorder
-    from tests.simulation.scheduler import Process, Scheduler
+    from tests.simulation.scheduler import Scheduler
+    from tests.simulation.world import World
 
 KEYS = ("a", "b")
+DELETE = next(verb for verb in VERBS if verb.name == "delete")
 MOST_SENDS = 4  # sends of one draft before a producer gives up
 
 
@@ -25,12 +35,13 @@ class Producer:
 
     def __init__(
         self, scheduler: Scheduler, process: Process, store: FaultyStore, recorder: Recorder, random: Random, ids: Any,
-        count: int,
+        count: int, hardships: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         self._scheduler, self.process, self._store = scheduler, process, store
         self._recorder, self._random, self._ids = recorder, random, ids
         self._left = count
-        self._batches = 0
+        self._batches = self._works = 0
+        self._hardships = hardships
 
     def start(self) -> None:
         """Send the first draft soon."""
@@ -50,6 +61,8 @@ class Producer:
     def _options(self) -> dict[str, Any]:
         random = self._random
         options: dict[str, Any] = {}
+        if "replacements" in self._hardships:
+            return {"key": random.choice(KEYS), "on_conflict": "replace"}
         if random.random() < 0.45:
             options |= {
                 "key": random.choice(KEYS),
@@ -65,7 +78,9 @@ class Producer:
         return options
 
     def _draft(self, options: dict[str, Any]) -> Draft:
-        draft = TYPES[self._random.choice(tuple(TYPES))].options(**options).prepare()
+        self._works += 1
+        names = ("waits",) if "stubborn" in self._hardships else tuple(TYPES)
+        draft = TYPES[self._random.choice(names)].options(**options).prepare(self._works)
         draft.id = self._ids.new(self.process.now())
         if "delay" in options:
             draft.run_at = self.process.now() + round(options["delay"] * 1000)
@@ -78,7 +93,7 @@ class Producer:
             replies = self._store.enqueue(drafts, self.process.now())
         except DuplicateKey:
             self._recorder.add(self.process, "enqueue", "fail", drafts[0].id)
-        except StoreError:
+        except (StoreError, KeyboardInterrupt):
             self._no_reply(drafts, tries)
             return
         else:
@@ -138,5 +153,91 @@ class Operator:
                 self._store.resolve_review(job, self._random.random() < 0.5, now, "operator", "")
             else:
                 getattr(self._store, verb)([job], now, "operator")
-        except StoreError:
+        except (StoreError, KeyboardInterrupt):
             self._recorder.add(self.process, verb, "unknown", job)
+
+
+class Person:
+    """Somebody who acts now and then on a store that works."""
+
+    name = ""
+
+    def __init__(self, world: World, random: Random) -> None:
+        self._scheduler, self._recorder, self._random, self._world = world.scheduler, world.recorder, random, world
+        self.process = Process(world.scheduler, self.name)
+        calm = Nemesis(random, CALM, world.lease)
+        self._store: Any = FaultyStore(
+            world.store, self.process, world.scheduler, calm, world.recorder, own_clock=world.skewed
+        )
+        self._app = Mainstay(store=self._store, clock=self.process)
+        self._left = 8
+
+    def start(self) -> None:
+        """Act for the first time soon."""
+        self._scheduler.after(self._random.randrange(200, 2_000), self.process, self._again)
+
+    def _again(self) -> None:
+        self.act()
+        self._left -= 1
+        if self._left > 0:
+            self._scheduler.after(self._random.randrange(50, 2_000), self.process, self._again)
+
+    def act(self) -> None:
+        """Do one thing."""
+        raise NotImplementedError
+
+    def found(self, search: str) -> list[str]:
+        """Return the ids of the jobs that match."""
+        now = self.process.now()
+        return list(self._world.store.search(parse(search, now), 1_000, None, now).ids)
+
+
+class Reuser(Person):
+    """Enqueues each prepared draft twice: two jobs."""
+
+    name = "reuser"
+
+    def act(self) -> None:
+        draft = TYPES["quick"].prepare(1)
+        answers = [(handle.id, handle.created) for _ in range(2) for handle in self._app.enqueue_many([draft])]
+        for job, created in answers:
+            self._recorder.add(self.process, "enqueue", "invoke", job)
+            self._recorder.add(self.process, "enqueue", "ok", job, sent=job, created=created)
+        if len(set(answers)) < 2:
+            self._world.breach("I2", "was the reply to two enqueues, both times as new", answers[0][0])
+
+
+class Approver(Person):
+    """Decides what is in review."""
+
+    name = "approver"
+
+    def act(self) -> None:
+        for job in self.found("state:review"):
+            if self._random.random() < 0.2:
+                self._store.retry([job], self.process.now(), self.name)
+            else:
+                self._store.resolve_review(job, self._random.random() < 0.7, self.process.now(), self.name, "")
+
+
+class Deleter(Person):
+    """Deletes dead jobs by the command, while somebody else queues them again."""
+
+    name = "deleter"
+
+    def act(self) -> None:
+        self._store.search = self._slow_search
+        with redirect_stderr(StringIO()), redirect_stdout(StringIO()):
+            act(
+                DELETE, target=SimpleNamespace(open=lambda: nullcontext(self._app)),
+                output=Output(Shape(quiet=True)),
+                jobs=("state:dead",), everything=False, dry_run=False, yes=True,
+            )  # fmt: skip
+
+    def _slow_search(self, *args: Any) -> Any:
+        """Return what a search finds, after a while in which others were quicker."""
+        page = self._world.store.search(*args)
+        if page.ids and self._random.random() < 0.5:
+            answers = self._world.store.retry(page.ids, self._scheduler.now, "operator")
+            self._recorder.committed(self._world.supervisor, "retry", (), answers)
+        return page

@@ -7,7 +7,13 @@ I1 what was accepted is there, and ends once faults stop · I2 an unknown enqueu
 nobody enqueued · I4 tokens only grow · I5 one recorded outcome a token, by the current token, after the handler returned ·
 I6 nothing starts after the end · I7 two never hold a job at once, and no live worker is robbed · I8 only the moves of
 the table · I9 attempts are counted right · I12 one active job a key · I14 no completion after an accepted cancel ·
-I15 a job is in exactly one place · I16 nothing before its time, higher priority first · I18 stale notes are refused.
+I15 a job is in exactly one place · I16 nothing before its time, higher priority first · I18 stale notes are refused ·
+I20 time limits are applied, by monotonic time · I21 no attempt counts as a crash that was none · I24 an attempt that
+timed out has ended before the next begins · I25 what was claimed starts or goes back soon · I26 a mutation by search
+changes only jobs that still match.
+
+The simulator itself checks, as they happen: I19 a signal and a fork leave locks and transactions as they were · I22 what one
+round writes is bounded · I23 new work does not begin with a checkpoint of other work.
 
 (I10 is checked by the campaign that has business rows, I11, I13 and I17 with schedules, limits and tenants.)
 """
@@ -16,15 +22,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mainstay.core.states import COMPLETED, ENDED, QUEUED, REVIEW, RUNNING
+from mainstay.core.retry import CRASHES
+from mainstay.core.states import COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING
 from tests.simulation.job_history import JobHistory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tests.simulation.history import Record
+    from tests.simulation.job_history import Attempt
 
 
+WAIT = 20_000  # milliseconds that a claimed job may wait for a slot
 RENEWALS = frozenset(
     {"register_types", "register", "renew", "deregister"}
 )  # the calls by which a worker keeps its lease
@@ -59,6 +68,9 @@ class Checker:
         self._renewed: dict[str, int] = {}  # worker → the step of its last renewal
         self._longest = 0  # the longest lease seen
         self._faults: dict[str, int] = {}  # process → the step of its last fault
+        self._gone: set[str] = set()  # processes that have ended
+        self._stopping: set[str] = set()  # … or are about to: they let go of what still runs when the grace is over
+        self._back: dict[str, list[int]] = {}  # process → when it came back from a suspension
         self._queued: dict[tuple[str, str], dict[int, int]] = {}  # (queue, type) → priority → how many
         self._batch: tuple[int, list[Record]] = (-1, [])  # the claims of one commit
         self._batches: dict[str, list[str]] = {}  # drafts sent in one call
@@ -67,7 +79,8 @@ class Checker:
         self._rules = {
             "enqueue": self._enqueue, "move": self._move, "claim": self._claim, "start": self._start, "end": self._end,
             "finish": self._finish, "fault": self._fault, "lease": self._lease, "cancel": self._cancel, "retry": self._retry,
-            "note": self._note, "final": self._final, "stray": self._stray,
+            "note": self._note, "final": self._final, "stray": self._stray, "delete": self._delete, "back": self._came_back,
+            "register": self._register, "stopping": self._stops,
         }  # fmt: skip
 
     def feed(self, record: Record) -> None:
@@ -90,6 +103,7 @@ class Checker:
             self._life = life
             life.close(self._breach, live)
             self._check_child(life)
+            self._check_waits(life)
         for jobs in self._batches.values():
             self._check_batch(jobs)
         return self.violations
@@ -182,6 +196,9 @@ class Checker:
         life.claim(record, self._breach)
 
     def _start(self, record: Record, life: JobHistory) -> None:
+        other = life.overlaps(record, self._gone | self._stopping)
+        if other:
+            self._breach("I24", f"begins an attempt while one that timed out still runs in {other}")
         life.start(record, self._breach, self._ordered)
 
     def _end(self, record: Record, life: JobHistory) -> None:
@@ -194,6 +211,22 @@ class Checker:
         attempt = life.attempt(record.token)
         if record.args.get("outcome") in ("crashed", "lost_unknown") and attempt.taken is not None:
             self._check_robbed(record, attempt.taken.args.get("worker") or "", attempt.holders)
+            if record.args["state"] == DEAD and self._back:
+                self._check_poison(record, life)
+
+    def _check_poison(self, record: Record, life: JobHistory) -> None:
+        """A worker that was suspended and came back in time to say so did not die."""
+        crashed = [each for each in life.attempts.values() if each.outcome in ("crashed", "lost_unknown")]
+        if len(crashed) < CRASHES:
+            return
+        none = [each.holders[0] for each in crashed if each.holders and self._survived(each, record.at)]
+        if none:
+            self._breach("I21", f"is dead as poison, but {', '.join(none)} had not died")
+
+    def _survived(self, attempt: Attempt, now: int) -> bool:
+        """Return whether the holder of an attempt that counts as crashed came back, and had a lease's time to say so."""
+        holder, since = attempt.holders[0], attempt.stored[0].at
+        return any(since <= at < now - self._longest for at in self._back.get(holder, ())) and holder not in self._gone
 
     def _check_robbed(self, record: Record, worker: str, holders: list[str]) -> None:
         until = self._leases.get(worker, 0)
@@ -207,6 +240,17 @@ class Checker:
         verb = record.args.get("verb")
         if not verb or verb in RENEWALS or record.args["kind"] in ("pause", "crash"):
             self._faults[record.process] = record.step
+        if record.args["kind"] in ("crash", "exit"):
+            self._gone.add(record.process)
+
+    def _stops(self, record: Record, life: JobHistory) -> None:
+        self._stopping.add(record.process)
+
+    def _came_back(self, record: Record, life: JobHistory) -> None:
+        self._back.setdefault(record.process, []).append(record.at)
+
+    def _register(self, record: Record, life: JobHistory) -> None:
+        self._leases.pop(record.args["worker"], None)  # a name that was given before has a new lease
 
     def _lease(self, record: Record, life: JobHistory) -> None:
         until = record.args["until"]
@@ -230,6 +274,11 @@ class Checker:
         if record.phase == "ok" and record.args.get("answer") == "queued" and not life.moved:
             life.cancelled = False
 
+    def _delete(self, record: Record, life: JobHistory) -> None:
+        only = record.args.get("only")
+        if only and record.args.get("answer") == "deleted" and life.removed_from != only:
+            self._breach("I26", f"was deleted as {only}, but it was {life.removed_from}")
+
     def _note(self, record: Record, life: JobHistory) -> None:
         args = record.args
         if not args.get("running", True) or args.get("current", record.token) != record.token:
@@ -252,12 +301,24 @@ class Checker:
         parent = self.lives.get(asked.get("parent", ""))
         if parent is None or not parent.moved or parent.reborn:
             return
-        left = parent.attempt(asked["parent_token"]).left
-        completed = left is not None and left.args["after"] == COMPLETED
+        completed = parent.attempt(asked["parent_token"]).completed
         if life.exists and not completed:
             self._breach("I3", f"exists, but the attempt of {parent.id} that asked for it did not complete")
         if completed and not life.exists and not asked.get("key"):
             self._breach("I2", f"is missing, although its parent {parent.id} completed")
+
+    def _check_waits(self, life: JobHistory) -> None:
+        """A job that was claimed starts, or goes back within seconds, where nothing befell its worker."""
+        for attempt in life.attempts.values():
+            if attempt.taken is None or not attempt.holders:
+                continue
+            end = attempt.starts[0] if attempt.starts else attempt.left
+            if end is None or self._faults.get(attempt.holders[0], -1) > attempt.taken.step:
+                continue
+            if end.at - attempt.taken.at > WAIT:
+                self._breach(
+                    "I25", f"waited {end.at - attempt.taken.at} ms in {attempt.holders[0]}, which had claimed it"
+                )
 
     def _check_batch(self, jobs: list[str]) -> None:
         lives = [life for life in map(self.lives.__getitem__, jobs) if not _key(life)]  # a key may absorb a draft

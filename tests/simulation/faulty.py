@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.simulation.scheduler import Process, Scheduler
 
+    Around = Callable[[Process, str, Callable[..., Any], tuple[Any, ...]], Any]
+
 # The verbs that may fail, and which of their arguments is the caller's time.
 VERBS: dict[str, int | None] = {
     "enqueue": 1, "claim": 3, "finish": None, "cancel": 1, "retry": 1, "resolve_review": 2, "delete": 1, "claimed_by": None,
@@ -116,9 +118,10 @@ class FaultyStore:
 
     def __init__(
         self, store: Any, process: Process, scheduler: Scheduler, nemesis: Nemesis, observer: Observer,
-        own_clock: bool = False,
+        own_clock: bool = False, around: Around | None = None,
     ) -> None:  # fmt: skip
         self._store, self._process, self._scheduler = store, process, scheduler
+        self._around = around  # what befalls the call itself
         self._nemesis, self._observer = nemesis, observer
         self._own_clock = own_clock  # the engine judges by its own time, whatever the caller says
 
@@ -147,7 +150,7 @@ class FaultyStore:
     def _ask(self, verb: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         if self._own_clock:
             args = self.engine_args(verb, args)
-        answer = real(*args)
+        answer = real(*args) if self._around is None else self._around(self._process, verb, real, args)
         self._observer.committed(self._process, verb, args, answer)
         return answer
 
@@ -174,7 +177,7 @@ class FaultyStore:
         length = self._nemesis.pause() if fault == "pause" else self._nemesis.delay(name)
         until = self._scheduler.now + length
         if fault == "pause":
-            self._process.paused_until = max(until, self._process.paused_until)
+            self._process.pause(until)
         self._scheduler.pump(until)
         while self._process.paused_until > self._scheduler.now:  # another thread's call has met a pause meanwhile
             self._scheduler.pump(self._process.paused_until)

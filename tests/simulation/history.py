@@ -13,14 +13,20 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     move    ok       the engine committed a change of state. job, token, args: before ("" did not exist), after ("" is
                      gone), attempt; if known: crashes, worker, run_at, max_attempts, queue, type, priority, cancelling
     claim   ok       a worker learnt that it holds the job. job, token
-    start   ok       a handler is about to run. job, token
-    end     ok       a handler is through. job, token, args: outcome (a kind of `core.outcome.Outcome`)
-    finish  ok       an outcome was recorded. job, token, args: state, outcome, by ("worker" or "sweep")
+    start   ok       a handler is about to run. job, token, args: limit (its timeout)
+    end     ok       a handler is through. job, token, args: outcome (a kind of `core.outcome.Outcome`), ran (milliseconds,
+                     without the pauses of its process)
+    finish  ok       an outcome was recorded. job, token, args: state, outcome, by ("worker" or "sweep"), marks (the sweep
+                     could know which jobs had started)
     finish  refused  an outcome was refused, its lease was lost. job, token
     fault   ok       process: whom it struck. args: kind (crash, pause, delay, …; "exit" when the process ended by itself), verb
                      (the call that it struck; without one, the whole process)
+    stopping ok      process: whose worker was asked to stop
+    back    ok       process: which goes on after a suspension
+    clock   ok       process: whose wall clock was set. args: by (milliseconds)
+    register ok      process: whose worker is about to be registered. args: worker (its identity)
     lease   ok       process: the worker's identity. args: until (0: left or buried)
-    cancel, retry, judge, delete ok    job, args: answer (the store's), approve (of judge)
+    cancel, retry, resolve_review, delete ok    job, args: answer (the store's), only (the state that a search asked for)
     note    ok       the engine stored a log line, progress or a checkpoint. job, token, args: running (or
                      completed), current (the job's token at that moment)
     final   ok       a job as it stands at the end. job, token, args: state
@@ -41,7 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 OPS = frozenset(
-    ["enqueue", "move", "claim", "start", "end", "finish", "fault", "lease", "cancel", "retry", "resolve_review", "delete", "note", "final", "stray"]
+    ["enqueue", "move", "claim", "start", "end", "finish", "fault", "stopping", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete",
+     "note", "final", "stray"]
 )  # fmt: skip
 PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused", "absorbed"})
 _NOTHING: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mainstay.core.states import CANCELLED, COMPLETED, DEAD, ENDED, MOVES, QUEUED, REVIEW, RUNNING, SCHEDULED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from tests.simulation.history import Record
 
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 FREE = frozenset({"released", "snoozed", "lost_unknown"})  # outcomes that cost no attempt
 COSTLY = frozenset({"failed", "timed out", "crashed"})
+NATURAL = frozenset({"completed", "failed", "snoozed", "review"})  # outcomes of a handler that nobody stopped
+LATE = 1_500  # how far past its time limit a handler may be stopped
 
 
 class Attempt:
     """What is known about one token of one job."""
 
-    __slots__ = ("ends", "holders", "left", "starts", "stored", "taken")
+    __slots__ = ("approved", "ends", "holders", "left", "starts", "stored", "taken")
 
     def __init__(self) -> None:
         self.taken: Record | None = None  # the move to running
@@ -29,6 +31,17 @@ class Attempt:
         self.starts: list[Record] = []
         self.ends: list[Record] = []
         self.stored: list[Record] = []
+        self.approved = False  # it ended in a review, which completed the job
+
+    @property
+    def completed(self) -> bool:
+        """Whether the job completed by this attempt."""
+        return self.approved or (self.left is not None and self.left.args["after"] == COMPLETED)
+
+    @property
+    def outcome(self) -> str:
+        """The outcome that was recorded for it, or ""."""
+        return str(self.stored[0].args.get("outcome") or "") if self.stored else ""
 
 
 class JobHistory:
@@ -36,7 +49,7 @@ class JobHistory:
 
     __slots__ = (
         "absorbed", "acked", "asked", "attempts", "born", "cancelled", "due", "final", "id", "moved", "reborn", "refused", "removed",
-        "state", "token",
+        "removed_from", "state", "token",
     )  # fmt: skip
 
     def __init__(self, job: str) -> None:
@@ -46,6 +59,7 @@ class JobHistory:
         self.moved = self.born = self.reborn = self.removed = False
         self.cancelled = False  # a cancel was accepted and not undone by a retry
         self.state, self.token = "", 0
+        self.removed_from = ""  # the state in which it was deleted
         self.due = 0  # not before
         self.final: Record | None = None
         self.attempts: dict[int, Attempt] = {}
@@ -83,6 +97,10 @@ class JobHistory:
             self.due = 0
         if after == QUEUED and (before in ENDED or before == REVIEW):
             self.cancelled = False  # a new life
+        if before == REVIEW and after == COMPLETED:
+            self.attempt(self.token).approved = True
+        if not after:
+            self.removed_from = before
         self.moved, self.born, self.removed = True, self.born or not before, not after
         self.state, self.token = after, max(self.token, record.token)
 
@@ -140,6 +158,15 @@ class JobHistory:
         elif record.token != self.token or self.state != RUNNING:
             breach("I7", f"was started with token {record.token} while it was {self.state} with token {self.token}")
 
+    def overlaps(self, record: Record, gone: Container[str]) -> str:
+        """Return the process in which an attempt that timed out still runs while another begins, or ""."""
+        for token, attempt in self.attempts.items():
+            if token < record.token and attempt.starts and not attempt.ends and attempt.outcome == "timed out":
+                process = attempt.starts[0].process
+                if process not in gone and attempt.stored[0].args.get("by") == "worker":
+                    return process
+        return ""
+
     def finish(self, record: Record, breach: Breach, strict: bool) -> None:
         """An outcome was recorded."""
         attempt, state = self.attempt(record.token), record.args["state"]
@@ -150,8 +177,15 @@ class JobHistory:
             return
         if self.moved and (record.token != self.token or self.state != RUNNING):
             breach("I5", f"{state} was recorded for token {record.token}; it was {self.state} with token {self.token}")
-        if record.args.get("outcome") == "completed" and not attempt.ends:
+        outcome = record.args.get("outcome")
+        if outcome == "completed" and not attempt.ends:
             breach("I5", "a completion was recorded before the handler had returned")
+        if outcome == "crashed" and record.args.get("marks") and not attempt.starts:
+            breach("I21", "counts as crashed, but its handler had not started")
+        if outcome == "timed out" and record.args.get("by") == "worker" and attempt.starts:
+            ran, limit = record.at - attempt.starts[0].at, attempt.starts[0].args.get("limit")
+            if limit and ran < 0.95 * limit:
+                breach("I20", f"timed out after {ran} ms of {limit}")
 
     # at the end ---------------------------------------------------------------------------------------------------
     def close(self, breach: Breach, live: bool) -> None:
@@ -184,8 +218,16 @@ class JobHistory:
                 breach("I5", f"an outcome was recorded for token {token}, which never left running")
             elif attempt.left.args["after"] != record.args["state"]:
                 breach("I5", f"token {token} ended as {attempt.left.args['after']} and was told {record.args['state']}")
+        self._check_time(attempt, breach)
         if attempt.taken is not None and attempt.left is not None and attempt.stored:
             self._check_cost(attempt, attempt.taken, attempt.left, breach)
+
+    def _check_time(self, attempt: Attempt, breach: Breach) -> None:
+        """A handler that ran past its time limit has timed out, or was stopped for another reason."""
+        limit = attempt.starts[0].args.get("limit") if attempt.starts else None
+        ran = attempt.ends[0].args.get("ran", 0) if attempt.ends else 0
+        if limit and ran > limit + LATE and attempt.outcome in NATURAL:
+            breach("I20", f"ran for {ran} ms and {attempt.outcome}: its time limit of {limit} ms was not applied")
 
     def _check_cost(self, attempt: Attempt, taken: Record, left: Record, breach: Breach) -> None:
         """A failure costs an attempt; a snooze or a hand-back costs none."""

@@ -19,18 +19,19 @@ class Variant(NamedTuple):
     story: str
     breaks: frozenset[str]
     apply: Callable[[], AbstractContextManager[object]]
+    only: str = ""  # the hardship that shows it
 
 
 VARIANTS: dict[str, Variant] = {}
 MISSING = object()
 
 
-def variant(*breaks: str) -> Callable[[Callable[[], AbstractContextManager[object]]], None]:
+def variant(*breaks: str, only: str = "") -> Callable[[Callable[[], AbstractContextManager[object]]], None]:
     """Register a function that returns the patch; its docstring describes the mistake."""
 
     def add(function: Callable[[], AbstractContextManager[object]]) -> None:
         name = function.__name__.strip("_")
-        VARIANTS[name] = Variant(name, function.__doc__ or "", frozenset(breaks), function)
+        VARIANTS[name] = Variant(name, function.__doc__ or "", frozenset(breaks), function, only)
 
     return add
 

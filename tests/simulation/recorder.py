@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from mainstay.core.states import ENDED, REVIEW
 from mainstay.core.verdict import LOST, STORED
+from mainstay.upkeep.sweep import OVERDUE
 from tests.simulation import commit_log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mainstay.core.decide import Transition
     from mainstay.core.draft import Draft
     from mainstay.core.job import Claimed
+    from mainstay.core.outcome import Outcome
     from tests.simulation.history import History
     from tests.simulation.scheduler import Process, Scheduler
 
@@ -23,23 +25,32 @@ AT_REST = ENDED | {REVIEW, ""}
 class Recorder:
     """The observer of every process's store."""
 
-    def __init__(self, history: History, scheduler: Scheduler, connection: Any) -> None:
+    def __init__(self, history: History, scheduler: Scheduler, connection: Any, marks: bool = False) -> None:
         self.history, self._scheduler, self._connection = history, scheduler, connection
+        self._marks = marks  # a sweep can know which jobs a dead worker had started
+        self._started: dict[
+            tuple[str, int], tuple[int, int]
+        ] = {}  # attempt → when, and its process's pauses until then
+        self.stored: Callable[[Process, Transition], None] = lambda process, transition: None
         self.unrest: dict[str, str] = {}  # jobs that are not at rest, and their state
         self._seen = self._commits = 0
 
     def committed(self, process: Process, verb: str, args: tuple[Any, ...], answer: Any) -> None:
         """Record what a call has done. Outcomes first: they are the cause of the moves."""
-        if verb == "claim" and len(args) > 4:
-            self._finished(process, args[4], answer.verdicts)
-        elif verb == "finish":
-            self._finished(process, args[0], answer)
+        if verb == "register":
+            self.add(process, "register", worker=args[0].id)
+        transitions, verdicts = _outcomes(verb, args, answer)
+        self._finished(process, transitions, verdicts)
         self._drain()
+        for transition, verdict in zip(transitions, verdicts, strict=True):
+            if verdict == STORED:
+                self.stored(process, transition)
         if verb == "enqueue":
             self._absorbed(process, args[0], answer)
         elif verb in ("cancel", "retry", "delete"):
+            only = {"only": "dead"} if process.name == "deleter" else {}
             for job, word in answer.items():
-                self.add(process, verb, "ok", job, answer=word)
+                self.add(process, verb, "ok", job, answer=word, **only)
 
     def _absorbed(self, process: Process, drafts: Sequence[Draft], answers: Sequence[tuple[str, bool]]) -> None:
         for draft, (job, created) in zip(drafts, answers, strict=True):
@@ -51,9 +62,11 @@ class Recorder:
         for transition, verdict in zip(transitions, verdicts, strict=True):
             if verdict not in (STORED, LOST):
                 continue
+            by = _by(transition)
+            marks = {"marks": True} if self._marks and by == "sweep" else {}
             self.add(
                 process, "finish", "ok" if verdict == STORED else "refused", transition.id, transition.token,
-                state=transition.state, outcome=transition.outcome, by=_by(transition),
+                state=transition.state, outcome=transition.outcome, by=by, **marks,
             )  # fmt: skip
 
     def _drain(self) -> None:
@@ -87,7 +100,14 @@ class Recorder:
 
     def started(self, process: Process, job: Claimed) -> None:
         """Record that a handler is about to run."""
-        self.add(process, "start", "ok", job.id, job.token)
+        self._started[job.id, job.token] = self._scheduler.now, process.paused
+        self.add(process, "start", "ok", job.id, job.token, limit=job.timeout)
+
+    def ended(self, process: Process, job: Claimed, outcome: Outcome) -> None:
+        """Record that a handler is through, and for how long it ran while its process was not paused."""
+        at, paused = self._started.pop((job.id, job.token), (self._scheduler.now, process.paused))
+        ran = self._scheduler.now - at - (process.paused - paused)
+        self.add(process, "end", "ok", job.id, job.token, outcome=outcome.kind, ran=ran)
 
     def struck(self, process: Process, kind: str, verb: str = "") -> None:
         """Record a fault: the process may lose its lease by it."""
@@ -108,5 +128,13 @@ def mode_of(draft: Draft) -> str:
     return "start" if draft.lock_until == 0 else "alive" if draft.lock_until is None else "period"
 
 
+def _outcomes(verb: str, args: tuple[Any, ...], answer: Any) -> tuple[Sequence[Transition], Sequence[str]]:
+    """Return the outcomes that a call has brought, and the verdicts on them."""
+    if verb == "finish":
+        return args[0], answer
+    return (args[4], answer.verdicts) if verb == "claim" and len(args) > 4 else ((), ())
+
+
 def _by(transition: Transition) -> str:
-    return "sweep" if transition.outcome in ("crashed", "lost_unknown") else "worker"
+    swept = transition.outcome in ("crashed", "lost_unknown") or transition.error == OVERDUE.error
+    return "sweep" if swept else "worker"

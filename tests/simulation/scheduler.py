@@ -26,15 +26,42 @@ class Process:
 
     def __init__(self, scheduler: Scheduler, name: str, offset: int = 0, drift: float = 0.0) -> None:
         self.name, self._scheduler = name, scheduler
-        self.alive = True
-        self.paused_until = 0
+        self._alive = True
+        self.died: Callable[[Process], None] = lambda process: None  # what the kernel does when it is dead
+        self.identities: list[str] = []  # under which its worker has registered
+        self.paused_until = self.paused = 0  # … and for how long altogether
         self.steps_under_way = 0  # of its services: more than none while one of their calls takes long
         self._offset, self._drift = offset, drift
 
+    @property
+    def alive(self) -> bool:
+        """Whether it runs or is paused."""
+        return self._alive
+
+    @alive.setter
+    def alive(self, alive: bool) -> None:
+        if self._alive and not alive:
+            self._alive = False
+            self.died(self)
+
     def now(self) -> int:
-        """Return the time by this process's clock."""
+        """Return the time by this process's wall clock."""
         engine = self._scheduler.now
         return engine + self._offset + int((engine - START) * self._drift)
+
+    def monotonic(self) -> int:
+        """Return the time by this process's monotonic clock: it drifts as the wall clock, and is never set."""
+        engine = self._scheduler.now
+        return engine + int((engine - START) * self._drift)
+
+    def set_clock(self, by: int) -> None:
+        """Put the wall clock forward or back."""
+        self._offset += by
+
+    def pause(self, until: int) -> None:
+        """Stand still until an instant."""
+        self.paused += max(0, until - max(self._scheduler.now, self.paused_until))
+        self.paused_until = max(until, self.paused_until)
 
     def check(self) -> None:
         """Raise `Crash` in a process that was killed meanwhile."""
@@ -52,10 +79,18 @@ class Scheduler:
         self.current = Process(self, "nobody")
         self._random = random.random
         self._heap: list[tuple[int, float, Process, Callable[[], None]]] = []
+        self.halted = False
+
+    def halt(self) -> None:
+        """End this world: nothing more can be learnt from it."""
+        self.halted = True
+        self._heap.clear()
 
     def after(self, wait: int, process: Process, action: Callable[[], None]) -> None:
         """Run an action of a process some time from now; what falls on the same instant runs in any order."""
         luck = self._random()
+        if self.halted:
+            return
         heappush(self._heap, (self.now + wait + int(luck * 4), luck, process, action))
 
     def pump(self, until: int, enough: Callable[[], bool] | None = None) -> bool:

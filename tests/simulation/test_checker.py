@@ -33,6 +33,14 @@ class Story(History):
         self.tell("finish", "ok", job, token, "one", state=state, outcome=outcome, by="worker")
         return self.moved("running", state, token, attempt, job, **more)
 
+    def suspended(self, token, state="queued"):
+        """The worker is suspended, its job swept; it comes back long before the next sweep."""
+        self.tell("lease", job="", process="w1", until=len(self) + 5).claimed(token, token)
+        self.tell("fault", job="", process="one", kind="pause").finished(state, token, token, outcome="crashed")
+        for _ in range(20):
+            self.tell("back", job="", process="one")
+        return self
+
     def stands(self, state, job="J", token=1):
         return self.tell("final", "ok", job, token, "engine", state=state)
 
@@ -150,6 +158,46 @@ BREACHES = {
         "I16",
         Story().tell("enqueue", "invoke", "A").tell("enqueue", "invoke", "B").moved("", "queued", job="A", priority=1)
         .moved("", "queued", job="B", priority=0).moved("queued", "running", 1, 1, "B", priority=0),
+    ),
+    "a time limit too early": (
+        "I20",
+        Story().enqueued().claimed().tell("start", token=1, process="one", limit=3_000)
+        .finished("scheduled", outcome="timed out").stands("scheduled"),
+    ),
+    "a time limit that is never applied": (
+        "I20",
+        Story().enqueued().claimed().tell("start", token=1, process="one", limit=3_000)
+        .tell("end", token=1, process="one", outcome="completed", ran=60_000).finished().stands("completed"),
+    ),
+    "crashed before it started": (
+        "I21",
+        Story().enqueued().claimed().tell("finish", token=1, state="queued", outcome="crashed", by="sweep", marks=True)
+        .moved("running", "queued", 1, 1).stands("queued"),
+    ),
+    "poison without a death": ("I21", Story().enqueued().suspended(1).suspended(2).suspended(3, "dead").stands("dead", token=3)),
+    "two attempts at once": (
+        "I24",
+        Story().enqueued().claimed().tell("start", token=1, process="one").finished("scheduled", outcome="timed out")
+        .moved("scheduled", "queued", 1, 1).claimed(2, 2).tell("start", token=2, process="one").stands("running", token=2),
+    ),
+    "claimed and kept waiting": (
+        "I25",
+        Story().enqueued().claimed().tell("start", token=1, process="one", at=30_000).stands("running"),
+    ),
+    "deleted by a search that no longer matches": (
+        "I26",
+        Story().enqueued().moved("queued", "").tell("delete", only="dead", answer="deleted"),
+    ),
+    "a child of a review that was rejected": (
+        "I3",
+        Story().enqueued().claimed().tell("enqueue", "invoke", "C", parent="J", parent_token=1)
+        .finished("review", outcome="review").moved("review", "dead", 1, 1).moved("", "queued", job="C").stands("dead")
+        .stands("queued", "C"),
+    ),
+    "a child of a review that was approved": (
+        "I2",
+        Story().enqueued().claimed().tell("enqueue", "invoke", "C", parent="J", parent_token=1)
+        .finished("review", outcome="review").moved("review", "completed", 1, 1).stands("completed"),
     ),
     "a stale note": ("I18", Story().enqueued().claimed(2, 1).tell("note", token=1, current=2, running=True).stands("running")),
 }  # fmt: skip

@@ -5,7 +5,6 @@ A simulator that finds nothing proves nothing until it is known what it would ha
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from mainstay.core.outcome import COMPLETED
 from mainstay.core.verdict import ALREADY, STORED
 from mainstay.stores.operations import Statement
 from mainstay.stores.sql import actions, maintenance
-from mainstay.stores.sqlite import claim, connect, enqueue, errors, sql
+from mainstay.stores.sqlite import claim, connect, enqueue, sql
 from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.upkeep import sweep
 from mainstay.worker import outcome_buffer
@@ -23,6 +22,7 @@ from mainstay.worker.outcome_buffer import OutcomeBuffer
 from mainstay.worker.registration import Heartbeat, Registration
 from mainstay.worker.slots import Slots
 from mainstay.worker.worker import Worker
+from tests.simulation import old_behaviours
 from tests.simulation.faulty import FaultyStore
 from tests.simulation.patches import VARIANTS, patched, statements, variant
 from tests.simulation.world import World
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mainstay.stores.contract import Renewal
 
 
-__all__ = ["VARIANTS"]
+__all__ = ["VARIANTS", "old_behaviours"]
 
 
 # The fence ------------------------------------------------------------------------------------------------------------
@@ -48,10 +48,8 @@ def no_fence() -> AbstractContextManager[object]:
 @variant("I5")
 def fence_on_attempt() -> AbstractContextManager[object]:
     """The fence is the attempt number, which a snooze or a hand-back gives back."""
-    stack = ExitStack()
-    stack.enter_context(statements(finish=("AND token = :token", "AND attempt = :number")))
-    stack.enter_context(patched((claim, "_finish_all", lambda *_: False)))
-    return stack
+    one_by_one = ("AND token = done.column2", "AND 0")  # the statement for many at once knows no attempt
+    return statements(finish=("AND token = :token", "AND attempt = :number"), finish_completed=one_by_one)
 
 
 @variant("I18")
@@ -109,33 +107,37 @@ def lease_by_worker_clock() -> AbstractContextManager[object]:
 @variant("I4", "I7", "I8")
 def returned_unclaimed() -> AbstractContextManager[object]:
     """A claim sets expired jobs back to queued and returns them without claiming them."""
-    take = claim._take
+    real = claim.claim
     gone = "worker IN (SELECT id FROM mainstay_worker WHERE expires_at <= ?)"
     columns, _, rest = DIALECT.text("claimed_by").partition("WHERE")
     held = columns + "WHERE j." + gone + " AND " + rest.replace("AND j.worker = :worker", "")
     statement = "UPDATE mainstay_job SET state = 'queued' WHERE state = 'running' AND " + gone
 
-    def expired(connection: Any, worker: str, wants: Any, limit: int, now: int) -> list[Claimed]:
-        found = [Claimed._make(row)._replace(worker=worker) for row in connection.execute(held, (now,))]
-        connection.execute(statement, (now,))
-        return found + take(connection, worker, wants, limit, now)
+    def expired(store: Any, worker: str, wants: Any, limit: int, now: int, *more: Any) -> Any:
+        with store.db.writing() as connection:
+            found = [Claimed._make(row)._replace(worker=worker) for row in connection.execute(held, (now,))]
+            connection.execute(statement, (now,))
+        claims = real(store, worker, wants, limit, now, *more)
+        return claims._replace(jobs=found + claims.jobs)
 
-    return patched((claim, "_take", expired))
+    return patched((claim, "claim", expired))
 
 
 @variant("I4", "I5", "I6", "I7", "I8")
 def sweep_from_stale_read() -> AbstractContextManager[object]:
     """The sweep writes what it once read, whatever has become of the job since."""
-    finish_one = claim._finish_one
+    real = claim.finish
 
-    def unguarded(connection: Any, transition: Any) -> str:
-        if transition.outcome != "crashed":
-            return finish_one(connection, transition)
+    def unguarded(store: Any, transitions: Any, *more: Any) -> list[str]:
+        if not transitions or transitions[0].outcome != "crashed":
+            return real(store, transitions, *more)
         statement = sql.load("finish").partition("\nWHERE")[0] + " WHERE seq = :seq"
-        connection.execute(statement, transition._asdict())
-        return STORED
+        with store.db.writing() as connection:
+            for transition in transitions:
+                connection.execute(statement, transition._asdict())
+        return [STORED] * len(transitions)
 
-    return patched((claim, "_finish_one", unguarded))
+    return patched((claim, "finish", unguarded))
 
 
 @variant("I7")
@@ -224,17 +226,22 @@ def deferred_transaction() -> AbstractContextManager[object]:
     between the read and the write of every transaction that lets it.
     """
 
-    def begin(writing: Any) -> Any:
-        writing._db._lock.acquire()
-        try:
-            writing._connection = writing._db.writer()
-            writing._connection.execute("BEGIN DEFERRED")
-        except BaseException as error:
-            writing._db._lock.release()
-            raise errors.mapped(error, writing._db.path) from error
-        return writing._connection
+    real = connect.Database.connect
+    return patched((connect.Database, "connect", lambda database: Deferring(real(database))))
 
-    return patched((connect.Writing, "__enter__", begin))
+
+class Deferring:
+    """A connection that begins its transactions without the lock."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def execute(self, statement: str, *bound: Any) -> Any:
+        """Run a statement."""
+        return self._connection.execute(statement.replace("BEGIN IMMEDIATE", "BEGIN DEFERRED"), *bound)
 
 
 # Counting -------------------------------------------------------------------------------------------------------------
@@ -331,9 +338,13 @@ def left_behind() -> AbstractContextManager[object]:
 def deleted_while_running() -> AbstractContextManager[object]:
     """An operator can delete a job that runs."""
 
-    def anything(dialect: Any, ids: Any, now: int, actor: str) -> Any:
-        found = yield from actions._locked(dialect, ids)
-        yield from actions.removal(dialect, [job.seq for job in found.values()])
-        return dict.fromkeys(found, "deleted")
+    def anything(store: Any, ids: Any, now: int, actor: str) -> dict[str, str]:
+        with store.db.writing() as connection:
+            found = {
+                job: connection.execute("SELECT seq FROM mainstay_job WHERE id = ?", (job,)).fetchone() for job in ids
+            }
+            there = [row[0] for row in found.values() if row]
+            sql.run(connection, actions.removal(store.dialect, there))
+        return {job: "deleted" if row else "missing" for job, row in found.items()}
 
-    return patched((actions, "_delete", anything))
+    return patched((actions, "delete", anything))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from mainstay.app import Mainstay
@@ -10,6 +11,7 @@ from mainstay.core.retry import Retry
 from tests.simulation.scheduler import Crash
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from random import Random
 
     from mainstay.context import Context
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from tests.simulation.executors import Script
     from tests.simulation.recorder import Recorder
     from tests.simulation.scheduler import Process
+
+    Breach = Callable[[str, str, str], None]  # invariant, story, job
 
 app = Mainstay("sqlite:///:memory:")  # only its types are used; its store is never opened
 
@@ -53,17 +57,27 @@ _CHOICES = {name: [kind for kind, weight in kinds.items() for _ in range(weight)
 TYPES: dict[str, JobType[..., Any, Any]] = dict(app.registry)
 
 
+LINES = 12_000  # of a handler that logs without end
+
+
 class Stage:
     """Where handlers are played. `calm` once the faults have stopped: then no handler kills its worker."""
 
-    def __init__(self, random: Random, recorder: Recorder, ids: Any) -> None:
+    def __init__(
+        self, random: Random, recorder: Recorder, ids: Any, hardships: frozenset[str], luck: Random, breach: Breach
+    ) -> None:  # fmt: skip
         self._random, self._recorder, self._ids = random, recorder, ids
+        self._hardships, self._luck, self._breach = hardships, luck, breach
         self.calm = False
+        self.twins: set[tuple[str, int]] = set()  # attempts that gave one draft to ctx.enqueue twice
+        self._chatty = 2 if "chatter" in hardships else 0  # handlers that will log without end
 
     def play(self, process: Process, execution: Execution, context: Context) -> Script:
         """One attempt: some lines, each after a while, then an ending."""
         random, name = self._random, execution.job.type
         yield random.randrange(1, 20 if name == "quick" else 600)
+        if self._hardships and not self.calm:
+            yield from self._suffer(execution, context)
         if name != "quick":
             for line in range(random.randrange(3)):
                 self._note(context, line)
@@ -72,6 +86,29 @@ class Stage:
         if ending == "hang":
             yield random.choice((1_500, 4_000, 60_000) if execution.job.timeout else (2_000, 5_000, 9_000))
         return self._end(ending, process, context)
+
+    def _suffer(self, execution: Execution, context: Context) -> Iterator[int]:
+        """What handlers do in a world with hardships."""
+        name, luck = execution.job.type, self._luck
+        if "replacements" in self._hardships and name != "quick":
+            self._begin_work(context, json.loads(execution.job.payload).get("n", 0))
+        if name == "slow" and self._chatty:
+            self._chatty -= 1
+            for line in range(LINES):
+                context.log("a line", line=line)
+        if "suspends" in self._hardships and name == "moody":
+            yield 4 * luck.randrange(2_000)
+        if "stubborn" in self._hardships and name == "waits" and luck.random() < 0.5:
+            yield from _ignoring(luck.randrange(40_000, 90_000))
+
+    def _begin_work(self, context: Context, work: int) -> None:
+        """Save which work this is; a checkpoint of other work must not be here. Then fail now and then."""
+        found = context.checkpoint.get("work", work)
+        if found != work:
+            self._breach("I23", f"begins work {work} with the checkpoint of work {found}", context.job.id)
+        context.save(work=work)
+        if self._luck.random() < 0.5:
+            raise Snooze(self._luck.choice((0.3, 1.5)))
 
     def _note(self, context: Context, line: int) -> None:
         kind = self._random.randrange(4)
@@ -89,7 +126,9 @@ class Stage:
             raise RuntimeError("no luck")
         if ending == "snooze":
             raise Snooze(self._random.choice((0, 0, 0.05, 1.5)))
-        if ending == "review":
+        if ending == "review" or (ending == "children" and "reviews" in self._hardships):
+            if "reviews" in self._hardships:
+                context.enqueue(self._child(process, context))
             raise Review("please look", output={"draft": 1})
         if ending == "cancel":
             raise Cancel
@@ -99,7 +138,11 @@ class Stage:
             process.alive = False
             self._recorder.struck(process, "crash")
             raise Crash(process.name)
-        if ending == "children":
+        if ending == "children" and "drafts twice" in self._hardships:
+            draft = TYPES["quick"].prepare()
+            context.enqueue(draft, draft)
+            self.twins.add((context.job.id, context.job.token))
+        elif ending == "children":
             context.enqueue(*(self._child(process, context) for _ in range(self._random.randrange(1, 3))))
         return {"done": True} if self._random.random() < 0.5 else None
 
@@ -110,3 +153,13 @@ class Stage:
             process, "enqueue", "invoke", draft.id, parent=context.job.id, parent_token=context.job.token
         )
         return draft
+
+
+def _ignoring(length: int) -> Iterator[int]:
+    """Go on for so long, whoever cancels."""
+    try:
+        yield length
+    except BaseException as error:
+        if type(error).__name__ != "CancelledError":
+            raise
+        yield length

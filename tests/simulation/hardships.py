@@ -1,0 +1,69 @@
+"""What befalls a world beside the faults of its store: half of the seeds meet one to three of these hardships.
+
+Each was added with a defect that it could have found. `KNOWN` lists what the code does not withstand yet: those hardships
+are not drawn and those invariants not reported, until the fix takes the entry off the list.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+HARDSHIPS = {
+    "signals": "a signal handler raises inside a call of a producer or operator, at any line of the real code",
+    "forks": "a process is forked while a thread is inside an enqueue; the child enqueues with the store it inherited",
+    "clock steps": "the wall clock of a worker is put forward or back; monotonic time goes on",
+    "suspends": "all workers stand still together for longer than their lease, several times",
+    "chatter": "a handler logs without end into a store whose writes take longer the more they hold",
+    "drafts twice": "a prepared draft is enqueued twice, and given to ctx.enqueue twice",
+    "reviews": "handlers that enqueue children ask for a review, and operators approve, reject and retry",
+    "replacements": "jobs that have saved a checkpoint wait for their next attempt, and are replaced by new work",
+    "identities": "workers have a fixed identity=, and one that died is started again at once",
+    "searches": "an operator deletes what a search found, while another one queues the same jobs again",
+    "lock files": "workers have lock files and records of started jobs; several sweeps see one death",
+    "long writes": "a transaction of the user's holds SQLite's write lock for longer than a lease",
+    "stubborn": "async handlers ignore their cancellation and run on",
+    "workers again": "a worker that was stopped is started again",
+}
+
+
+class Known(NamedTuple):
+    """A defect that is not mended yet."""
+
+    number: int  # in the list of defects: issue 9
+    breaks: frozenset[str]  # the invariants that it breaks
+
+
+def _known(number: int, *breaks: str) -> Known:
+    return Known(number, frozenset(breaks))
+
+
+# By hardship or, where every world shows it, by invariant. Empty when everything is mended.
+KNOWN = {
+    "signals": _known(1, "I19"),
+    "forks": _known(2, "I19"),
+    "stubborn": _known(3, "I25"),
+    "chatter": _known(4, "I22", "I1"),
+    "replacements": _known(6, "I23"),
+    "reviews": _known(7, "I2"),
+    "drafts twice": _known(9, "I2"),
+    "workers again": _known(10, "I1"),
+    "searches": _known(11, "I26"),
+    "I24": _known(15, "I24"),
+    "long writes": _known(16, "I7"),
+    "lock files": _known(17, "I21"),
+    "I21": _known(17, "I21"),
+    "identities": _known(18, "I1", "I4", "I7"),
+    "clock steps": _known(20, "I20", "I7"),
+    "suspends": _known(21, "I21"),
+}
+
+ON_FILES = frozenset({"forks", "lock files", "long writes"})  # these need a real file
+WITHOUT_FAULTS = frozenset({"long writes"})  # these show a defect only where nothing else excuses it
+
+
+def draw(seed: int) -> frozenset[str]:
+    """Return the hardships of a seed, without the known ones."""
+    random = Random(f"hardships of {seed}")
+    count = random.choice((0, 0, 0, 1, 2, 3))
+    return frozenset(random.sample(list(HARDSHIPS), count)) - KNOWN.keys()

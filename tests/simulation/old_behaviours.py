@@ -1,0 +1,122 @@
+"""Known-bad variants that put mended behaviours of ours back, each seen under the hardship that was added with it.
+
+They wrap verbs of the store and public functions, so that they mean the same however the code is mended.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from mainstay.app import Mainstay
+from mainstay.stores import worker_locks
+from mainstay.stores.sql import actions, maintenance
+from mainstay.stores.sqlite import enqueue, sql
+from tests.simulation import executors
+from tests.simulation.patches import patched, variant
+from tests.simulation.scheduler import Process
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+
+@variant("I19", only="signals")
+def transaction_left_open() -> AbstractContextManager[object]:
+    """An exception from a signal leaves the transaction of an enqueue open."""
+
+    def unguarded(store: Any, drafts: Any, now: int) -> Any:
+        connection = store.db.writer()
+        connection.execute("BEGIN IMMEDIATE")
+        accepted = sql.run(connection, enqueue.enqueue_operations(drafts, now))
+        connection.execute("COMMIT")
+        return accepted
+
+    return patched((enqueue, "enqueue", unguarded))
+
+
+@variant("I19", only="forks")
+def lock_inherited() -> AbstractContextManager[object]:
+    """A forked child waits for a lock that a thread of its parent held."""
+    real, lock = enqueue.enqueue, threading.Lock()
+
+    def locked(store: Any, drafts: Any, now: int) -> Any:
+        with lock:
+            return real(store, drafts, now)
+
+    return patched((enqueue, "enqueue", locked))
+
+
+@variant("I23", only="replacements")
+def replaced_with_its_checkpoint() -> AbstractContextManager[object]:
+    """A job that is replaced by new work keeps the checkpoint of the old work."""
+    real = enqueue.enqueue
+
+    def keeping(store: Any, drafts: Any, now: int) -> Any:
+        connection = store.db.writer()
+        before = connection.execute("SELECT * FROM mainstay_checkpoint").fetchall()
+        accepted = real(store, drafts, now)
+        for row in before:
+            connection.execute(f"INSERT OR IGNORE INTO mainstay_checkpoint VALUES ({', '.join('?' * len(row))})", row)
+        return accepted
+
+    return patched((enqueue, "enqueue", keeping))
+
+
+@variant("I2", only="reviews")
+def children_lost_in_review() -> AbstractContextManager[object]:
+    """The children of a job that asks for a review are forgotten."""
+    real = executors.failure  # type: ignore[attr-defined]
+
+    def childless(*given: Any) -> Any:
+        return real(*given)._replace(children=())
+
+    return patched((executors, "failure", childless))
+
+
+@variant("I2", only="drafts twice")
+def draft_enqueued_once() -> AbstractContextManager[object]:
+    """A prepared draft that is enqueued again becomes no job: the reply names the first one, as new."""
+    real = Mainstay.enqueue_many
+    sent: dict[Any, Any] = {}
+
+    def once(app: Any, drafts: Any) -> Any:
+        for draft in drafts:
+            if draft not in sent:
+                sent[draft] = real(app, [copy(draft)])[0]
+        return [sent[draft] for draft in drafts]
+
+    return patched((Mainstay, "enqueue_many", once))
+
+
+@variant("I26", only="searches")
+def deleted_by_an_old_search() -> AbstractContextManager[object]:
+    """What a search has found is deleted, whatever state it is in by then."""
+    real = actions.delete
+
+    def whatever(store: Any, ids: Any, now: int, actor: str, *terms: Any) -> Any:
+        return real(store, ids, now, actor)
+
+    return patched((actions, "delete", whatever))
+
+
+@variant("I21", only="lock files")
+def records_removed_by_the_first_sweep() -> AbstractContextManager[object]:
+    """A sweep removes the record of a dead worker's started jobs before it has stored what the record says."""
+    real = maintenance.orphans
+
+    def tidy(store: Any, now: int, grace: int, limit: int) -> Any:
+        found = real(store, now, grace, limit)
+        for worker in {orphan.worker for orphan in found if orphan.gone}:
+            with suppress(OSError):
+                worker_locks.remove_files(store.db.path, worker)
+        return found
+
+    return patched((maintenance, "orphans", tidy))
+
+
+@variant("I20", "I7", only="clock steps")
+def limits_by_the_wall_clock() -> AbstractContextManager[object]:
+    """Time limits are measured by the wall clock, which can be set."""
+    return patched((Process, "monotonic", Process.now))

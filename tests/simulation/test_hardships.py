@@ -1,0 +1,59 @@
+"""Tests of the hardships: each is met, and what is known to break under one is still seen until it is mended."""
+
+import threading
+
+import pytest
+
+from mainstay.core.ids import Ids
+from tests.simulation.hardships import HARDSHIPS, KNOWN, draw
+from tests.simulation.interrupts import Interrupt, at_line, blocked, forked, interrupted
+from tests.simulation.world import simulate
+
+WITHIN = 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_known_defect_is_still_there(name):
+    """One that no seed shows any more leaves the list `KNOWN`."""
+    for seed in range(WITHIN):
+        if {violation.invariant for violation in simulate(seed, name).violations} & KNOWN[name].breaks:
+            return
+    pytest.fail(f"number {KNOWN[name].number} is mended: take {name!r} off the list of known defects")
+
+
+@pytest.mark.parametrize("name", HARDSHIPS)
+def test_a_world_with_a_hardship_is_the_same_each_time(name):
+    assert simulate(11, name).history.hash() == simulate(11, name).history.hash()
+
+
+def test_half_of_the_seeds_have_no_hardship_and_each_hardship_is_drawn():
+    drawn = [draw(seed) for seed in range(1_000)]
+    assert drawn.count(frozenset()) > 400
+    assert frozenset().union(*drawn) == HARDSHIPS.keys() - KNOWN.keys()
+
+
+# the tools ------------------------------------------------------------------------------------------------------------
+def test_a_signal_raises_at_the_line_asked_for():
+    lines = []
+    at_line(10_000, lambda: Ids().new(5), lambda: lines.append(1))
+    assert lines == []
+    with pytest.raises(Interrupt):
+        interrupted(3, lambda: Ids().new(5))
+
+
+def test_a_lock_that_nobody_releases_is_seen(monkeypatch):
+    monkeypatch.setattr("tests.simulation.interrupts.PATIENCE", 0.2)
+    ids = Ids()
+    assert blocked(lambda: ids.new(5)) == ""
+    ids._lock.acquire()
+    assert "for ever" in blocked(lambda: ids.new(5))
+
+
+def test_a_child_that_hangs_or_fails_is_seen(monkeypatch):
+    monkeypatch.setattr("tests.simulation.interrupts.PATIENCE", 0.5)
+    lock = threading.Lock()
+    assert forked(1, lambda: Ids().new(5), lambda: None) == ""
+    assert "ZeroDivisionError" in forked(1, lambda: Ids().new(5), lambda: 1 / 0)
+    with lock:
+        assert "hangs" in forked(1, lambda: Ids().new(5), lock.acquire)
