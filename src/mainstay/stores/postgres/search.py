@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from .dialect import PostgresDialect
     from .store import PostgresStore
 
+# E'…' reads the same whatever standard_conforming_strings says.
 FRAGMENTS = {
     "id": "b.id", "created_at": "b.created_at", "seq": "job", "ids": "mainstay.body", "join": "JOIN",
     "ids_of": "SELECT b.id FROM ({selected}) s JOIN mainstay.body b ON b.job = ANY (ARRAY[s.seq]) ORDER BY s.seq DESC",
-    "json_valid": "b.payload IS JSON AND strpos(b.payload, '\\u0000') = 0",
+    "json_valid": "b.payload IS JSON AND strpos(b.payload, E'\\\\u0000') = 0",
     "json_type": "json_typeof(b.payload::json #> ?::text[])",
     "json_value": '((b.payload::json #>> ?::text[]) COLLATE "C")', "json_literal": "(b.payload::json #> ?::text[])::text",
 }  # fmt: skip

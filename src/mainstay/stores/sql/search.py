@@ -212,7 +212,7 @@ def _finished(term: Term) -> Path:
 
 # `= ANY (ARRAY[j.seq])` reads the rows of one candidate by index. For `= j.seq` PostgreSQL may read and hash the whole table.
 OF_ATTEMPT = "EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = ANY (ARRAY[j.seq]) AND {})"
-LIKE = "{} ILIKE ?::text ESCAPE '\\'"
+LIKE = "{} ILIKE ?::text ESCAPE '!'"  # a backslash would depend on standard_conforming_strings
 
 
 def _check(term: Term, now: int) -> Sql:
@@ -299,7 +299,7 @@ def _words(term: Term, value: str, now: int) -> Sql:
 
 
 def _like(text: str) -> str:
-    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    return "%" + text.replace("!", "!!").replace("%", "!%").replace("_", "!_") + "%"
 
 
 def _args(term: Term, value: str, now: int) -> Sql:
