@@ -35,3 +35,12 @@ def check(store):
 def block(store, job_id):
     with store.db.writing() as connection:
         connection.execute("UPDATE mainstay_job SET state = 'blocked' WHERE id = ?", (job_id,))
+
+
+def forget_claim(store, job):
+    """As in a copy of the file from before the last claim."""
+    with store.db.writing() as connection:
+        connection.execute(
+            "UPDATE mainstay_job SET state = 'queued', worker = NULL, token = token - 1, attempt = attempt - 1 WHERE seq = ?",
+            (job.seq,),
+        )

@@ -42,7 +42,8 @@ __all__ = ["VARIANTS"]
 def no_fence() -> AbstractContextManager[object]:
     """An outcome is written by id alone."""
     return statements(
-        finish=("AND token = :token", "AND :token IS NOT NULL"), finish_completed=("AND token = done.column2", "")
+        finish=("AND token = :token AND worker = :worker", "AND :token IS NOT NULL"),
+        finish_completed=("AND token = done.column2 AND worker = done.column4", ""),
     )
 
 
@@ -50,7 +51,7 @@ def no_fence() -> AbstractContextManager[object]:
 def fence_on_attempt() -> AbstractContextManager[object]:
     """The fence is the attempt number, which a snooze or a hand-back gives back."""
     stack = ExitStack()
-    stack.enter_context(statements(finish=("AND token = :token", "AND attempt = :number")))
+    stack.enter_context(statements(finish=("AND token = :token AND worker = :worker", "AND attempt = :number")))
     stack.enter_context(patched((claim, "_finish_all", lambda *_: False)))
     return stack
 
