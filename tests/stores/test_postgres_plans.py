@@ -11,15 +11,14 @@ import pytest
 
 from mainstay.core.clock import ManualClock
 from mainstay.core.outcome import COMPLETED
-from mainstay.stores import open_store
+from mainstay.stores import open_store, operations
 from mainstay.stores.postgres import dialect as own
-from mainstay.stores.sql import dialect
 from mainstay.stores.sql.actions import BELONGINGS
 from tests.contract.building import Desk, draft, transition
 from tests.servers import postgres
 from tests.servers.engines import postgres_server
 
-FILES = {path.stem for folder in (own.FOLDER, dialect.FOLDER) for path in Path(folder).glob("*.sql")}
+FILES = {path.stem for folder in (own.FOLDER, operations.SHARED) for path in Path(folder).glob("*.sql")}
 UPDATED = ("log", "progress", "checkpoint")
 NAMES = sorted(
     FILES - {"remove", "update"}

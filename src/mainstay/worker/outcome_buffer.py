@@ -1,4 +1,4 @@
-"""Outcomes on their way to the store: a bounded buffer that drops nothing; each is decided once and retried until stored."""
+"""What handlers leave to be stored: a bounded buffer that drops nothing. Each outcome is decided once and retried until stored."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from ..core.decide import Completed, Transition, completed, decide
+from ..core.errors import StoreError
 from ..core.outcome import CANCELLED, COMPLETED, Outcome
 from ..core.payload import clean
+from ..core.states import COMPLETED as COMPLETED_STATE
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 from .update_buffer import PAUSE, ROUND, ROUND_CHARACTERS, UpdateBuffer
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
     from ..core.clock import Clock
     from ..core.events import Events
+    from ..core.job import Claimed
     from ..core.updates import Update
+    from ..stores.contract import Store
     from .in_flight import Execution, InFlight
 
     Batch = list[tuple[Execution, Transition]]
@@ -171,3 +175,32 @@ def _size(transition: Transition) -> int:
         *(child.payload for child in transition.children),
     )
     return sum(len(text) for text in texts if text)
+
+
+class WorkerReporter:
+    """The `Reporter` of handlers that run in the worker's own process."""
+
+    def __init__(self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None]) -> None:
+        self.store, self._outcomes, self._clock, self._wake = store, outcomes, clock, wake
+
+    def now(self) -> int:
+        return self._clock.now()
+
+    def report(self, update: Update) -> None:
+        self._outcomes.add_update(update)
+        self._wake()
+
+    def checkpoint(self, job: Claimed) -> str | None:
+        return self.store.checkpoint(job.id)
+
+    def verify(self, job: Claimed, outcome: Outcome) -> Outcome:
+        """Return `completed` if the completion in the handler's transaction was committed, else a failure."""
+        try:
+            found = self.store.get(job.id)
+        except StoreError:
+            found = None
+        if found is not None and found.state == COMPLETED_STATE and found.token == job.token:
+            return Outcome("completed")
+        return Outcome(
+            "failed", error="NotCommitted: ctx.complete_in was called, but its transaction was not committed"
+        )

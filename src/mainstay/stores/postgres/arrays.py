@@ -8,28 +8,26 @@ from __future__ import annotations
 
 import struct
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from psycopg.adapt import AdaptersMap, PyFormat
 
 INT, TEXT, FLOAT = 20, 25, 701  # the oids of bigint, text, double precision
 _WHOLE, _LENGTH, _FLOAT, _HEAD = struct.Struct("!q"), struct.Struct("!i"), struct.Struct("!d"), struct.Struct("!iiiii")
+_ONE_NUMBER = struct.Struct("!iiiiiiq")
 _NULL = _LENGTH.pack(-1)
-_PACKED = attrgetter("data")
 
 
 def register(adapters: AdaptersMap) -> None:
     """Make a connection send numbers and lists this way."""
     adapters.register_dumper(int, Whole)
     adapters.register_dumper(list, Column)
-    adapters.register_dumper(Packed, Column)
 
 
 class Whole(Dumper):
@@ -48,15 +46,15 @@ class Column(Dumper):
     oid = 0
     encode: Callable[[list[Any]], bytes]
 
-    def get_key(self, obj: Any, format: PyFormat) -> Any:
-        return self.cls, obj.format if type(obj) is Packed else _kind(obj)
+    def get_key(self, obj: list[Any], format: PyFormat) -> Any:
+        return self.cls, _kind(obj)
 
-    def upgrade(self, obj: Any, format: PyFormat) -> Dumper:
+    def upgrade(self, obj: list[Any], format: PyFormat) -> Dumper:
         dumper = Column(self.cls)
-        dumper.format, dumper.encode = (obj.format, _PACKED) if type(obj) is Packed else _ENCODINGS[_kind(obj)]
+        dumper.format, dumper.encode = _LISTS[_kind(obj)]
         return dumper
 
-    def dump(self, obj: Any) -> bytes:
+    def dump(self, obj: list[Any]) -> bytes:
         return self.encode(obj)
 
 
@@ -64,17 +62,38 @@ class Packed:
     """A list that is sent many times and encoded once: 300 texts take 60 µs."""
 
     def __init__(self, values: list[Any]) -> None:
-        self.format, encode = _ENCODINGS[_kind(values)]
+        self.format, encode = _LISTS[_kind(values)]
         self.data = encode(values)
 
 
+def encoded(values: Sequence[Any]) -> tuple[list[bytes | None], list[Format]]:
+    """Return values as libpq sends them, and the format of each. psycopg's dumpers take three times as long."""
+    data: list[bytes | None] = []
+    formats: list[Format] = []
+    for value in values:
+        kind = type(value)
+        if kind is Packed:
+            format, sent = value.format, value.data
+        else:
+            format, encode = _LISTS[_kind(value)] if kind is list else _SCALARS[kind]
+            sent = encode(value)
+        data.append(sent)
+        formats.append(format)
+    return data, formats
+
+
 def _kind(values: list[Any]) -> type:
-    return type(next((value for value in values if value is not None), None))
+    for value in values:
+        if value is not None:
+            return type(value)
+    return type(None)
 
 
 def _numbers(values: list[int | None]) -> bytes:
     if None in values:
         return _array(INT, _WHOLE.pack, values)
+    if len(values) == 1:
+        return _ONE_NUMBER.pack(1, 0, INT, 1, 1, 8, values[0])
     flat: list[Any] = [8] * (2 * len(values))
     flat[1::2] = values
     return _HEAD.pack(1, 0, INT, len(values), 1) + struct.pack("!" + "iq" * len(values), *flat)
@@ -96,9 +115,23 @@ def _nothings(values: list[None]) -> bytes:
     return b"{" + b",".join([b"NULL"] * len(values)) + b"}"
 
 
-_ENCODINGS: dict[type, tuple[Format, Callable[[list[Any]], bytes]]] = {
+class _Encodings(dict[type, tuple[Format, "Callable[[Any], Any]"]]):
+    """How values of a type are encoded; those of a subclass, such as a `StrEnum`, like those of their first known base."""
+
+    def __missing__(self, kind: type) -> tuple[Format, Callable[[Any], Any]]:
+        self[kind] = self[next(base for base in kind.__mro__ if base in self)]
+        return self[kind]
+
+
+_SCALARS = _Encodings()
+_SCALARS[int] = Format.BINARY, _WHOLE.pack
+_SCALARS[float] = Format.BINARY, _FLOAT.pack
+_SCALARS[str] = Format.TEXT, str.encode
+_SCALARS[bool] = Format.TEXT, {True: b"t", False: b"f"}.__getitem__
+_SCALARS[type(None)] = Format.TEXT, lambda _: None
+_LISTS = _Encodings({
     int: (Format.BINARY, _numbers),
     str: (Format.BINARY, partial(_array, TEXT, str.encode)),
     float: (Format.BINARY, partial(_array, FLOAT, _FLOAT.pack)),
     type(None): (Format.TEXT, _nothings),  # an empty list or Nones: as text it can be an array of any type
-}
+})  # fmt: skip

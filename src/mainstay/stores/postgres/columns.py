@@ -6,8 +6,6 @@ The fields of `core.export.JobRecord` that a draft has are its columns: a new on
 
 from __future__ import annotations
 
-from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ...core.decide import Transition
@@ -34,10 +32,12 @@ UPDATES: dict[Any, str] = {Log: "log", Progress: "progress", Checkpoint: "checkp
 
 def of(record: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], dict[str, list[Any]]]:
     """Return a function that turns records of a kind into a list a column, by name."""
-    # To read a tuple by position takes half as long as by name.
-    getter = partial(field_getter, record) if hasattr(record, "_fields") else attrgetter
-    getters = [(name, getter(name)) for name in names]
-    return lambda records: {name: list(map(get, records)) for name, get in getters}
+    if hasattr(record, "_fields"):  # to read a tuple by position takes half as long as by name
+        getters = [(name, field_getter(record, name)) for name in names]
+        return lambda records: {name: list(map(get, records)) for name, get in getters}
+    columns = ", ".join(f"{name!r}: [each.{name} for each in records]" for name in names)
+    made: Callable[[Sequence[Any]], dict[str, list[Any]]] = eval(f"lambda records: {{{columns}}}")  # noqa: S307
+    return made  # of our own names; `attrgetter` takes twice as long
 
 
 def _unnest(columns: Mapping[str, str], numbered: bool = False) -> str:

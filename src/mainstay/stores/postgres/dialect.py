@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import ConfigError
@@ -24,17 +25,30 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
 SCHEMA = "mainstay"
+# E'…' reads the same whatever standard_conforming_strings says.
 FRAGMENTS = {
     "ids": "mainstay.body", "number": "job",
     "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",
     "now": "(SELECT coalesce(:now::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))",
     "for_update": "FOR NO KEY UPDATE OF j", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",
+    "indexed_ids": "mainstay.body", "join": "JOIN", "ids_of": "SELECT b.id FROM",
+    "newest_first": "s JOIN mainstay.body b ON b.job = ANY (ARRAY[s.seq]) ORDER BY s.seq DESC",
+    "json_valid": "b.payload IS JSON AND strpos(b.payload, E'\\\\u0000') = 0",
+    "json_type": "json_typeof(b.payload::json #> ?::text[])",
+    "json_value": '((b.payload::json #>> ?::text[]) COLLATE "C")', "json_literal": "(b.payload::json #> ?::text[])::text",
 }  # fmt: skip
 # -1 stands for a key that is held while its job is alive. SQLite has no NaN and only one zero, so neither has PostgreSQL.
 COLUMNS = {
     "lock_until": "nullif(j.lock_until, -1)",
     "done": "nullif(p.done + 0.0, 'NaN')", "total": "nullif(p.total + 0.0, 'NaN')",
 }  # fmt: skip
+# Searches differ too much for one plan to serve them all, so the planner may use values and statistics here. It still may
+# not scan a whole table.
+PLANNED = Statement(
+    "SELECT set_config(u.name, 'on', true), set_config('plan_cache_mode', 'force_custom_plan', true) FROM unnest($1::text[]) "
+    "AS u(name)", (["enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_sort"],)
+)  # fmt: skip
+_HINT = re.compile(r" INDEXED BY \S+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}", re.ASCII)
 _PREFIX = re.compile(r"\bmainstay\.")
 _PARAMETER = re.compile(r"(?<!:):([a-z]\w*)")
@@ -42,6 +56,8 @@ _PARAMETER = re.compile(r"(?<!:):([a-z]\w*)")
 
 class PostgresDialect(Dialect):
     """The statements in one schema. Parameters are numbered in the order in which they come first."""
+
+    search_settings = PLANNED
 
     def __init__(self, schema: str) -> None:
         if not _NAME.fullmatch(schema):
@@ -66,6 +82,11 @@ class PostgresDialect(Dialect):
         self._texts[name] = text, names
         return text, names
 
+    def built(self, sql: tuple[str, tuple[Any, ...]]) -> Statement:
+        numbers = count(1)
+        text = self.with_schema(_HINT.sub("", self.fill(sql[0])))
+        return Statement(re.sub(r"\?", lambda _: f"${next(numbers)}", text), tuple(map(_bound, sql[1])))
+
     def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         return self._each(f"INSERT INTO mainstay.{table} ({', '.join(columns)}) SELECT * FROM {{}}", columns, rows)  # noqa: S608
 
@@ -86,3 +107,10 @@ class PostgresDialect(Dialect):
         """Return a record with `lock_until` as PostgreSQL keeps it: NULL for no key, -1 for one held while the job is alive."""
         until = None if record.key is None else -1 if record.lock_until is None else record.lock_until
         return record._replace(lock_until=until)
+
+
+def _bound(value: Any) -> str:
+    """Return the value as text: the statement casts it."""
+    if isinstance(value, tuple):
+        return "{" + ",".join('"' + part.replace("\\", "\\\\") + '"' for part in value) + "}"
+    return str(value)

@@ -29,7 +29,6 @@ class PostgresStore(Verbs):
             **cold("sql"),
             "postgres.enqueue": "enqueue",
             "postgres.claim": "claim finish",
-            "postgres.search": "search",
             "postgres.diagnostics": "diagnostics",
             "postgres.notifier": "notifier notify",
         }
@@ -63,6 +62,8 @@ class PostgresStore(Verbs):
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
         """Drive operations in one transaction, from the start again if it met another and was rolled back."""
         return self.db.run(operations, by_worker)
+
+    browse = write
 
     # other verbs --------------------------------------------------------------------------------------------------
     def outbox(self) -> Outbox:

@@ -1,7 +1,7 @@
 """Statements over one connection, by libpq's pipeline mode: all statements of a round are sent at once and read at once.
 
-psycopg's cursors need a system call and several objects for every statement: five times the work of a small claim. Values
-and rows are still converted by psycopg, with its `Transformer`.
+psycopg's cursors need a system call and several objects for every statement: five times the work of a small claim. Rows
+are still converted by psycopg, with its `Transformer`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import pq
-from psycopg.adapt import PyFormat, Transformer
+from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 
 from ..operations import Result
+from .arrays import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,13 +76,7 @@ class Wire:
 
     def _queue(self, statement: Statement) -> bytes | None:
         """Queue one statement; return the name under which it is being prepared, or None."""
-        values = self._values
-        params = (
-            values.dump_sequence(statement.values, [PyFormat.AUTO] * len(statement.values))
-            if statement.values
-            else None
-        )
-        formats = values.formats if params else None
+        params, formats = encoded(statement.values)
         name, new = self._names.get(statement.text), None
         if name is None and self._worth_preparing(statement.text):
             name = new = b"m%d" % len(self._names)
