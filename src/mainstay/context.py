@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 from .core.decide import decide
@@ -59,13 +60,13 @@ class Context:
     completed_in: object = None  # the transaction in which the handler completed its job
     cancelled_because: str | None = None
     stopping = False
-    _lines = 0
     _stage: str | None = None
     _progress: tuple[float | None, float | None] = (None, None)
     _checkpoint: dict[str, Any] | None = None
 
     def __init__(self, job: Claimed, reporter: Reporter) -> None:
         self.job, self._reporter = job, reporter
+        self._numbers = count(1)  # of log lines; any thread of the handler may take the next
 
     @property
     def id(self) -> str:
@@ -89,12 +90,11 @@ class Context:
         self._write(level, message, fields)
 
     def _write(self, level: str, message: str, fields: dict[str, Any]) -> None:
-        self._lines += 1
         text = _encoded(fields) if fields else None
         line = _text(message, MESSAGE)
         job = self.job
         self._reporter.report(
-            Log(job.seq, job.token, self._lines, self._reporter.now(), level, self._stage, line, text)
+            Log(job.seq, job.token, next(self._numbers), self._reporter.now(), level, self._stage, line, text)
         )
 
     def progress(self, done: float, total: float | None = None) -> None:

@@ -38,3 +38,9 @@ def check(store):
 def block(store, job_id):
     statement = "UPDATE mainstay_job SET state = 'blocked' WHERE id = ?"
     store.db.write(lambda connection: connection.execute(statement, (job_id,)))
+
+
+def forget_claim(store, job):
+    """As in a copy of the file from before the last claim."""
+    statement = "UPDATE mainstay_job SET state = 'queued', worker = NULL, token = token - 1, attempt = attempt - 1 WHERE seq = ?"
+    store.db.write(lambda connection: connection.execute(statement, (job.seq,)))

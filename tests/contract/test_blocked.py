@@ -1,6 +1,7 @@
 """A job whose row somebody's open transaction holds: it waits for its outcome, and nothing else waits with it."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -8,9 +9,11 @@ import pytest
 from mainstay.core.outcome import COMPLETED
 from mainstay.stores import open_store
 from mainstay.stores.postgres.connect import parse_url
-from tests.contract.building import FAILED, Desk, log, transition
+from tests.contract.building import FAILED, LEASE, WORKER, Desk, keyed, log, transition
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.engines("postgres")
+WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
 PATIENCE = 2.0  # seconds that a batch waits for a lock, here
 
 
@@ -71,3 +74,21 @@ def test_a_note_of_a_job_that_somebody_holds_is_written(desk, hold):
     hold(job)
     assert desk.store.finish([transition(job, COMPLETED, desk.now)], [log(job)]) == ["busy"]
     assert [line.message for line in desk.store.logs(job.id, 0, 9)] == ["hello"]
+
+
+def test_threads_that_wait_for_a_locked_key_do_not_delay_a_worker(url, desk):
+    """Eight of them wait for each connection of the process, one after the other; the worker has its own."""
+    desk.add()
+    body = f'"{desk.store.db.dialect.schema}".body'
+    with psycopg.connect(**parse_url(url)[0]) as other, ThreadPoolExecutor(8) as threads:
+        other.execute(
+            f"INSERT INTO {body} (job, created_at, max_attempts, id, payload, lock) VALUES (0, 1, 1, 'x', '', 'work:k')"
+        )
+        enqueued = [threads.submit(desk.store.enqueue, [keyed("k")], desk.now) for _ in range(8)]
+        eventually(lambda: other.execute(WAITING).fetchone() == (3,), "all connections to wait for the key")
+        started = time.monotonic()
+        assert desk.store.renew(WORKER, desk.now, LEASE).alive
+        assert len(desk.claim(1).jobs) == 1
+        assert time.monotonic() - started < PATIENCE / 2
+        other.rollback()
+        assert len({future.result()[0][0] for future in enqueued}) == 1

@@ -6,6 +6,7 @@ from mainstay.core.outcome import COMPLETED, CRASHED, RELEASED
 from mainstay.core.verdict import LOST
 from mainstay.upkeep.sweep import Sweep
 from tests.contract.building import CANCELLED, FAILED, FINAL, REVIEW, draft, transition
+from tests.contract.invariants import raw
 
 EVERY = [COMPLETED, FAILED, FINAL, RELEASED, CRASHED, REVIEW, CANCELLED]
 
@@ -192,3 +193,23 @@ def test_a_token_that_was_given_twice_belongs_to_the_worker_that_has_the_job(des
     assert desk.end(first, outcome) == LOST
     assert desk.job(job_id) == before
     assert desk.end(second, COMPLETED) == "stored"
+
+
+@pytest.mark.engines("sqlite", "memory", "postgres")
+@pytest.mark.parametrize("outcome", EVERY, ids=lambda outcome: outcome.kind)
+@pytest.mark.parametrize("cancelling", [False, True])
+def test_a_token_given_again_by_a_stale_copy_belongs_to_its_new_worker(desk, outcome, cancelling):
+    """After a failover to a replica that lagged behind, the last claim is forgotten, and its token is given once more."""
+    first = desk.run()
+    raw(desk.store).forget_claim(desk.store, first)
+    desk.join("second")
+    if hasattr(desk.store, "cursors"):
+        desk.store.cursors.forget()  # another process claims
+    second = desk.take_this(first.id, worker="second")
+    assert second.token == first.token
+    if cancelling:
+        desk.store.cancel([first.id], desk.now, "me")
+    before = desk.job(first.id)
+    assert desk.end(first, outcome) == LOST
+    assert desk.job(first.id) == before
+    assert desk.end(second, CANCELLED) == "stored"

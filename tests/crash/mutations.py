@@ -13,12 +13,16 @@ def unfenced() -> None:
     from mainstay.stores.redis import script
     from mainstay.stores.sqlite import sql
 
-    sql._cache["finish"] = without(sql.load("finish"), "AND token = :token", "AND :token > 0")
+    sql._cache["finish"] = without(sql.load("finish"), "AND token = :token AND worker = :worker", "AND :token > 0")
     template, text = PostgresDialect.template, script._text
 
     def statement(dialect: Any, name: str) -> str:
         found: str = template(dialect, name)
-        return without(found, "AND j.token = g.token", "") if name == "finish" else found
+        return (
+            without(found, "AND j.worker = g.worker AND j.token = g.token", "AND j.worker IS NOT NULL")
+            if name == "finish"
+            else found
+        )
 
     def part(path: str) -> str:
         if not path.endswith("outcome.lua"):

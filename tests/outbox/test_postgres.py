@@ -119,6 +119,16 @@ def test_a_role_that_may_not_write_our_tables(place, app):
         postgres.run(place.database, f"DROP ROLE {role}")
 
 
+def test_a_connection_that_does_not_send_utf8(app, user, place):
+    user.execute("SET client_encoding = 'LATIN1'")
+    with pytest.raises(TransactionUnsupported, match=r"client_encoding LATIN1.*SET client_encoding = 'UTF8'"):
+        user.enqueue(app, "work", ref="café")
+    user.execute("SET client_encoding = 'UTF8'")
+    handle = user.enqueue(app, "work", ref="café")
+    user.commit()
+    assert handle.job().ref == "café"
+
+
 def test_the_first_job_ever_in_a_database(place):
     """Our tables are made on a connection of ours, while the caller's transaction is open."""
     with Mainstay(place.url).store as store, psycopg.connect(place.database) as own:

@@ -1,5 +1,9 @@
 """What can go wrong with a PostgreSQL server: each is one of our errors that says what to do, and the store goes on after."""
 
+import sys
+from itertools import count
+from linecache import getline
+
 import psycopg
 import pytest
 
@@ -13,9 +17,10 @@ from mainstay.core.errors import (
     StoreUnavailable,
     UsageError,
 )
+from mainstay.query import parse
 from mainstay.stores import open_store
 from mainstay.stores.operations import Statement
-from mainstay.stores.postgres import errors
+from mainstay.stores.postgres import errors, pool
 from tests.contract.building import Desk, draft, keyed
 from tests.servers.postgres import Postgres, run
 
@@ -137,6 +142,37 @@ def test_a_role_without_rights(server, url):
     refused(poor, StoreReadOnly, "grant")
 
 
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_cannot_hold_utf8(server, encoding):
+    server.run(f"CREATE DATABASE narrow ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    refused(server.url("narrow"), ConfigError, f"{encoding}.*CREATE DATABASE name ENCODING 'UTF8'")
+    server.run("DROP DATABASE narrow WITH (FORCE)")
+
+
+@pytest.mark.parametrize("way", ["url", "environment", "database"])
+def test_text_is_utf8_whatever_the_client_encoding(server, url, monkeypatch, way):
+    if way == "environment":
+        monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    if way == "database":
+        server.run(f"ALTER DATABASE {url.rpartition('/')[2]} SET client_encoding = 'SQL_ASCII'")
+    with open_store(url + ("?client_encoding=LATIN1" if way == "url" else "")) as store:
+        ((job, _),) = store.enqueue([keyed("café", payload='{"name":"café ☃"}')], 1)
+        assert (store.get(job).payload, store.get(job).key) == ('{"name":"café ☃"}', "café")
+    monkeypatch.delenv("PGCLIENTENCODING", raising=False)
+    assert run(f"{url}?client_encoding=UTF8", "SELECT key, payload FROM mainstay.body") == [
+        ("café", '{"name":"café ☃"}')
+    ]
+
+
+def test_searches_with_standard_conforming_strings_off(server, url):
+    server.run(f"ALTER DATABASE {url.rpartition('/')[2]} SET standard_conforming_strings = off")
+    with open_store(url) as store:
+        ((job, _),) = store.enqueue([draft(payload='{"n":"a\\\\b"}')], 1)
+        store.enqueue([draft(payload='{"n":"c\\u0000"}')], 1)
+        assert store.search(parse("100%!_wrong", 1), 5, None, 1).ids == ()
+        assert store.search(parse('args.n:"a\\\\b"', 1), 5, None, 1).ids == (job,)
+
+
 def test_who_only_looks_creates_nothing(url):
     refused(f"{url}?mode=existing", SchemaMismatch, "mainstay migrate up")
     assert run(url, "SELECT 1 FROM pg_namespace WHERE nspname = 'mainstay'") == []
@@ -201,6 +237,49 @@ def test_all_connections_in_use(url, monkeypatch):
         with store.db.checkout(), pytest.raises(StoreBusy, match="connections=2"):
             store.types()
         assert store.types() == []
+
+
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning"
+)  # a connection that is lost this way is closed when it is collected
+def test_an_exception_from_a_signal_leaves_no_connection_taken(url, monkeypatch):
+    """Raised at every line of the pool in turn; each time the next use finds the only connection free, or opens another."""
+    monkeypatch.setattr(pool, "WAIT", 5.0)
+    with open_store(f"{url}?connections=1") as store:
+        for line in count(1):
+            interrupted = interrupt(pool.__file__, line, store.types)
+            assert store.types() == []
+            if not interrupted:
+                break
+            if line % 3 == 0:
+                store.db.close()  # so that some find no connection
+    assert line > 20
+
+
+def interrupt(file, line, call):
+    """Call a function and raise KeyboardInterrupt at the nth line of a file that it runs; return whether it came so far."""
+    left = [line]
+
+    def trace(frame, event, argument):
+        if frame.f_code.co_filename != file:
+            return None
+        if event == "line" and not getline(file, frame.f_lineno).lstrip().startswith(
+            "with "
+        ):  # no signal comes in between
+            left[0] -= 1
+            if left[0] == 0:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
 
 
 @pytest.mark.parametrize("name", sorted(dir(psycopg.errors)))

@@ -1,13 +1,18 @@
 """The buffer keeps outcomes until the store has taken them, and acts on its verdicts."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from mainstay.core.clock import ManualClock
 from mainstay.core.events import Events
 from mainstay.core.outcome import COMPLETED
+from mainstay.core.updates import Checkpoint, Log, Progress
 from mainstay.core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
+from mainstay.worker import outcome_buffer, update_buffer
 from mainstay.worker.in_flight import Execution, InFlight
 from mainstay.worker.outcome_buffer import OutcomeBuffer
+from mainstay.worker.update_buffer import UpdateBuffer
 from tests.unit.test_decide import claimed
 
 
@@ -77,3 +82,104 @@ def test_an_attempt_ends_once(buffer, in_flight):
     execution = next(iter(in_flight))
     assert not buffer.add(execution, COMPLETED)
     assert (in_flight.active, in_flight.ended, buffer.pending) == (0, 2, 2)
+
+
+# bounds --------------------------------------------------------------------------------------------------------------
+def line(n, seq=1, message="line"):
+    return Log(seq, 4, n, 7, "info", None, message, None)
+
+
+def started(in_flight, *names):
+    """Executions of jobs with these ids; their numbers are 1, 2, …"""
+    found = [Execution(claimed(id=name, seq=seq), None, 0) for seq, name in enumerate(names, 1)]
+    in_flight.add(found)
+    return found
+
+
+def empty(in_flight, **given):
+    return OutcomeBuffer(in_flight, ManualClock(), lambda: 0.0, Events(), **given)
+
+
+def test_a_round_writes_a_bounded_number_of_outcomes_and_characters():
+    in_flight = InFlight()
+    buffer = empty(in_flight)
+    for execution in started(in_flight, *map(str, range(30))):
+        assert buffer.add(execution, COMPLETED._replace(result="x" * (1 << 20)))
+    batch, _ = buffer.take()
+    assert (len(batch), buffer.more, buffer.pending) == (8, True, 22)
+    buffer.put_back(batch, [])
+    assert len(buffer.take(1)[0]) == 4  # after a failure: half of it
+    assert len(buffer.take(10)[0]) == 1
+
+
+def test_outcomes_that_are_large_keep_the_worker_from_claiming():
+    in_flight = InFlight()
+    buffer = empty(in_flight)
+    for execution in started(in_flight, *map(str, range(8))):
+        assert buffer.add(execution, COMPLETED._replace(result="x" * (9 << 20)))
+    assert buffer.full
+    while buffer.pending:
+        buffer.take()
+    assert not buffer.full
+
+
+def test_an_outcome_waits_until_all_updates_of_its_attempt_are_written():
+    in_flight = InFlight()
+    buffer = empty(in_flight, pause=0)
+    chatty, quiet = started(in_flight, "chatty", "quiet")
+    for n in range(2 * update_buffer.ROUND + 1):
+        buffer.add_update(line(n))
+    assert buffer.add(chatty, COMPLETED)
+    assert buffer.add(quiet, COMPLETED)
+    rounds = [buffer.take() for _ in range(3)]
+    assert [[each.job.id for each, _ in batch] for batch, _ in rounds] == [["quiet"], [], ["chatty"]]
+    assert [len(updates) for _, updates in rounds] == [update_buffer.ROUND, update_buffer.ROUND, 1]
+    assert (buffer.more, buffer.pending) == (False, 0)
+
+
+def test_long_lines_are_fewer_a_round():
+    buffer = UpdateBuffer()
+    for n in range(5):
+        buffer.add(line(n, message="x" * (3 << 20 if n else 5 << 20)))
+    assert [len(buffer.take()[0]) for _ in range(5)] == [1, 1, 1, 1, 1]
+
+
+def test_who_reports_too_much_waits_for_the_store(monkeypatch):
+    monkeypatch.setattr(update_buffer, "FULL", 10)
+    buffer = UpdateBuffer(pause=60)
+    with ThreadPoolExecutor(1) as thread:
+        reports = thread.submit(lambda: [buffer.add(line(n)) for n in range(100)])
+        found = []
+        while len(found) < 100:
+            assert len(buffer) <= 10
+            found += buffer.take()[0]
+        reports.result()
+    assert [each.n for each in found] == list(range(100))
+
+
+def test_of_progress_and_checkpoints_the_newest_is_kept():
+    buffer = UpdateBuffer()
+    old = [Progress(1, 4, 7, 1.0, None, None), Checkpoint(1, 4, 7, "1"), line(1)]
+    for each in old:
+        buffer.add(each)
+    taken, _ = buffer.take()
+    new = Progress(1, 4, 8, 2.0, None, None)
+    buffer.add(new)
+    buffer.put_back(taken)
+    assert set(buffer.take()[0]) == {new, *old[1:]}
+
+
+def test_threads_report_while_the_store_is_slow():
+    """More than a batch waits; each report of progress goes through what waits."""
+    buffer = empty(InFlight(), pause=0)
+    for n in range(2 * outcome_buffer.BATCH):
+        buffer.add_update(line(n))
+
+    def report(seq):
+        for n in range(300):
+            buffer.add_update(Progress(seq, 4, n, float(n), None, None))
+            buffer.add_update(line(n, seq))
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(report, range(2, 10)))
+    assert buffer.pending == 2 * outcome_buffer.BATCH + 8 * 301

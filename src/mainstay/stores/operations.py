@@ -68,6 +68,8 @@ def drive(operations: Generator[Any, Any, T], execute: Callable[[Any], Any]) -> 
     except StopIteration as end:
         result: T = end.value
         return result
+    finally:
+        error = None  # its traceback has this frame: a cycle would keep alive what was interrupted
 
 
 async def adrive(operations: Generator[Any, Any, T], execute: Callable[[Any], Awaitable[Any]]) -> T:
@@ -84,6 +86,8 @@ async def adrive(operations: Generator[Any, Any, T], execute: Callable[[Any], Aw
     except StopIteration as end:
         result: T = end.value
         return result
+    finally:
+        error = None  # its traceback has this frame: a cycle would keep alive what was interrupted
 
 
 # the texts of SQL statements ------------------------------------------------------------------------------------------

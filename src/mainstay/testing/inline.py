@@ -42,7 +42,7 @@ class InlineWorker:
         self._app, self.ways = app, dict.fromkeys(Drained._fields, 0)
         self.dead: list[str] = []  # the jobs that died
         self._in_flight = InFlight()
-        self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events)
+        self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events, pause=0)
         self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
         names = sorted(app.registry)
         wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)

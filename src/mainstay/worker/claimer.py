@@ -71,7 +71,7 @@ class Claimer:
             return FIRST
         if self.offers.uncertain and self._registration.claiming:
             return self._recover(self._registration.registered, now)
-        batch, updates = self._outcomes.take()
+        batch, updates = self._outcomes.take(self._failures)
         room = self._room(now)
         transitions = [transition for _, transition in batch]
         worker = self._registration.registered
@@ -98,7 +98,9 @@ class Claimer:
         self._failures = 0
         self._outcomes.apply_verdicts(batch, claims.verdicts)
         wait = self._start_claimed(claims, room, now)
-        return min(wait, self._claim_for_processes(now)) if self._process_wants else wait
+        if self._process_wants:
+            wait = min(wait, self._claim_for_processes(now))
+        return 0 if self._outcomes.more else wait
 
     def _claim_for_processes(self, now: int) -> int:
         """Claim for process slots no more than can start there: another worker could run a job that waits here."""

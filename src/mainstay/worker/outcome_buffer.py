@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
-from ..core.decide import Transition, completed, decide
+from ..core.decide import Completed, Transition, completed, decide
 from ..core.errors import StoreError
 from ..core.outcome import CANCELLED, COMPLETED, Outcome
 from ..core.payload import clean
 from ..core.states import COMPLETED as COMPLETED_STATE
-from ..core.updates import Checkpoint, Progress, Update
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
+from .update_buffer import PAUSE, ROUND, ROUND_CHARACTERS, UpdateBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,22 +20,28 @@ if TYPE_CHECKING:
     from ..core.clock import Clock
     from ..core.events import Events
     from ..core.job import Claimed
+    from ..core.updates import Update
     from ..stores.contract import Store
     from .in_flight import Execution, InFlight
 
     Batch = list[tuple[Execution, Transition]]
 
-FULL = 2_000  # outcomes waiting: above this nothing more is claimed
-BATCH = 1_000
+FULL, FULL_CHARACTERS = 2_000, 64 << 20  # outcomes waiting: above this nothing more is claimed
+BATCH, BATCH_CHARACTERS = 1_000, 8 << 20  # of one round; a server closes the connection of a statement of 1 GB
 
 
 class OutcomeBuffer:
     """Collects outcomes and updates; the claimer writes them with its next claim, or alone when nothing is claimed."""
 
-    def __init__(self, in_flight: InFlight, clock: Clock, random: Callable[[], float], events: Events) -> None:
+    def __init__(
+        self, in_flight: InFlight, clock: Clock, random: Callable[[], float], events: Events, pause: float = PAUSE
+    ) -> None:
         self._in_flight, self._clock, self._random, self._events = in_flight, clock, random, events
         self._outcomes: deque[tuple[Execution, Transition]] = deque()
-        self._updates: deque[Update] = deque()
+        self._updates = UpdateBuffer(pause)
+        self.add_update = self._updates.add
+        self._count_lock, self._characters = threading.Lock(), 0  # of all outcomes that wait
+        self.more = False  # the last `take` has left something for the next round
         self._on_stored = events.listeners("stored")
         self._suspects = 0  # one of the next so many cannot be stored: they are taken one by one
 
@@ -46,14 +53,16 @@ class OutcomeBuffer:
         if outcome is COMPLETED and not job.cancelling:  # saves the hot path a call
             self._outcomes.append((execution, completed(job, now)))
         else:
-            self._outcomes.append((execution, decide(job, outcome, now, self._random)))
+            transition = decide(job, outcome, now, self._random)
+            self._count([transition], 1)
+            self._outcomes.append((execution, transition))
         return True
 
-    def add_update(self, update: Update) -> None:
-        """Add an update. Only the newest progress and checkpoint of a job are kept when the store is slow."""
-        if isinstance(update, (Progress, Checkpoint)) and len(self._updates) > BATCH:
-            self._updates = deque(u for u in self._updates if type(u) is not type(update) or u.seq != update.seq)
-        self._updates.append(update)
+    def _count(self, transitions: list[Transition], sign: int) -> None:
+        characters = sum(map(_size, transitions))
+        if characters:
+            with self._count_lock:
+                self._characters += sign * characters
 
     @property
     def pending(self) -> int:
@@ -63,24 +72,42 @@ class OutcomeBuffer:
     @property
     def full(self) -> bool:
         """Whether to claim nothing more until the store has caught up."""
-        return len(self._outcomes) >= FULL
+        return len(self._outcomes) >= FULL or self._characters >= FULL_CHARACTERS
 
-    def take(self) -> tuple[Batch, list[Update]]:
-        """Return what to write now.
+    def take(self, failures: int = 0) -> tuple[Batch, list[Update]]:
+        """Return what to write now: no more than the store writes at once, half of it after each failure.
 
-        Outcomes are taken first: the updates of an attempt that has ended are then surely among the updates.
+        Outcomes are taken first: the updates of an attempt that has ended are then surely among the updates. The outcome
+        of an attempt stays here as long as updates of it do, because the store refuses those of an attempt that has ended.
         """
-        outcomes, updates = self._outcomes, self._updates
         if self._suspects:
             return self._take_one()
-        batch = [outcomes.popleft() for _ in range(min(len(outcomes), BATCH))]
-        return batch, [updates.popleft() for _ in range(len(updates))]
+        batch = self._take_outcomes(BATCH >> failures, BATCH_CHARACTERS >> failures)
+        updates, left = self._updates.take(max(1, ROUND >> failures), ROUND_CHARACTERS >> failures)
+        if left:
+            held = [each for each in batch if (each[1].seq, each[1].token) in left]
+            batch = [each for each in batch if (each[1].seq, each[1].token) not in left]
+            self.put_back(held, [])
+        self.more = bool(left or self._outcomes)
+        return batch, updates
+
+    def _take_outcomes(self, most: int, characters: int) -> Batch:
+        outcomes = self._outcomes
+        batch: Batch = []
+        while outcomes and (not batch or len(batch) < most):
+            characters -= _size(outcomes[0][1])
+            if batch and characters < 0:
+                break
+            batch.append(outcomes.popleft())
+        self._count([transition for _, transition in batch], -1)
+        return batch
 
     def _take_one(self) -> tuple[Batch, list[Update]]:
         self._suspects -= 1
+        self.more = True
         if self._updates:
-            return [], [self._updates.popleft()]
-        return ([self._outcomes.popleft()] if self._outcomes else []), []
+            return [], self._updates.take(1)[0]
+        return self._take_outcomes(1, 0), []
 
     def refused(self, batch: Batch, updates: list[Update], error: Exception) -> bool:
         """Isolate what no store can hold, or what meets a bug; return False if nothing was being written.
@@ -95,13 +122,14 @@ class OutcomeBuffer:
             outcome = Outcome(
                 "failed", error=clean(repr(error), 2_000), retry=False, reason="its outcome cannot be stored"
             )
-            self._outcomes.appendleft((execution, decide(execution.job, outcome, self._clock.now(), self._random)))
+            self.put_back([(execution, decide(execution.job, outcome, self._clock.now(), self._random))], [])
         return bool(batch or updates)
 
     def put_back(self, batch: Batch, updates: list[Update]) -> None:
         """Keep for the next round what the store did not take."""
+        self._count([transition for _, transition in batch], 1)
         self._outcomes.extendleft(reversed(batch))
-        self._updates.extendleft(reversed(updates))
+        self._updates.put_back(updates)
 
     def apply_verdicts(self, batch: Batch, verdicts: list[str]) -> None:
         """Act on the store's verdicts: forget what is stored or lost, decide again what was cancelled meanwhile."""
@@ -117,6 +145,7 @@ class OutcomeBuffer:
                 self._decide_again(execution)
                 continue
             if verdict == BUSY:
+                self._count([transition], 1)
                 self._outcomes.append((execution, transition))
                 continue
             done.append(execution)
@@ -133,6 +162,19 @@ class OutcomeBuffer:
             execution.job, CANCELLED._replace(reason="cancelled on request"), self._clock.now(), self._random
         )
         self._outcomes.append((execution, transition))
+
+
+def _size(transition: Transition) -> int:
+    """Return about how many characters an outcome has."""
+    if type(transition) is Completed:
+        return 0
+    texts = (
+        transition.result,
+        transition.error,
+        transition.traceback,
+        *(child.payload for child in transition.children),
+    )
+    return sum(len(text) for text in texts if text)
 
 
 class WorkerReporter:

@@ -52,6 +52,11 @@ class CallerConnection:
         """The connection's class, for a message."""
         return named(self.raw)
 
+    @property
+    def encoding(self) -> str:
+        """How the connection sends and reads text."""
+        return "UTF8"
+
     def tx_status(self) -> str:
         """Return the status of the transaction: one of the constants above."""
         raise NotImplementedError

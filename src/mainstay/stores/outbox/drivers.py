@@ -68,6 +68,10 @@ class Psycopg(CallerConnection):
     engine = "postgres"
     advice = "put `with connection.transaction():` around it, or connect without autocommit=True"
 
+    @property
+    def encoding(self) -> str:
+        return self.raw.info.parameter_status("client_encoding") or ""
+
     def tx_status(self) -> str:
         return libpq_tx_status(self.raw)
 
@@ -114,6 +118,10 @@ class Asyncpg(CallerConnection):
     awaited = True
     advice = "put `async with connection.transaction():` around it"
 
+    @property
+    def encoding(self) -> str:
+        return self.raw.get_settings().client_encoding or ""
+
     def tx_status(self) -> str:
         if self.raw.is_closed():
             return CLOSED
@@ -142,6 +150,10 @@ class Psycopg2(CallerConnection):
 
     engine = "postgres"
     advice = "set connection.autocommit = False"
+
+    @property
+    def encoding(self) -> str:
+        return self.raw.encoding or ""
 
     def tx_status(self) -> str:
         return libpq_tx_status(self.raw)

@@ -192,11 +192,11 @@ def _has_children(transitions: Sequence[Transition]) -> bool:
 
 
 def _groups(transitions: Sequence[Transition]) -> list[list[Transition]]:
-    """Return the transitions that simply complete, and the others, each in the order of seq."""
-    ordered = sorted(transitions, key=_SEQ)
-    simple = [t for t in ordered if _is_simple(t)]
-    others = [t for t in ordered if not _is_simple(t)] if len(simple) < len(ordered) else []
-    return [group for group in (simple, others) if group]
+    """Return the transitions that simply complete, a list for each worker, and a list of the others, all in the order of seq."""
+    groups: dict[tuple[str | None, ...], list[Transition]] = {}
+    for transition in sorted(transitions, key=_SEQ):
+        groups.setdefault((transition.worker,) if _is_simple(transition) else (), []).append(transition)
+    return list(groups.values())
 
 
 def _is_simple(transition: Transition) -> bool:
@@ -211,7 +211,7 @@ def _finish_statement(dialect: PostgresDialect, group: list[Transition]) -> Stat
     bound = _completed(group)
     if not any(result is not None for result in bound["result"]):
         bound["result"] = []
-    return dialect.statement("finish_completed", **bound)
+    return dialect.statement("finish_completed", **bound, worker=group[0].worker)
 
 
 def _applied(groups: list[list[Transition]], results: Sequence[Result]) -> set[int | str]:
@@ -235,8 +235,8 @@ def _verdicts(
 
 
 def _verdict(transition: Transition, job: tuple[Any, ...] | None) -> str:
-    state, token, cancel_at = job or (None, 0, None)
-    return refusal(transition, state, token, cancel_at is not None)
+    state, token, cancel_at, worker = job or (None, 0, None, None)
+    return refusal(transition, state, token, cancel_at is not None and worker == transition.worker)
 
 
 def _update_statements(dialect: PostgresDialect, updates: Sequence[Update]) -> list[Statement]:

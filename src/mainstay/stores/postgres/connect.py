@@ -162,15 +162,15 @@ class Database(ForkGuard):
         """Open a new connection outside the pools."""
         params = self.params | given
         if self.pooled:
-            return _dial(params)
+            return dial(params)
         settings = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
         try:
-            return _dial(params | {"options": f"{settings} {params.get('options') or ''}"})  # the later ones win
+            return dial(params | {"options": f"{settings} {params.get('options') or ''}"})  # the later ones win
         except psycopg.OperationalError as error:
             if "unsupported startup parameter" not in str(error):
                 raise
             self.pooled = True  # pgbouncer says so of settings that it cannot pass on
-            return _dial(params)
+            return dial(params)
 
     @contextmanager
     def aside(self) -> Iterator[Connection]:
@@ -190,7 +190,10 @@ class Database(ForkGuard):
             self._workers.close_idle()
 
 
-def _dial(params: dict[str, Any]) -> Connection:
+def dial(params: dict[str, Any]) -> Connection:
+    """Open a connection."""
+    # Whatever the URL, the environment or the role asks for: values are sent and read as UTF-8.
+    params = params | {"client_encoding": "UTF8"}
     connection = psycopg.connect(**params, autocommit=True, cursor_factory=psycopg.RawCursor)
     connection.prepare_threshold = None  # `Wire` prepares statements itself
     arrays.register(connection.adapters)

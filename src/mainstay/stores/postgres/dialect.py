@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
 SCHEMA = "mainstay"
+# E'…' reads the same whatever standard_conforming_strings says.
 FRAGMENTS = {
     "ids": "mainstay.body", "number": "job",
     "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",
@@ -34,7 +35,7 @@ FRAGMENTS = {
     "for_update": "FOR NO KEY UPDATE OF j", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",
     "indexed_ids": "mainstay.body", "join": "JOIN", "ids_of": "SELECT b.id FROM",
     "newest_first": "s JOIN mainstay.body b ON b.job = ANY (ARRAY[s.seq]) ORDER BY s.seq DESC",
-    "json_valid": "b.payload IS JSON AND strpos(b.payload, '\\u0000') = 0",
+    "json_valid": "b.payload IS JSON AND strpos(b.payload, E'\\\\u0000') = 0",
     "json_type": "json_typeof(b.payload::json #> ?::text[])",
     "seqs": "SELECT value::bigint AS seq FROM json_array_elements_text(?::json)",
     "difference": "(b.payload::json #>> ?::text[])::numeric - ?::numeric",

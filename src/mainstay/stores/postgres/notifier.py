@@ -21,7 +21,7 @@ import psycopg
 
 from ...core.errors import StoreError
 from ..fork import ForkGuard
-from .connect import parse_url
+from .connect import dial, parse_url
 
 if TYPE_CHECKING:
     from .connect import Connection, Database
@@ -180,7 +180,7 @@ class Listener:
         if not self._db.listen:
             return self._db.connect(application_name=NAME)
         params, _ = parse_url(self._db.listen)
-        return psycopg.connect(**params | {"application_name": NAME}, autocommit=True, cursor_factory=psycopg.RawCursor)
+        return dial(params | {"application_name": NAME})
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

@@ -132,6 +132,11 @@ def _checked(caller: CallerConnection) -> str:
         raise _failed()
     if status == AUTOCOMMIT:
         raise TransactionUnsupported(f"tx= has no transaction open: {caller.advice}")
+    if caller.encoding.upper() not in ("UTF8", "UTF-8", "UNICODE"):
+        raise TransactionUnsupported(
+            f"tx= has the client_encoding {caller.encoding}, with which some texts cannot be sent: connect with client_encoding=UTF8, "
+            "or run SET client_encoding = 'UTF8' first"
+        )
     return status
 
 

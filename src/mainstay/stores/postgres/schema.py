@@ -44,10 +44,16 @@ def ensure(connection: Connection, db: Database) -> None:
 
 
 def check_server(connection: Connection, place: str) -> None:
-    """Raise when the server is too old."""
+    """Raise when the server is too old, or the database cannot hold every text."""
     found = connection.info.server_version // 10_000
     if found < OLDEST:
         raise ConfigError(f"{place} is PostgreSQL {found}; mainstay needs {OLDEST} or newer")
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise ConfigError(
+            f"{place} has the encoding {encoding}, which cannot hold every text. Use a database that was created with "
+            "ENCODING 'UTF8': CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0"
+        )
 
 
 def fits(version: int, readable_from: int, db: Database) -> bool:

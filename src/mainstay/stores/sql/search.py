@@ -211,9 +211,8 @@ def _finished(term: Term) -> Path:
 
 # `= ANY (ARRAY[j.seq])` reads the rows of one candidate by index. For `= j.seq` PostgreSQL may read and hash the whole table.
 OF_ATTEMPT = "EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = ANY (ARRAY[j.seq]) AND {})"
-LIKE = (
-    "{} COLLATE \"C\" ILIKE ?::text ESCAPE '\\'"  # whatever the database's locale is, it folds the case of ASCII only
-)
+# A backslash would depend on standard_conforming_strings. Whatever the database's locale is, it folds the case of ASCII only.
+LIKE = "{} COLLATE \"C\" ILIKE ?::text ESCAPE '!'"
 
 
 def check(term: Term, now: int) -> Sql:
@@ -301,7 +300,7 @@ def _words(term: Term, value: str, now: int) -> Sql:
 
 
 def _like(text: str) -> str:
-    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    return "%" + text.replace("!", "!!").replace("%", "!%").replace("_", "!_") + "%"
 
 
 def _args(term: Term, value: str, now: int) -> Sql:

@@ -44,7 +44,7 @@ TEXTS = {
     "payload": "coalesce((SELECT payload FROM mainstay_body WHERE job = seq), '')",
 }  # fmt: skip
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
-_DONE = field_getter(Completed, "seq", "token", "finished_at")
+_DONE = field_getter(Completed, "seq", "token", "finished_at", "worker")
 _ATTEMPT = field_getter(
     Transition, "seq", "token", "number", "worker", "started_at", "at", "outcome", "error", "traceback"
 )
@@ -221,8 +221,8 @@ def finish_operations(transition: Transition) -> Operations[bool]:
 def refused(connection: sqlite3.Connection, transition: Transition) -> str:
     """Return why a transition was not applied."""
     row = connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone()
-    state, token, cancel_at = row or (None, 0, None)
-    return refusal(transition, state, token, cancel_at is not None)
+    state, token, cancel_at, worker = row or (None, 0, None, None)
+    return refusal(transition, state, token, cancel_at is not None and worker == transition.worker)
 
 
 def _effects(transitions: Sequence[Transition]) -> Operations[None]:

@@ -1,5 +1,6 @@
--- The one way out of running: each transition is applied only while its job runs under this token (a job has a worker if and only
--- if it runs; by its state, the planner would read all that run). A job that was asked to stop may end only as cancelled or dead.
+-- The one way out of running: each transition is applied only while its job runs under this token of this worker (a job has a worker
+-- if and only if it runs; by its state, the planner would read all that run). A token alone is not enough: after a failover to a
+-- replica that lagged behind, it may have been given twice. A job that was asked to stop may end only as cancelled or dead.
 -- A key that is held while the job is alive is released when it ends; one that is held for a period keeps its job to the end
 -- of that period. A job that goes back to the queue (a crash, a release) keeps its place there. One that is decided to be
 -- scheduled is never queued here, even if its time is this instant: hence the millisecond.
@@ -15,7 +16,7 @@ WITH given AS MATERIALIZED (
         finished_at = g.finished_at, reason = g.reason,
         expires_at = CASE WHEN g.expires_at IS NOT NULL AND j.lock_until > g.expires_at THEN j.lock_until ELSE g.expires_at END
     FROM given g
-    WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker IS NOT NULL AND j.token = g.token
+    WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker = g.worker AND j.token = g.token
       AND (j.cancel_at IS NULL OR g.state IN ('cancelled', 'dead'))
     RETURNING j.seq, j.lock_until, j.finished_at
 ), freed AS (

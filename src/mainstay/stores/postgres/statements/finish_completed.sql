@@ -1,4 +1,4 @@
--- As finish, for the many jobs that simply completed; the array of results is empty if there are none.
+-- As finish, for the many jobs of one worker that simply completed; the array of results is empty if there are none.
 WITH given AS MATERIALIZED (
     SELECT * FROM {completions}
 ), done AS (
@@ -6,7 +6,7 @@ WITH given AS MATERIALIZED (
     SET state = 'completed', worker = NULL, run_at = NULL, finished_at = g.finished_at, reason = NULL,
         expires_at = CASE WHEN g.expires_at IS NOT NULL AND j.lock_until > g.expires_at THEN j.lock_until ELSE g.expires_at END
     FROM given g
-    WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker IS NOT NULL AND j.token = g.token AND j.cancel_at IS NULL
+    WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker = :worker::text AND j.token = g.token AND j.cancel_at IS NULL
     RETURNING j.seq, j.lock_until
 ), freed AS (
     UPDATE mainstay.body b SET lock = NULL FROM done WHERE done.lock_until = -1 AND b.job = ANY (ARRAY[done.seq])

@@ -1,2 +1,2 @@
 -- The state and token of a job whose transition was refused.
-SELECT state, token, cancel_at FROM mainstay_job WHERE seq = :seq
+SELECT state, token, cancel_at, worker FROM mainstay_job WHERE seq = :seq
