@@ -36,7 +36,7 @@ class WorkerLog:
         listeners: dict[str, Callable[..., None]] = {
             "worker_started": self._started, "worker_stopping": self._stopping, "worker_stopped": self._stopped,
             "ended": self._ended, "lost": self._lost, "swept": self._swept, "lease_lost": self._lease_lost,
-            "store_error": self._store_error, "late": self._late, "cancelling": self._cancelling, "pruned": self._pruned,
+            "store_error": self._store_error, "late": self._late, "stuck": self._stuck, "cancelling": self._cancelling, "pruned": self._pruned,
         }  # fmt: skip
         for name, listener in listeners.items():
             app.events.on(name, listener)
@@ -108,8 +108,12 @@ class WorkerLog:
         self.write("error", "store_error", f"{error} (trying again in {human(wait)})", error=str(error), wait=wait)
 
     def _late(self, job: Claimed) -> None:
-        text = f"{job.type} {job.id} timed out, but its handler still runs and occupies a slot"
+        text = f"{job.type} {job.id} timed out, but its handler still runs"
         self.write("error", "late", text, job=job.id, type=job.type)
+
+    def _stuck(self, job: Claimed) -> None:
+        text = f"{job.type} {job.id} keeps its slot until its handler ends: this process finishes its other jobs and is replaced"
+        self.write("error", "stuck", text, job=job.id, type=job.type)
 
     def _cancelling(self, job: Claimed) -> None:
         self.write("info", "cancelling", f"{job.type} {job.id} was asked to stop", "cancelling", job=job.id)

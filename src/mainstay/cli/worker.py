@@ -44,10 +44,11 @@ def worker(target: Target, types: str | None, **given: Any) -> int:
     if settings.processes > 1:
         return _supervise(target, settings, types)
     app = _application(target)
+    from ..worker.shutdown import until_signalled
     from .log import WorkerLog
 
     WorkerLog(app, settings.log_level, settings.log_format)
-    return app.worker(**_options(settings, types)).run()
+    return until_signalled(app.worker(**_options(settings, types)), replaceable=True)
 
 
 def _settings(target: Target, given: dict[str, Any]) -> Settings:

@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import milliseconds
-from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError
+from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, UsageError
 from ..stores.move import closed
 from ..upkeep.chores import chores
 from ..upkeep.sweep import GRACE
 from .claimer import Claimer
-from .executors import Loop, Threads
+from .executors import CLEAN_UP, Loop, Threads
 from .in_flight import InFlight
 from .listener import Listener
 from .outcome_buffer import OutcomeBuffer
@@ -76,7 +76,7 @@ class Worker:
         self.heartbeat = Heartbeat(app, self.registration, self._replace, self.cancel, self._store_replied)
         renew_now = partial(self.wake, "heartbeat")
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
-        self.timeouts = Timeouts(self.in_flight, self.slots)
+        self.timeouts = Timeouts(app.clock, self.in_flight, self.slots)
         self.chores = chores(self.store, runtime.random, app.events, runtime.sweep_grace)
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
 
@@ -92,7 +92,9 @@ class Worker:
 
     # life ---------------------------------------------------------------------------------------------------------
     def start(self) -> Self:
-        """Register, then claim and run until `stop`."""
+        """Register, then claim and run until `stop`. A worker starts once."""
+        if self.services or self.registration.stopping:
+            raise UsageError("this worker was started before: make another one with app.worker(…)")
         for name in self.types:  # a handler whose annotations cannot be read is a bug, not a bad payload
             self.app.registry.expect(name).schema.build()
         self._check_open()
@@ -116,7 +118,9 @@ class Worker:
         self.slots.ask_to_stop()
         self.wake()
         self.wake("heartbeat")  # says in the store that this worker stops
-        if not self.in_flight.wait_idle(limit / 1000):
+        if not self.in_flight.wait_ended(limit / 1000, lambda execution: not execution.late):
+            if self.slots.cancel_async():  # before they are released: their `finally` may take a moment
+                self.in_flight.wait_ended(CLEAN_UP, lambda execution: execution.type.is_async)
             self.slots.abandon()
         self.services["listener"].stop()  # before the claimer, which releases what came with a notification
         self.services["claimer"].stop()

@@ -51,6 +51,7 @@ def serve(worker: Worker, control: int, out: Writer, orders: SimpleQueue[str]) -
 
     for event in ("worker_started", "beat"):  # at a beat: a worker that lost its lease has another identity
         worker.app.events.on(event, identify)
+    worker.app.events.on("stuck", lambda job: orders.put(STOP))  # the supervisor starts another process
     threading.Thread(target=read_orders, args=(control, orders), name="mainstay-orders", daemon=True).start()
     worker.start()
     tune_gc()
