@@ -179,8 +179,8 @@ def forks_in_c() -> None:
 
 
 @app.job(retry=ONCE, process=True)
-def starts_another(gate: str) -> None:
-    program = subprocess.Popen(["sleep", "60"])
+def starts_another(gate: str, own_session: bool = False) -> None:
+    program = subprocess.Popen(["sleep", "60"], start_new_session=own_session)
     mark("program", program.pid)
     wait_at(gate)
 

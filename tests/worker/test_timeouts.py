@@ -76,6 +76,12 @@ def test_a_process_is_killed_with_all_that_it_started(jobs, worker, journal):
     eventually(lambda: gone(program), "the program that the handler started to be killed")
 
 
+def test_a_program_in_a_session_of_its_own_is_killed_too(jobs, worker, journal):
+    attempt(jobs.app, jobs.starts_another.options(timeout=1).enqueue("late", True))
+    program = journal.pid("program")
+    eventually(lambda: gone(program), "the program to be killed")
+
+
 def test_the_late_result_of_an_abandoned_thread_is_refused(jobs, worker, journal, folder):
     late = []
     jobs.app.events.on("late", lambda job: late.append(job.id))

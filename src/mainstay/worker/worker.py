@@ -10,7 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import milliseconds
+from ..core.decide import decide
 from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, UsageError
+from ..core.outcome import RELEASED, Outcome
 from ..stores.move import closed
 from ..upkeep.chores import chores
 from ..upkeep.sweep import GRACE
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 
     from ..app import Mainstay
     from ..core.clock import Duration
+    from .in_flight import Execution
 
+INTERRUPTED = Outcome("failed", error="LeaseLost: the worker was suspended or cut off from its store for too long")
 FINAL_WRITES = 10.0  # seconds for storing the last outcomes at the end
 
 
@@ -78,6 +82,7 @@ class Worker:
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         self.timeouts = Timeouts(app.clock, self.in_flight, self.slots)
         self.chores = chores(self.store, runtime.random, app.events, runtime.sweep_grace)
+        self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
 
     @property
@@ -102,6 +107,7 @@ class Worker:
         self.listener.open()
         steps = {"listener": self.listener.step, "claimer": self.claimer.step, "timeouts": self.timeouts.step,
                  **{chore.name: chore.step for chore in self.chores}, "heartbeat": self.heartbeat.step}  # fmt: skip
+        steps["sweep"] = partial(self._sweep, steps["sweep"])
         for name, step in steps.items():
             self.services[name] = self._runtime.service(name, step, self._clock, _complain)
         self._events.emit("worker_started", worker=self)  # before the first job can start
@@ -176,8 +182,24 @@ class Worker:
         self.registration.open = False
         for execution in self.in_flight.drop_all():
             self.slots.drop(execution, "the worker lost its lease")
+            self._dropped.append(execution)
+        self._give_back()
         self.registration.replace()
         self.wake()
+
+    def _give_back(self) -> None:
+        """End the dropped attempts that nobody has freed yet. This worker lives, so a started one counts as no crash."""
+        now = self._clock.now()
+        outcomes = [(each.job, INTERRUPTED if each.started else RELEASED) for each in self._dropped]
+        self.store.finish([decide(job, outcome, now, self._runtime.random) for job, outcome in outcomes])
+        self._dropped.clear()
+
+    def _sweep(self, step: Callable[[int], int], now: int) -> int:
+        """Sweep, unless this worker's own lease is over: it was suspended, so others may have been, and they come back."""
+        if self.registration.expired():
+            self.wake("heartbeat")
+            return self.registration.lease
+        return step(now)
 
     def cancel(self, job_id: str, token: int) -> None:
         """Stop a running job that someone cancelled."""
@@ -226,11 +248,10 @@ def _complain(error: BaseException) -> None:
 def _wants(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | None) -> Mapping[str, Sequence[str]]:
     """Return the types to claim by queue: all of them in each, because a call may send a job to another queue."""
     names = app.registry.names() if types is None else list(dict.fromkeys(types))
-    own = list(dict.fromkeys(app.registry.expect(name).queue for name in names))
-    served = own if queues is None else list(dict.fromkeys(queues))
-    if not set(own) & set(served):
-        raise ConfigError(
-            "this worker would serve no job: " + ("no @app.job is defined (is the module imported?)" if not names
-            else f"none of its types belongs to the queues {', '.join(served)}")
-        )  # fmt: skip
+    if not names:
+        raise ConfigError("this worker would serve no job: no @app.job is defined (is the module imported?)")
+    own = (app.registry.expect(name).queue for name in names)
+    served = dict.fromkeys(own if queues is None else queues)
+    if not served:
+        raise ConfigError("this worker would serve no job: queues= names no queue")
     return dict.fromkeys(served, names)
