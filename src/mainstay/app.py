@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         poll: Duration
         process_slots: int | None
         identity: str | None
+        signals: bool  # SIGTERM and SIGINT leave the `with` of a worker, which then stops gracefully
         runtime: Runtime
 
 

@@ -279,3 +279,40 @@ def test_a_worker_that_has_stopped_does_not_start_again(jobs):
     with pytest.raises(UsageError, match=r"make another one with app\.worker"):
         worker.start()
     assert jobs.app.store.workers() == []
+
+
+BLOCK = """
+import jobs, threading
+try:
+    with jobs.app.worker(signals=True):
+        jobs.mark("inside")
+        threading.Event().wait(60)
+finally:
+    jobs.mark("outside")
+"""
+
+
+def test_a_signal_leaves_the_block_of_a_worker_which_stops_gracefully(jobs, start, journal, folder):
+    handle = jobs.plain.enqueue("gate")
+    process = start(BLOCK)
+    journal.wait("inside")
+    journal.wait("started plain")
+    terminate(process)
+    journal.wait("told gate")
+    assert not journal.lines("outside")
+    (folder / "gate").touch()
+    assert ended(process) == (128 + signal.SIGTERM, "")
+    assert journal.lines("outside")
+    assert (handle.state, jobs.app.store.workers()) == ("completed", [])
+
+
+def test_a_second_signal_cuts_the_stop_of_a_block_short(jobs, start, journal):
+    handle = jobs.plain.enqueue("gate")
+    process = start(BLOCK)
+    journal.wait("inside")
+    journal.wait("started plain")
+    terminate(process)
+    journal.wait("told gate")
+    process.send_signal(signal.SIGINT)
+    assert ended(process) == (128 + signal.SIGTERM, "")
+    assert (handle.state, handle.job().attempt) == ("queued", 0)

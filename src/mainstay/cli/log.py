@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..context import current
 from ..core.clock import human, iso
 from .exits import coloured, printable
 from .jobs import clock_time
@@ -40,6 +42,14 @@ class WorkerLog:
         }  # fmt: skip
         for name, listener in listeners.items():
             app.events.on(name, listener)
+        self._take_logging()
+
+    def _take_logging(self) -> None:
+        """Write what handlers and libraries log by `logging` too, unless the application has set that up itself."""
+        root = logging.getLogger()
+        if not root.handlers:
+            root.addHandler(LoggingLines(self))
+            root.setLevel(LEVELS[self._least].upper())
 
     def write(self, level: str, event: str, text: str, label: str = "", **fields: Any) -> None:
         """Write one line, if its level is high enough."""
@@ -120,3 +130,19 @@ class WorkerLog:
 
     def _pruned(self, count: int) -> None:
         self.write("debug", "pruned", f"removed {count} jobs whose retention is over", count=count)
+
+
+class LoggingLines(logging.Handler):
+    """Writes the records of `logging` as lines of the worker's log, with the job in which they were logged."""
+
+    def __init__(self, log: WorkerLog) -> None:
+        super().__init__()
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = LEVELS[max(0, min(record.levelno // 10 - 1, len(LEVELS) - 1))]
+        context = current.get(None)
+        job = {} if context is None else {"job": context.id, "type": context.job.type}
+        text = self.format(record)
+        where = f"{job['type']} {job['job']} " if job else ""
+        self._log.write(level, "log", f"{where}{record.name}: {text}", logger=record.name, message=text, **job)

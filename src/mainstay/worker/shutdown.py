@@ -109,6 +109,35 @@ def on_signals(heard: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+class SignalledBlock:
+    """For `with app.worker(signals=True)`: the first signal leaves the block, a second one cuts the stop short."""
+
+    def __init__(self) -> None:
+        self._orders: SimpleQueue[str] = SimpleQueue()
+        self._signals = on_signals(self._heard)
+        self._leaving = False
+
+    def enter(self) -> None:
+        """Listen to signals. Only the main thread can; Python raises otherwise."""
+        self._signals.__enter__()
+
+    def _heard(self, number: int) -> None:
+        if self._leaving:
+            self._orders.put(NOW)
+        else:
+            self._leaving = True
+            raise SystemExit(128 + number)
+
+    def leave(self, worker: Worker) -> None:
+        """Stop the worker, then leave the signals to those who had them before."""
+        self._leaving = True
+        self._orders.put(STOP)
+        try:
+            stop_on_order(worker, self._orders)
+        finally:
+            self._signals.__exit__(None, None, None)
+
+
 def next_order(orders: SimpleQueue[str], seconds: float = float("inf")) -> str:
     """Return the next order, "" if none came in time."""
     left = seconds

@@ -23,6 +23,7 @@ from .listener import Listener
 from .outcome_buffer import OutcomeBuffer
 from .registration import Heartbeat, Registration, new_identity
 from .service import Service
+from .shutdown import SignalledBlock, until_signalled
 from .slots import Slots
 from .timeouts import Timeouts
 
@@ -57,7 +58,7 @@ class Worker:
         self, app: Mainstay, *, concurrency: int = 50, queues: Iterable[str] | None = None,
         types: Iterable[str] | None = None, lease: Duration | None = None, grace: Duration = "30s",
         poll: Duration = "1s", process_slots: int | None = None, identity: str | None = None,
-        runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
+        signals: bool = False, runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
     ) -> None:  # fmt: skip
         if concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: a worker needs at least one slot")
@@ -82,6 +83,7 @@ class Worker:
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         self.timeouts = Timeouts(app.clock, self.in_flight, self.slots)
         self.chores = chores(self.store, runtime.random, app.events, runtime.sweep_grace)
+        self._block = SignalledBlock() if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
 
@@ -162,8 +164,6 @@ class Worker:
 
     def run(self) -> int:
         """Work until SIGTERM or SIGINT, then stop gracefully; a second signal stops at once. Return the exit code."""
-        from .shutdown import until_signalled
-
         return until_signalled(self)
 
     # what the parts call ------------------------------------------------------------------------------------------
@@ -221,10 +221,15 @@ class Worker:
 
     # use as a context ---------------------------------------------------------------------------------------------
     def __enter__(self) -> Self:
+        if self._block is not None:
+            self._block.enter()
         return self.start()
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        if self._block is not None:
+            self._block.leave(self)
+        else:
+            self.stop()
 
     async def __aenter__(self) -> Self:
         import asyncio
