@@ -179,11 +179,11 @@ def test_the_wall_clock_ends_no_handler_and_saves_none(jobs, journal, folder):
         patient = jobs.plain.options(timeout=60).enqueue("gate")
         journal.wait("started plain gate")
         shifted.by = 600_000
-        assert jobs.plain.options(retry=jobs.AT_ONCE).enqueue().result(timeout=20) == "plain"
-        assert (patient.state, patient.job().token) == ("running", 1)
+        hasty = jobs.asynchronous.options(timeout=1).enqueue("late")
+        journal.wait("started asynchronous late")
         shifted.by = -600_000
-        hasty = jobs.asynchronous.options(timeout=0.2).enqueue("late")
         assert attempt(jobs.app, hasty).outcome == "timed out"
+        assert (patient.state, patient.job().token) == ("running", 1)
         (folder / "gate").touch()
         assert patient.result(timeout=20) == "plain"
 
