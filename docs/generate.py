@@ -31,7 +31,7 @@ def states_page():
 A job is in one of {len(states.STATES)} states. The table lists every possible change of state; no store and no command makes any other.
 
 ```mermaid
-{states.diagram()}
+{state_diagram()}
 ```
 
 {table(["from", "to", "by"], moves)}
@@ -51,10 +51,29 @@ The commands also show and accept these words, which are not states:
 """
 
 
+def state_diagram():
+    """Return the table as a Mermaid diagram. A label there ends at its second colon."""
+    moves = [
+        f"    {before or '[*]'} --> {after}: {by.replace(':', ' –')}" for (before, after), by in states.MOVES.items()
+    ]
+    return "\n".join(
+        ["stateDiagram-v2", *moves, *(f"    {state} --> [*]" for state in states.STATES if state in states.ENDED)]
+    )
+
+
+def settings_table():
+    rows = []
+    for field, (_, meaning) in settings.FIELDS.items():
+        default = settings.Settings._field_defaults[field]
+        shown = f"`{default:,}`" if isinstance(default, int) else f"`{default}`" if default else "–"
+        rows.append([f"`{field}`", f"`{settings.PREFIX}{field.upper()}`", shown, meaning])
+    return table(["argument, key in the file", "variable", "default", "meaning"], rows)
+
+
 def settings_page():
     return f"""# Settings
 
-{settings.reference()}
+{settings_table()}
 {unused()}
 mainstay looks in these places, and the first one that has the setting wins:
 

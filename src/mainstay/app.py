@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1_000  # jobs per transaction of enqueue_many
-CANCELLED = ("cancelled", "cancelling")
 
 
 class Mainstay:
@@ -109,13 +108,9 @@ class Mainstay:
 
     # produce ------------------------------------------------------------------------------------------------------
     def enqueue(
-        self,
-        job: str | Draft,
-        payload: Mapping[str, Any] | None = None,
-        *,
-        tx: object = None,
+        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None,
         **options: Unpack[JobOptions],
-    ) -> Handle[Any]:
+    ) -> Handle[Any]:  # fmt: skip
         """Enqueue a prepared job, or one by the name of its type, also from a program that lacks the code.
 
         The payload is checked here if the code is here, else by the worker. With `tx=` it commits with that transaction.
@@ -123,33 +118,28 @@ class Mainstay:
         return self._accept([self._draft(job, payload, options)], tx)[0]
 
     async def aenqueue(
-        self,
-        job: str | Draft,
-        payload: Mapping[str, Any] | None = None,
-        *,
-        tx: object = None,
+        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None,
         **options: Unpack[JobOptions],
-    ) -> Handle[Any]:
+    ) -> Handle[Any]:  # fmt: skip
         """As `enqueue`, awaited; `tx=` is then an async connection or session."""
         return (await self._aaccept([self._draft(job, payload, options)], tx))[0]
 
     def enqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
         """Enqueue prepared jobs, a thousand per transaction, or all with `tx=`; handles are in the order of the drafts."""
+        from itertools import islice
+
+        prepared = map(_prepared, drafts)
         if tx is not None:
-            return self._accept([_prepared(draft) for draft in drafts], tx)
+            return self._accept(list(prepared), tx)
         handles: list[Handle[Any]] = []
-        batch: list[Draft] = []
-        for draft in drafts:
-            batch.append(_prepared(draft))
-            if len(batch) == CHUNK:
-                handles += self._accept(batch, None)
-                batch = []
-        return handles + self._accept(batch, None) if batch else handles
+        while batch := list(islice(prepared, CHUNK)):
+            handles += self._accept(batch, None)
+        return handles
 
     async def aenqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
         """As `enqueue_many`, awaited; `tx=` is then an async connection or session."""
         if tx is not None:
-            return await self._aaccept([_prepared(draft) for draft in drafts], tx)
+            return await self._aaccept(list(map(_prepared, drafts)), tx)
         import asyncio
 
         return await asyncio.to_thread(self.enqueue_many, drafts)
@@ -244,12 +234,12 @@ class Mainstay:
     # operate ------------------------------------------------------------------------------------------------------
     def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
         """Cancel a job; return `cancelled` or, for a running job, `cancelling`. With `tx=` it commits with that transaction."""
+        full, now = self.resolve(job_id), self.clock.now()
         if tx is None:
-            return self._operate("cancel", job_id, actor, CANCELLED)
+            return _checked("cancel", full, self.store.cancel([full], now, actor)[full])
         from .stores import outbox
 
-        full = self.resolve(job_id)
-        return _checked("cancel", full, outbox.cancel(self.store, tx, [full], self.clock.now(), actor)[full], CANCELLED)
+        return _checked("cancel", full, outbox.cancel(self.store, tx, [full], now, actor)[full])
 
     async def acancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
         """As `cancel`, awaited; `tx=` is then an async connection or session."""
@@ -261,15 +251,17 @@ class Mainstay:
 
         full = await asyncio.to_thread(self.resolve, job_id)
         replies = await outbox.acancel(self.store, tx, [full], self.clock.now(), actor)
-        return _checked("cancel", full, replies[full], CANCELLED)
+        return _checked("cancel", full, replies[full])
 
     def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
-        return self._operate("retry", job_id, actor, ("queued",))
+        full = self.resolve(job_id)
+        return _checked("retry", full, self.store.retry([full], self.clock.now(), actor)[full])
 
     def delete(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Remove a job that does not run, with its history."""
-        return self._operate("delete", job_id, actor, ("deleted",))
+        full = self.resolve(job_id)
+        return _checked("delete", full, self.store.delete([full], self.clock.now(), actor)[full])
 
     def approve(self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python") -> str:
         """Complete a job in review with the output it proposed."""
@@ -279,18 +271,9 @@ class Mainstay:
         """End a job in review as dead."""
         return self._resolve_review(job_id, False, note, actor)
 
-    def _operate(self, verb: str, job_id: str | Handle[Any], actor: str, good: tuple[str, ...]) -> str:
-        full = self.resolve(job_id)
-        return _checked(verb, full, getattr(self.store, verb)([full], self.clock.now(), actor)[full], good)
-
     def _resolve_review(self, job_id: str | Handle[Any], approve: bool, note: str, actor: str) -> str:
         full = self.resolve(job_id)
-        verdict = self.store.resolve_review(full, approve, self.clock.now(), actor, note)
-        if verdict == "missing":
-            raise NotFound(f"there is no job {job_id}")
-        if verdict not in ("approved", "rejected"):
-            raise Conflict(f"job {full} is {verdict}, not in review: there is nothing to decide")
-        return verdict
+        return _checked("decide", full, self.store.resolve_review(full, approve, self.clock.now(), actor, note))
 
     # run ----------------------------------------------------------------------------------------------------------
     def worker(self, **options: Unpack[WorkerOptions]) -> Worker:
@@ -310,15 +293,20 @@ class Mainstay:
         self.store.close()
 
 
-def _checked(verb: str, job_id: str, verdict: str, good: tuple[str, ...]) -> str:
+def _checked(verb: str, job_id: str, verdict: str) -> str:
     """Return the store's reply, or raise the exception that it means."""
     if verdict == "missing":
         raise NotFound(f"there is no job {job_id}")
-    if verdict not in good:
-        raise Conflict(_REFUSED.get((verb, verdict), f"cannot {verb} job {job_id}: it is {verdict}"))
-    return verdict
+    if verdict in _DONE[verb]:
+        return verdict
+    if verb == "decide":
+        raise Conflict(f"job {job_id} is {verdict}, not in review: there is nothing to decide")
+    raise Conflict(_REFUSED.get((verb, verdict), f"cannot {verb} job {job_id}: it is {verdict}"))
 
 
+_DONE = {
+    "cancel": ("cancelled", "cancelling"), "retry": ("queued",), "delete": ("deleted",), "decide": ("approved", "rejected")
+}  # fmt: skip
 _REFUSED = {
     ("cancel", "ended"): "the job has ended: there is nothing to cancel",
     ("retry", "running"): "the job is running: cancel it first, or wait for it to end",
@@ -349,8 +337,9 @@ def _prepared(job: Draft) -> Draft:
 def _configured_url() -> str:
     import os
 
-    if os.environ.get("MAINSTAY_URL"):
-        return os.environ["MAINSTAY_URL"]
+    url = os.environ.get("MAINSTAY_URL")
+    if url:
+        return url
     from .settings_file import load_settings
 
     return load_settings().url

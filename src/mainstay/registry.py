@@ -13,7 +13,7 @@ from .core.suggest import did_you_mean
 from .options import NAMES, NO_OPTIONS, POLICY, Options, checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from .app import Mainstay
@@ -34,10 +34,32 @@ WAIT, ABANDON = (
 )  # of on_timeout: whether the next attempt waits for the end of a handler that does not stop
 
 
-class JobType(Generic[P, R, C]):
+class Bound(Generic[P, R]):
+    """A job type with the options of the next call."""
+
+    def __init__(self, type: JobType[P, R, Any], options: Options, tx: object = None) -> None:
+        self._type, self._options, self._tx = type, options, tx
+
+    def prepare(self, *args: P.args, **kwargs: P.kwargs) -> Draft:
+        """Return a job that is not enqueued yet: for `app.enqueue_many` and `ctx.enqueue`."""
+        if self._tx is not None:
+            raise UsageError("prepare takes no tx=: pass it to enqueue_many(…, tx=…)")
+        return self._type.draft(self._options, args, kwargs)
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Accept the job durably, or with the transaction given as `tx=`: it survives whatever happens to this process."""
+        return self._type.app.enqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """As `enqueue`, awaited."""
+        return await self._type.app.aenqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
+
+
+class JobType(Bound[P, R], Generic[P, R, C]):
     """A function that can also be enqueued. Calling it stays a plain call."""
 
     def __init__(self, app: Mainstay, function: Callable[P, C], name: str, given: dict[str, Any]) -> None:
+        super().__init__(self, NO_OPTIONS)
         self.app, self.function, self.name = app, function, checked_name(name)
         self.process = bool(given.pop("process", False))
         self.on_timeout: str = given.pop("on_timeout", WAIT)
@@ -63,18 +85,6 @@ class JobType(Generic[P, R, C]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> C:
         return self.function(*args, **kwargs)
 
-    def prepare(self, *args: P.args, **kwargs: P.kwargs) -> Draft:
-        """Return a job that is not enqueued yet: for `app.enqueue_many` and `ctx.enqueue`."""
-        return self.draft(NO_OPTIONS, args, kwargs)
-
-    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Accept the job durably; it survives whatever happens to this process afterwards."""
-        return self.app.enqueue(self.draft(NO_OPTIONS, args, kwargs))
-
-    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """As `enqueue`, awaited."""
-        return await self.app.aenqueue(self.draft(NO_OPTIONS, args, kwargs))
-
     def options(
         self, *, queue: str = _UNSET, priority: int = _UNSET, delay: Duration | None = None,
         at: datetime | str | float | None = None, retry: Retry | int = _UNSET, timeout: Duration | None = _UNSET,
@@ -83,9 +93,10 @@ class JobType(Generic[P, R, C]):
         tenant: str | None = None, ref: str | None = None, tx: object = None,
     ) -> Bound[P, R]:  # fmt: skip
         """Return the same type with options for the next call: `f.options(delay="5m").enqueue(…)`."""
-        given = {name: value for name, value in locals().items() if name in NAMES and value is not _UNSET}
-        given = {name: value for name, value in given.items() if value is not None or name in ("timeout", "keep")}
-        return Bound(self, Options({name: value for name, value in given.items() if value != ()}), tx)
+        given = {
+            name: value for name, value in locals().items() if name in NAMES and value is not _UNSET and value != ()
+        }
+        return Bound(self, Options(given), tx)
 
     def draft(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draft:
         """Return a job of this type with these options and arguments, checked."""
@@ -109,64 +120,24 @@ class JobType(Generic[P, R, C]):
         return f"<JobType {self.name}>"
 
 
-class Bound(Generic[P, R]):
-    """A type with options for one call."""
-
-    __slots__ = ("_options", "_tx", "_type")
-
-    def __init__(self, type: JobType[P, R, Any], options: Options, tx: object) -> None:
-        self._type, self._options, self._tx = type, options, tx
-
-    def prepare(self, *args: P.args, **kwargs: P.kwargs) -> Draft:
-        """Return a job that is not enqueued yet."""
-        if self._tx is not None:
-            raise UsageError("prepare takes no tx=: pass it to enqueue_many(…, tx=…)")
-        return self._type.draft(self._options, args, kwargs)
-
-    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Accept the job durably, or with the transaction given as `tx=`."""
-        return self._type.app.enqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
-
-    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """As `enqueue`, awaited."""
-        return await self._type.app.aenqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
-
-
-class Registry:
+class Registry(dict[str, "JobType[..., Any, Any]"]):
     """The types of one application, by name."""
-
-    def __init__(self) -> None:
-        self._types: dict[str, JobType[..., Any, Any]] = {}
 
     def add(self, type: JobType[..., Any, Any]) -> None:
         """Register a type; a name belongs to one function."""
-        before = self._types.get(type.name)
+        before = self.get(type.name)
         if before is not None and _where(before) != _where(type):
             raise ConfigError(
                 f"two jobs are called {type.name!r}: {_where(before)} and {_where(type)}. Give one of them name=…"
             )
-        self._types[type.name] = type
-
-    def get(self, name: str) -> JobType[..., Any, Any] | None:
-        """Return the type of that name, or None."""
-        return self._types.get(name)
+        self[type.name] = type
 
     def expect(self, name: str) -> JobType[..., Any, Any]:
         """Return the type of that name, or raise with the closest name."""
-        found = self._types.get(name)
+        found = self.get(name)
         if found is None:
-            raise UnknownType(f"no job is called {name!r}{did_you_mean(name, self._types)}")
+            raise UnknownType(f"no job is called {name!r}{did_you_mean(name, self)}")
         return found
-
-    def __iter__(self) -> Iterator[JobType[..., Any, Any]]:
-        return iter(self._types.values())
-
-    def __len__(self) -> int:
-        return len(self._types)
-
-    def names(self) -> list[str]:
-        """Return all names, sorted."""
-        return sorted(self._types)
 
 
 def _where(type: JobType[..., Any, Any]) -> str:

@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from mainstay.core.errors import ConfigError
-from mainstay.core.settings import FIELDS, Settings, masked, reference
+from mainstay.core.settings import FIELDS, Settings, masked
 from mainstay.settings_file import load_settings, read_settings as read
 
 
@@ -309,9 +310,9 @@ def test_every_field_is_explained_and_in_the_reference():
     fields = [name for name in Settings._fields if name != "sources"]
     assert list(FIELDS) == fields
     assert [field for field, _, _ in Settings().explain()] == fields
-    rows = reference().splitlines()
-    assert len(rows) == 2 + len(fields)
-    for field, row in zip(fields, rows[2:], strict=True):
+    page = (Path(__file__).parents[2] / "docs/reference/settings.md").read_text()
+    rows = [row for row in page.splitlines() if "`MAINSTAY_" in row]
+    for field, row in zip(fields, rows, strict=True):
         assert row.startswith(f"| `{field}` | `MAINSTAY_{field.upper()}` | ")
         assert row.count("|") == 5
         assert len(row.split("|")[4].strip()) > 10

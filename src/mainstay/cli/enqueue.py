@@ -10,6 +10,7 @@ import click
 from ..core.errors import ResultTimeout
 from . import enqueue_args
 from .options import command, shaped, targeted
+from .output import dumped
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -72,15 +73,12 @@ def _opened(target: Target) -> tuple[Mainstay, list[Any]]:
 
     if target.wants_code():
         app = target.application()
-        return app, [type.info(app.clock.now()) for type in app.registry]
+        return app, [type.info(app.clock.now()) for type in app.registry.values()]
     return Mainstay(target.url()), []
 
 
 def _print_handle(output: Output, handle: Handle[Any], key: str | None) -> None:
-    if output.shape.machine:
-        output.record({"id": handle.id, "created": handle.created})
-    else:
-        output.line(handle.id)
+    output.give(lambda: {"id": handle.id, "created": handle.created}, [handle.id], lambda: output.line(handle.id))
     if not handle.created:
         output.talk(f"nothing new: this job has the key {key!r} already")
 
@@ -93,6 +91,4 @@ def _wait(output: Output, handle: Handle[Any], timeout: str | None) -> None:
     except ResultTimeout:
         raise ResultTimeout(f"job {handle.id} has not ended within {timeout}; it is not cancelled") from None
     if not output.shape.quiet:
-        import json
-
-        output.line(json.dumps(result, ensure_ascii=False))
+        output.line(dumped(result))

@@ -86,4 +86,4 @@ def printable(text: str) -> str:
     """Return the text with control characters escaped, except newlines and tabs: stored text must not control the terminal."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)

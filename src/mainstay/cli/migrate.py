@@ -8,7 +8,6 @@ import click
 
 from ..stores import open_migrations
 from . import exits
-from .exits import Hint
 from .options import command, shaped, targeted
 from .output import plural
 
@@ -36,7 +35,7 @@ def migrate(target: Target, action: str, since: int | None, output: Output) -> i
     """
     migrations = open_migrations(target.url())
     if action == "sql":
-        output.line(_script(migrations, migrations.found()[0] if since is None else since))
+        output.lines(_script(migrations, migrations.found()[0] if since is None else since).split("\n"))
         return exits.OK
     return _up(migrations, output) if action == "up" else _status(migrations, output)
 
@@ -46,7 +45,7 @@ def _script(migrations: Migrations, since: int) -> str:
         return f"-- {_place(migrations)} has schema {since}: there is nothing to do"
     text = migrations.sql(since)
     if text is None:
-        raise Hint(f"{_place(migrations)} has no SQL", "mainstay migrate up")
+        raise exits.Hint(f"{_place(migrations)} has no SQL", "mainstay migrate up")
     return text
 
 
@@ -58,7 +57,7 @@ def _status(migrations: Migrations, output: Output) -> int:
         "pending": pending, "steps_done": step,
     }  # fmt: skip
     if output.shape.machine:
-        output.record(record)
+        output.data(record)
     else:
         output.line(f"{_place(migrations)} {_described(record)}")
     return exits.PARTIAL if pending else exits.FAILED if readable_from > migrations.needed else exits.OK
@@ -82,11 +81,10 @@ def _up(migrations: Migrations, output: Output) -> int:
     numbers = migrations.up(lambda line: None if output.shape.machine else output.line(line))
     version = migrations.found()[0]
     if output.shape.machine:
-        output.record({**migrations.where, "version": version, "applied": numbers})
-    elif numbers:
-        output.line(f"{_place(migrations)} has schema {version} now: {plural(len(numbers), 'migration')} applied")
+        output.data({**migrations.where, "version": version, "applied": numbers})
     else:
-        output.line(f"{_place(migrations)} has schema {version}: there is nothing to do")
+        said = f" now: {plural(len(numbers), 'migration')} applied" if numbers else ": there is nothing to do"
+        output.line(f"{_place(migrations)} has schema {version}{said}")
     return exits.OK
 
 

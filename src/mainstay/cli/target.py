@@ -64,17 +64,16 @@ class Target:
 
     def application(self) -> Mainstay:
         """Import and return the user's application."""
-        spec = self.given_app or self.settings().app
-        if not spec:
-            raise no_application()
         from ..load_app import load_app
 
-        return load_app(spec)
+        return load_app(self.app_name())
 
-
-def no_application() -> Hint:
-    """Return the error for a command that needs an application when none is named."""
-    return Hint("this command runs your code; name the application", "mainstay worker --app module:app")
+    def app_name(self) -> str:
+        """Return the name of the application; raise if none is named."""
+        spec = self.given_app or self.settings().app
+        if not spec:
+            raise Hint("this command runs your code; name the application", "mainstay worker --app module:app")
+        return spec
 
 
 def existing(url: str) -> str:

@@ -7,7 +7,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _JSON = (Any, object, dict, list, str, int, float, bool, NoneType)
 
@@ -27,14 +27,23 @@ def is_plain(hint: Any) -> bool:
     return any(hint is plain for plain in _JSON)
 
 
-def spell(parameters: Sequence[inspect.Parameter]) -> Iterator[str]:
-    """Return each parameter as it is written in a signature."""
-    marked = False
-    for each in parameters:
-        if each.kind == each.KEYWORD_ONLY and not marked:
-            marked = True
-            yield "*"
-        yield _spell(each)
+class _Verbatim(str):
+    """A text that `inspect` writes without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def spell(parameters: Sequence[inspect.Parameter]) -> str:
+    """Return the parameters as people write them: `(path: str, width: int = 800)`."""
+    empty = inspect.Parameter.empty
+    return str(inspect.Signature([
+        each.replace(
+            annotation=empty if each.annotation is empty else _Verbatim(_name(each.annotation)),
+            default=empty if each.default is empty else _Verbatim(_value(each.default)),
+        )
+        for each in parameters
+    ]))  # fmt: skip
 
 
 def _type(parameter: inspect.Parameter, space: dict[str, Any], local: dict[str, Any]) -> Any:
@@ -51,16 +60,6 @@ def _type(parameter: inspect.Parameter, space: dict[str, Any], local: dict[str, 
             f"the annotation {_name(parameter.annotation)!r} of {parameter.name} cannot be resolved ({error}): define that "
             "type in the module, above the function, and import it outside of `if TYPE_CHECKING:`"
         ) from error
-
-
-def _spell(parameter: inspect.Parameter) -> str:
-    text = f"**{parameter.name}" if parameter.kind == parameter.VAR_KEYWORD else parameter.name
-    typed = parameter.annotation is not parameter.empty
-    if typed:
-        text += f": {_name(parameter.annotation)}"
-    if parameter.default is parameter.empty:
-        return text
-    return f"{text} = {_value(parameter.default)}" if typed else f"{text}={_value(parameter.default)}"
 
 
 def _name(annotation: Any) -> str:

@@ -5,6 +5,7 @@ Nothing outside this module asks the operating system for the time, so the tests
 
 from __future__ import annotations
 
+import re
 import time
 
 TYPE_CHECKING = False
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
     Duration = str | int | float | timedelta
 
-MILLISECOND, SECOND, MINUTE, HOUR, DAY = 1, 1_000, 60_000, 3_600_000, 86_400_000
-UNITS = {"ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+UNITS = {"ms": 1, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+_PART = r"([0-9]+\.?[0-9]*|\.[0-9]+)(ms|[smhdw])"
 
 
 class SystemClock:
@@ -65,11 +67,10 @@ def milliseconds(duration: Duration) -> int:
     """Return a duration as whole milliseconds: seconds as a number, `"90s" "5m" "2h" "3d" "250ms" "1h30m"`, or a timedelta."""
     if isinstance(duration, str):
         return _parse(duration)
-    if hasattr(duration, "total_seconds"):
-        return _checked(duration.total_seconds(), duration)
-    if isinstance(duration, bool) or not isinstance(duration, (int, float)):
+    seconds = duration.total_seconds() if hasattr(duration, "total_seconds") else duration
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise _bad(duration)
-    return _checked(duration, duration)
+    return _checked(seconds, duration)
 
 
 def _checked(seconds: float, given: Duration) -> int:
@@ -79,18 +80,10 @@ def _checked(seconds: float, given: Duration) -> int:
 
 
 def _parse(text: str) -> int:
-    total, number = 0.0, ""
-    rest = text.strip().replace(" ", "")
-    while rest:
-        digits = len(rest) - len(rest.lstrip("0123456789."))
-        number, rest = rest[:digits], rest[digits:]
-        letters = len(rest) - len(rest.lstrip("abcdefghijklmnopqrstuvwxyz"))
-        unit, rest = rest[:letters], rest[letters:]
-        if unit not in UNITS or not number or number.count(".") > 1 or number == ".":
-            raise _bad(text)
-        total += float(number) * UNITS[unit]
-    if not number:
+    written = text.strip().replace(" ", "")
+    if not re.fullmatch(f"({_PART})+", written):
         raise _bad(text)
+    total = sum(float(number) * UNITS[unit] for number, unit in re.findall(_PART, written))
     return _checked(total / 1000, text)
 
 
@@ -102,17 +95,12 @@ def human(ms: int) -> str:
     """Return a duration for people: two units at most, `1h 05m`, `12s`, `350ms`."""
     if ms < 0:
         return "-" + human(-ms)
-    if ms < SECOND:
-        return f"{ms}ms"
-    if ms < 10 * SECOND:
-        return f"{ms / 1000:.1f}s"
-    if ms < MINUTE:
+    for unit, lesser in ("dh", "hm", "ms"):
+        if ms >= UNITS[unit]:
+            return f"{ms // UNITS[unit]}{unit} {ms % UNITS[unit] // UNITS[lesser]:02}{lesser}"
+    if ms >= 10 * SECOND:
         return f"{ms // SECOND}s"
-    if ms < HOUR:
-        return f"{ms // MINUTE}m {ms % MINUTE // SECOND:02}s"
-    if ms < DAY:
-        return f"{ms // HOUR}h {ms % HOUR // MINUTE:02}m"
-    return f"{ms // DAY}d {ms % DAY // HOUR:02}h"
+    return f"{ms / 1000:.1f}s" if ms >= SECOND else f"{ms}ms"
 
 
 def iso(ms: int) -> str:

@@ -5,13 +5,14 @@ Models of pydantic are recognised by their methods, `model_validate_json` and `m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from .annotations import is_plain
 from .errors import InvalidPayload
-from .payload import Walk, check_size, clean, refuse, suspect
+from .payload import INT_MAX, INT_MIN, Walk, check_size, clean, refuse, suspect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,7 +53,7 @@ class Codec:
             data = _PAYLOAD.encode(given)
             back = self.load(data)
         except Exception:
-            Typed(_open).value(given, "payload")  # its message is better, if the values are the problem
+            Typed(_open_argument).value(given, "payload")  # its message is better, if the values are the problem
             raise
         text = data.decode()
         if not _same(back, given) or suspect(text, data, limit):
@@ -62,7 +63,7 @@ class Codec:
 
     def _examine(self, given: dict[str, Any], back: dict[str, Any]) -> None:
         """Raise unless the values themselves, not only their JSON, have their declared types."""
-        Typed(_open).value(given, "payload")
+        Typed(_open_argument).value(given, "payload")
         declared = {name: value for name, value in given.items() if name in self.struct.__struct_fields__}
         msgspec.convert(declared, self.struct, strict=True, str_keys=True, dec_hook=_load)
         for name, value in given.items():
@@ -92,13 +93,15 @@ def dump_result(value: Any, limit: int) -> str:
     except Exception:  # noqa: BLE001, S110 - a model's own code may raise anything; the walk below finds out where
         pass
     check_size(data, limit, "result")
-    data = _RESULT.encode(Mend(_open_result).value(value, "result"))
+    data = _RESULT.encode(Mend(_open).value(value, "result"))
     check_size(data, limit, "result")
     return data.decode()
 
 
 def reason(error: Exception) -> str:
     """Return what an error of msgspec means, with the place: `payload.width: expected int, got str`."""
+    if isinstance(error, InvalidPayload):
+        return str(error)
     text, _, where = (str(error) or type(error).__name__).partition(" - at `")
     place = where.rpartition("$")[2].rstrip("`")
     text = text.replace("`", "")
@@ -153,22 +156,15 @@ class Mend(Typed):
 
     def integer(self, value: int, path: str) -> Any:
         try:
-            return super().integer(value, path)
-        except InvalidPayload:
-            return self._digits(value, path)
-
-    def _digits(self, value: int, path: str) -> str:
-        try:
-            return str(value)
+            return value if INT_MIN <= value <= INT_MAX else str(value)
         except ValueError:  # Python's own limit: the time to write an integer grows with the square of its length
             refuse(path, f"is an integer of {value.bit_length():,} bits, too long to write: return hex(value)")
 
 
 def _survived(value: Any, back: Any) -> bool:
     """Return whether a model was read back unchanged: pydantic writes a secret as asterisks without an error."""
-    if not hasattr(value, "model_dump") or not hasattr(back, "model_dump"):
-        return True
-    return bool(value.model_dump() == back.model_dump())
+    models = hasattr(value, "model_dump") and hasattr(back, "model_dump")
+    return not models or bool(value.model_dump() == back.model_dump())
 
 
 def _same(back: dict[str, Any], given: dict[str, Any]) -> bool:
@@ -178,27 +174,13 @@ def _same(back: dict[str, Any], given: dict[str, Any]) -> bool:
         return False
 
 
-def _open(value: Any) -> Any:
-    """Convert what msgspec cannot write to something that it can write and that can be read back."""
+def _open(value: Any, **how: Any) -> Any:
+    """Convert what msgspec cannot write to something that it can write; `how` is for a model of pydantic."""
     if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", by_alias=True, round_trip=True, warnings=False)
-    return _plainer(value)
-
-
-def _open_result(value: Any) -> Any:
-    """As above, for results, which are not read back into a model: computed fields are included."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", by_alias=True)
-    return _plainer(value)
-
-
-def _plainer(value: Any) -> Any:
-    if isinstance(value, str):  # of a subclass, like the next two
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__int__(value)
-    if isinstance(value, float):
-        return float.__float__(value)
+        return value.model_dump(mode="json", by_alias=True, **how)
+    for plain, convert in _OF_SUBCLASSES.items():
+        if isinstance(value, plain):
+            return convert(value)
     if hasattr(value, "__fspath__"):
         return value.__fspath__()
     if hasattr(value, "keys") and hasattr(value, "__getitem__"):
@@ -226,16 +208,11 @@ def _model(kind: Any, value: Any) -> Any:
     try:
         return kind.model_validate_json(_PAYLOAD.encode(value))  # in JSON mode, even a strict model reads dates
     except ValueError as error:
-        _explain(error)
-
-
-def _explain(error: Any) -> NoReturn:
-    """Return the first error of a pydantic message, on one line."""
-    if not hasattr(error, "errors"):
-        raise error
-    first = error.errors()[0]
-    place = ".".join(str(step) for step in first["loc"])
-    raise ValueError(f"{place}: {first['msg']}" if place else first["msg"]) from error
+        if not hasattr(error, "errors"):
+            raise
+        first = error.errors()[0]  # of pydantic's messages, on one line
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{place}: {first['msg']}" if place else first["msg"]) from error
 
 
 def _model_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
@@ -246,7 +223,9 @@ def _model_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-_PAYLOAD = msgspec.json.Encoder(enc_hook=_open)
-_RESULT = msgspec.json.Encoder(enc_hook=_open_result)
+_OF_SUBCLASSES: dict[type, Callable[[Any], Any]] = {str: str.__str__, int: int.__int__, float: float.__float__}
+_open_argument = partial(_open, round_trip=True, warnings=False)  # it is read back, so computed fields are left out
+_PAYLOAD = msgspec.json.Encoder(enc_hook=_open_argument)
+_RESULT = msgspec.json.Encoder(enc_hook=_open)
 _RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 load_plain = msgspec.json.Decoder().decode

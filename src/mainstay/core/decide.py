@@ -62,13 +62,13 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
     if outcome is COMPLETED and not job.cancelling:  # nearly all of them
         return completed(job, now)
     kind = outcome.kind
-    if kind == "completed" and not job.cancelling:
-        return _ended(job, outcome, now, states.COMPLETED, outcome.reason)
-    if kind == "released" and not job.cancelling:
-        state = states.SCHEDULED if outcome.delay else states.QUEUED
-        return _waiting(job, outcome, now, state, now + outcome.delay, job.attempt - 1)
     if job.cancelling or kind == "cancelled":
         return _ended(job, outcome, now, states.CANCELLED, outcome.reason or "cancelled on request")
+    if kind == "completed":
+        return _ended(job, outcome, now, states.COMPLETED, outcome.reason)
+    if kind == "released":
+        state = states.SCHEDULED if outcome.delay else states.QUEUED
+        return _waiting(job, outcome, now, state, now + outcome.delay, job.attempt - 1)
     if kind == "review":
         return _waiting(job, outcome, now, states.REVIEW, None, job.attempt)
     if kind == "snoozed":

@@ -54,12 +54,8 @@ class Events:
             try:
                 listener(**fields)
             except Exception as error:  # noqa: BLE001  (a listener's bug must not stop the worker)
-                _report(name, error)
+                import sys
+                import traceback
 
-
-def _report(name: str, error: Exception) -> None:
-    import sys
-    import traceback
-
-    sys.stderr.write(f"mainstay: a listener of the event {name!r} failed:\n")
-    traceback.print_exception(error)
+                sys.stderr.write(f"mainstay: a listener of the event {name!r} failed:\n")
+                traceback.print_exception(error)

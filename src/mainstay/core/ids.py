@@ -46,14 +46,6 @@ def encode(value: int, length: int) -> str:
     return "".join(ALPHABET[value >> 5 * place & 31] for place in range(length - 1, -1, -1))
 
 
-def created_at(job_id: str) -> int:
-    """Return the millisecond in which an id was made."""
-    value = 0
-    for character in job_id[:10]:
-        value = value << 5 | ALPHABET.index(character)
-    return value
-
-
 def normal(text: str) -> str:
     """Return an id, or a prefix of one, that a person typed, in its stored form."""
     return text.strip().upper().replace("O", "0").replace("I", "1").replace("L", "1")

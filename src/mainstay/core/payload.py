@@ -6,13 +6,12 @@ On the cold path of an untyped enqueue, so it imports `json` and what that bring
 from __future__ import annotations
 
 import json
-from functools import cache
 
 from .errors import InvalidPayload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any, NoReturn
 
 MAX_BYTES = 1 << 20  # of a payload, unless max_payload= says otherwise
@@ -27,27 +26,32 @@ _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 _INSTEAD = {
-    "bytes": "base64 text",
-    "bytearray": "base64 text",
-    "date": "value.isoformat()",
-    "datetime": "value.isoformat()",
-    "time": "value.isoformat()",
+    **dict.fromkeys(("bytes", "bytearray"), "base64 text"),
+    **dict.fromkeys(("date", "datetime", "time"), "value.isoformat()"),
+    **dict.fromkeys(("Decimal", "UUID"), "str(value)"),
+    **dict.fromkeys(("set", "frozenset"), "sorted(value) or list(value)"),
+    **dict.fromkeys(("generator", "deque"), "list(value)"),
     "timedelta": "value.total_seconds()",
-    "Decimal": "str(value)",
-    "UUID": "str(value)",
-    "set": "sorted(value) or list(value)",
-    "frozenset": "sorted(value) or list(value)",
-    "generator": "list(value)",
-    "deque": "list(value)",
     "mappingproxy": "dict(value)",
     "coroutine": "what it returns when awaited",
+}
+_ANNOTATE = "annotate the parameter with its type and enqueue through the job"
+_INSTEAD_OF_HAVING = {
+    "__fspath__": "str(value)",
+    "__members__": "value.value",  # of an Enum's class
+    "tolist": "value.tolist()",  # of numpy, pandas, torch
+    "model_dump": f'value.model_dump(mode="json"), or {_ANNOTATE}',
+    "__dataclass_fields__": f"a dict, or {_ANNOTATE}",
+    "__struct_fields__": f"a dict, or {_ANNOTATE}",
 }
 
 
 def encode(payload: Mapping[str, Any], limit: int = MAX_BYTES) -> str:
     """Return the payload as compact JSON in the given order; raise `InvalidPayload` that names the value and the remedy."""
+    if not hasattr(payload, "keys") or not hasattr(payload, "__getitem__"):
+        raise InvalidPayload(f"a payload is a dict from argument names to values, not {type(payload).__name__}")
     if type(payload) is not dict:
-        payload = _as_dict(payload)
+        payload = dict(payload)
     try:
         text = _ENCODE(payload)
         data = text.encode()
@@ -66,14 +70,11 @@ def encode_result(value: Any, limit: int = MAX_RESULT) -> str | None:
     What no store can hold is replaced, so that a job always ends: NaN and infinities become null; NUL characters and lone
     surrogates become U+FFFD; integers beyond 64 bits become text. What is not data at all raises `InvalidPayload`.
     """
-    return None if value is None else _result_writer()(value, limit)
-
-
-@cache
-def _result_writer() -> Callable[[Any, int], str]:
+    if value is None:
+        return None
     from .codec import dump_result
 
-    return dump_result
+    return dump_result(value, limit)
 
 
 def decode_result(text: str | None) -> Any:
@@ -174,8 +175,12 @@ class Walk:
         return self.text(key, path + step(key))
 
     def other(self, value: Any, path: str, depth: int) -> Any:
-        kind = type(value).__name__
-        refuse(path, f"is of type {kind}, which JSON cannot carry: {self.verb} {_INSTEAD.get(kind) or _instead(value)}")
+        kind = type(value)
+        known = (way for name, way in _INSTEAD_OF_HAVING.items() if hasattr(kind, name))
+        instead = _INSTEAD.get(kind.__name__) or next(
+            known, "text, numbers, lists and dicts, such as the id to load it by"
+        )
+        refuse(path, f"is of type {kind.__name__}, which JSON cannot carry: {self.verb} {instead}")
 
 
 def step(key: Any) -> str:
@@ -188,26 +193,6 @@ def step(key: Any) -> str:
 def refuse(path: str, why: str) -> NoReturn:
     """Raise `InvalidPayload` about one place."""
     raise InvalidPayload(f"{clean(path, 100)} {why}")
-
-
-def _instead(value: Any) -> str:
-    if hasattr(value, "__fspath__"):
-        return "str(value)"
-    if hasattr(type(value), "__members__"):  # an Enum
-        return "value.value"
-    if hasattr(value, "tolist"):  # of numpy, pandas, torch
-        return "value.tolist()"
-    if hasattr(value, "model_dump"):
-        return 'value.model_dump(mode="json"), or annotate the parameter with its type and enqueue through the job'
-    if hasattr(value, "__dataclass_fields__") or hasattr(value, "__struct_fields__"):
-        return "a dict, or annotate the parameter with its type and enqueue through the job"
-    return "text, numbers, lists and dicts, such as the id to load it by"
-
-
-def _as_dict(payload: Any) -> dict[Any, Any]:
-    if hasattr(payload, "keys") and hasattr(payload, "__getitem__"):
-        return dict(payload)
-    raise InvalidPayload(f"a payload is a dict from argument names to values, not {type(payload).__name__}")
 
 
 def _deep(text: str) -> bool:

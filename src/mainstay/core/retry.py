@@ -66,17 +66,9 @@ class Retry:
 
 def wait(packed: str | None, attempt: int, random: Callable[[], float]) -> int:
     """Return how many milliseconds to wait after this attempt failed."""
-    base, cap, factor, jitter = _unpack(packed)
-    power = min(attempt - 1, 64)
-    plain = min(base * factor**power, cap)
+    base, cap, factor, jitter = map(float, packed.split()) if packed else (BASE, CAP, FACTOR, True)
+    plain = min(base * factor ** min(attempt - 1, 64), cap)
     return round(plain * (1 + 0.5 * random())) if jitter else round(plain)
-
-
-def _unpack(packed: str | None) -> tuple[int, int, float, bool]:
-    if packed is None:
-        return BASE, CAP, FACTOR, True
-    base, cap, factor, jitter = packed.split()
-    return int(base), int(cap), float(factor), jitter == "1"
 
 
 def _classes(name: str, given: Any) -> tuple[type[BaseException], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cached_property
 
 from .errors import InvalidPayload
 from .payload import MAX_BYTES
@@ -27,15 +28,10 @@ class Schema:
     when an annotation cannot be resolved or cannot travel as JSON; a worker calls it before it takes any job.
     """
 
-    __slots__ = (
-        "_accepts_more", "_all", "_codec", "_function", "_locals", "_positional", "_required", "_signature", "name",
-    )  # fmt: skip
-
     def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self._function = function
         self._codec: Codec | None = None
-        self._signature: str | None = None
         self._locals = _names_around(function)
         code = getattr(function, "__code__", None)
         if code is None or code.co_flags & _VARARGS or code.co_posonlyargcount:
@@ -51,7 +47,7 @@ class Schema:
             return codec.dump(given, limit)  # this finds wrong names too
         except Exception as error:
             self._check_names(given)
-            raise self._invalid(_reason(error)) from error
+            raise self._invalid(error) from error
 
     def encode_mapping(self, mapping: Mapping[str, Any], limit: int = MAX_BYTES) -> str:
         """Return the payload of a mapping by parameter name, checked like a call."""
@@ -71,14 +67,12 @@ class Schema:
         except Exception as error:  # a type's own validation may raise anything
             raise self._unreadable(text, error) from error
 
-    @property
+    @cached_property
     def signature(self) -> str:
         """The function as people call it: `resize(path: str, width: int = 800)`."""
-        if self._signature is None:
-            from .annotations import spell
+        from .annotations import spell
 
-            self._signature = f"{self.name}({', '.join(spell(self._parameters()))})"
-        return self._signature
+        return self.name + spell(self._parameters())
 
     def json_schema(self) -> dict[str, Any]:
         """Return the payload as JSON Schema, with defaults that are plain values."""
@@ -127,19 +121,15 @@ class Schema:
         return parameters
 
     def _gather(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        if self._codec is None:
-            self.build()
         if not args:
             return dict(kwargs)
-        if len(args) > len(self._positional):
-            most = len(self._positional)
+        most = len(self._positional)
+        if len(args) > most:
             raise self._invalid(f"{self.name} takes {most} arguments by position, {len(args)} were given")
         given = dict(zip(self._positional, args, strict=False))
-        for name in kwargs:
-            if name in given:
-                raise self._invalid(f'{self.name} got "{name}" twice, by position and by name')
-        given.update(kwargs)
-        return given
+        for name in given.keys() & kwargs.keys():
+            raise self._invalid(f'{self.name} got "{name}" twice, by position and by name')
+        return {**given, **kwargs}
 
     def _check_names(self, given: Mapping[str, Any]) -> None:
         for name in () if self._accepts_more else given:
@@ -160,18 +150,14 @@ class Schema:
             return better
         except (ValueError, RecursionError):
             pass
-        return self._invalid(_reason(error))
+        return self._invalid(error)
 
-    def _invalid(self, why: str) -> InvalidPayload:
+    def _invalid(self, why: str | Exception) -> InvalidPayload:
+        if isinstance(why, Exception):
+            from .codec import reason
+
+            why = reason(why)
         return InvalidPayload(f"{why}\n  {self.signature}")
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, InvalidPayload):
-        return str(error)
-    from .codec import reason
-
-    return reason(error)
 
 
 def _names_around(function: Callable[..., Any]) -> dict[str, Any] | None:
@@ -185,12 +171,8 @@ def _names_around(function: Callable[..., Any]) -> dict[str, Any] | None:
     frame, code = sys._getframe(1), getattr(function, "__code__", None)  # noqa: SLF001 - `inspect` is too slow to import here
     while frame.f_back is not None and code not in frame.f_code.co_consts:
         frame = frame.f_back
-    mentioned = " ".join(note for note in _annotations(function) if isinstance(note, str))
-    return {name: value for name, value in frame.f_locals.items() if name in mentioned}
-
-
-def _annotations(function: Callable[..., Any]) -> list[Any]:
     try:
-        return list(function.__annotations__.values())
+        mentioned = " ".join(note for note in function.__annotations__.values() if isinstance(note, str))
     except (AttributeError, NameError):  # from Python 3.14 on they are evaluated here, and know their own names
-        return []
+        return {}
+    return {name: value for name, value in frame.f_locals.items() if name in mentioned}

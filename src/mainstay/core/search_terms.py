@@ -53,18 +53,13 @@ def validate(terms: Sequence[Term], limit: int) -> None:
     """Raise `UsageError` for a search that no store can do."""
     if limit < 1:
         raise UsageError(f"limit={limit}: a page holds at least one job")
-    for term in terms:
-        _validate(term)
-
-
-def _validate(term: Term) -> None:
-    if term.field not in FIELDS or not term.values:
-        raise UsageError(f"a store cannot search by {term.field!r}; it can by {', '.join(FIELDS)}")
-    if term.op not in FIELDS[term.field]:
-        operators = ", ".join(FIELDS[term.field])
-        raise UsageError(f"a store cannot compare {term.field} with {term.op!r}; it can with {operators}")
-    if term.field == "args" and (not term.path or any('"' in part or "\0" in part for part in term.path)):
-        raise UsageError(f"args.{'.'.join(term.path)}: a search cannot reach names with a quote in them")
+    for field, op, values, _, path in terms:
+        if field not in FIELDS or not values:
+            raise UsageError(f"a store cannot search by {field!r}; it can by {', '.join(FIELDS)}")
+        if op not in FIELDS[field]:
+            raise UsageError(f"a store cannot compare {field} with {op!r}; it can with {', '.join(FIELDS[field])}")
+        if field == "args" and (not path or any('"' in part or "\0" in part for part in path)):
+            raise UsageError(f"args.{'.'.join(path)}: a search cannot reach names with a quote in them")
 
 
 def possible_id(term: Term) -> str | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Source = Mapping[str, tuple[Any, str]]
 
 PREFIX = "MAINSTAY_"
+ARGUMENT = "argument"
 
 
 class Settings(NamedTuple):
@@ -59,16 +60,6 @@ def from_sources(*sources: Source) -> Settings:
     return Settings(**values, sources=MappingProxyType(origins))
 
 
-def reference() -> str:
-    """Return the table of settings for the docs, in Markdown."""
-    rows = ["| argument, key in the file | variable | default | meaning |", "|---|---|---|---|"]
-    for field, (_, meaning) in FIELDS.items():
-        default = Settings._field_defaults[field]
-        shown = f"`{default:,}`" if isinstance(default, int) else f"`{default}`" if default else "–"
-        rows.append(f"| `{field}` | `{PREFIX}{field.upper()}` | {shown} | {meaning} |")
-    return "\n".join(rows)
-
-
 def masked(url: str) -> str:
     """Return a URL, or a connection string of libpq, without its passwords, to be shown or logged."""
     url = _PASSWORD.sub(r"\1***", url)
@@ -89,10 +80,14 @@ _PASSWORD = re.compile(r"(?i)((?:password|passwd|pwd)=)('(?:[^'\\]|\\.)*'|[^&\s]
 # Sources: each returns {field: (value, where it comes from)}
 
 
-def from_arguments(given: Mapping[str, Any]) -> Source:
-    """Return the settings among the arguments of a call; None counts as not given."""
-    _check_names(given, "")
-    return {field: (value, "argument") for field, value in given.items() if value is not None}
+def from_mapping(given: Mapping[str, Any], origin: str) -> Source:
+    """Return the settings of a file's table, or of the arguments of a call, where None counts as not given."""
+    for name in given:
+        if name not in FIELDS:
+            where = "" if origin == ARGUMENT else f"{origin}: "
+            near, known = did_you_mean(name, FIELDS), ", ".join(FIELDS)
+            raise ConfigError(f'{where}there is no setting "{name}"{near}; there are: {known}')
+    return {field: (value, origin) for field, value in given.items() if value is not None}
 
 
 def from_variables(environ: Mapping[str, str]) -> Source:
@@ -103,28 +98,13 @@ def from_variables(environ: Mapping[str, str]) -> Source:
         if name in known:
             if value:  # set but empty, as in a compose file: not set
                 found[known[name]] = (value, f"environment {name}")
-        elif name.startswith(PREFIX) and not _foreign(name):
+        # Of the tests, or set by Kubernetes for a service called mainstay: no setting.
+        elif name.startswith(PREFIX) and not (
+            name.startswith(PREFIX + "TEST_") or "_SERVICE_" in name or "_PORT" in name
+        ):
             near = did_you_mean(name, known)
             raise ConfigError(f"{name} is set, but there is no such setting{near}; there are: {', '.join(known)}")
     return found
-
-
-def _foreign(name: str) -> bool:
-    """Return whether a variable is no setting: of the tests, or set by Kubernetes for a service called mainstay."""
-    return name.startswith(PREFIX + "TEST_") or "_SERVICE_" in name or "_PORT" in name
-
-
-def from_table(table: Mapping[str, Any], origin: str) -> Source:
-    """Return the settings of a file's table."""
-    _check_names(table, f"{origin}: ")
-    return {key: (value, origin) for key, value in table.items()}
-
-
-def _check_names(given: Mapping[str, Any], where: str) -> None:
-    for name in given:
-        if name not in FIELDS:
-            near, known = did_you_mean(name, FIELDS), ", ".join(FIELDS)
-            raise ConfigError(f'{where}there is no setting "{name}"{near}; there are: {known}')
 
 
 # Values: each function returns the value as it is used, or raises ValueError with what is allowed
@@ -168,12 +148,6 @@ def _whole(low: int, high: int) -> Callable[[Any], int]:
     return parse
 
 
-def _duration(value: Any) -> Duration:
-    if milliseconds(_wait(value)) <= 0:
-        raise ValueError("give a duration above zero")
-    return _wait(value)
-
-
 def _wait(value: Any) -> Duration:
     try:
         milliseconds(value)
@@ -181,6 +155,12 @@ def _wait(value: Any) -> Duration:
         raise ValueError('give a duration: "250ms", "90s", "5m", "2h", "3d"') from None
     given: Duration = value
     return given
+
+
+def _duration(value: Any) -> Duration:
+    if milliseconds(_wait(value)) <= 0:
+        raise ValueError("give a duration above zero")
+    return _wait(value)
 
 
 def _one_of(*words: str) -> Callable[[Any], str]:

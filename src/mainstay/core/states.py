@@ -34,11 +34,3 @@ MOVES = {
     (DEAD, QUEUED): "retry by an operator",
     (CANCELLED, QUEUED): "retry by an operator",
 }
-
-
-def diagram() -> str:
-    """Return the table as a Mermaid state diagram, for the docs. A label there ends at its second colon."""
-    lines = ["stateDiagram-v2"]
-    lines += [f"    {before or '[*]'} --> {after}: {why.replace(':', ' –')}" for (before, after), why in MOVES.items()]
-    lines += [f"    {state} --> [*]" for state in STATES if state in ENDED]
-    return "\n".join(lines)

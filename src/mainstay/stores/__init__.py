@@ -23,28 +23,15 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
     The verbs are a table, so no type checker sees that this is a `Store`; tests/unit/test_verbs.py does.
     """
     name = engine(url)
-    store: Any
-    if name == "sqlite":
-        from .sqlite.store import SqliteStore
-
-        store = SqliteStore(url)
-    elif name == "postgres":
-        from .postgres.store import PostgresStore
-
-        store = PostgresStore(url, clock)
-    else:
-        from .redis.store import RedisStore
-
-        store = RedisStore(url, clock)
-    found: Store = store
-    return found
+    module: Any = __import__(f"{__name__}.{name}.store", fromlist=["store"])
+    store: Store = getattr(module, f"{name.capitalize()}Store")(url, clock)
+    return store
 
 
 def open_migrations(url: str) -> Migrations:
     """Return the migrations of the store behind a URL."""
-    from importlib import import_module
-
-    migrations: Migrations = import_module(f".{engine(url)}.migrate", __name__).Migrations(url)
+    module: Any = __import__(f"{__name__}.{engine(url)}.migrate", fromlist=["migrate"])
+    migrations: Migrations = module.Migrations(url)
     return migrations
 
 

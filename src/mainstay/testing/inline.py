@@ -43,7 +43,7 @@ class InlineWorker:
         self._in_flight = InFlight()
         self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events)
         self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
-        names = app.registry.names()
+        names = sorted(app.registry)
         wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)
         self._registration = Registration(app, wants, 1, LEASE)
         self._claimer = Claimer(app, self._registration, wants, self, self._in_flight, self._outcomes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from ..context import completion
 from ..core.decide import Transition, completed, decide
 from ..core.errors import StoreError
 from ..core.outcome import CANCELLED, COMPLETED, Outcome
@@ -17,9 +16,7 @@ from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..context import Completion
     from ..core.clock import Clock
-    from ..core.draft import Draft
     from ..core.events import Events
     from ..core.job import Claimed
     from ..stores.contract import Store
@@ -142,7 +139,7 @@ class WorkerReporter:
     """The `Reporter` of handlers that run in the worker's own process."""
 
     def __init__(self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None]) -> None:
-        self._store, self._outcomes, self._clock, self._wake = store, outcomes, clock, wake
+        self.store, self._outcomes, self._clock, self._wake = store, outcomes, clock, wake
 
     def now(self) -> int:
         return self._clock.now()
@@ -152,15 +149,12 @@ class WorkerReporter:
         self._wake()
 
     def checkpoint(self, job: Claimed) -> str | None:
-        return self._store.checkpoint(job.id)
-
-    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
-        return self._store, completion(job, self._clock.now(), result, children)
+        return self.store.checkpoint(job.id)
 
     def verify(self, job: Claimed, outcome: Outcome) -> Outcome:
         """Return `completed` if the completion in the handler's transaction was committed, else a failure."""
         try:
-            found = self._store.get(job.id)
+            found = self.store.get(job.id)
         except StoreError:
             found = None
         if found is not None and found.state == COMPLETED_STATE and found.token == job.token:

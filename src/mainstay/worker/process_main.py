@@ -16,7 +16,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from ..context import Context, completion
+from ..context import Context
 from ..core.errors import StoreUnavailable
 from ..core.job import Claimed
 from ..core.outcome import Outcome
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..app import Mainstay
-    from ..context import Completion
-    from ..core.draft import Draft
     from ..core.updates import Update
     from ..registry import JobType
+    from ..stores.contract import Store
 
 DEATH_OF_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 
@@ -53,8 +52,9 @@ class PipeReporter:
     def checkpoint(self, job: Claimed) -> str | None:
         return self._checkpoint
 
-    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
-        return self._app.store, completion(job, self.now(), result, children)
+    @property
+    def store(self) -> Store:
+        return self._app.store
 
 
 class MessageLoop:
