@@ -19,13 +19,13 @@ if TYPE_CHECKING:
         SchemaMismatch, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable,
         TransactionUnsupported, UnknownType, UsageError,
     )  # fmt: skip
-    from .core.job import Job
     from .core.outcome import Cancel, Permanent, Review, Snooze
     from .core.retry import Retry
     from .handle import Handle
+    from .job import Job
 
 _HOMES = {
-    "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "core.job",
+    "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "job",
     "Retry": "core.retry", "Handle": "handle", "Cancel": "core.outcome", "Permanent": "core.outcome",
     "Review": "core.outcome", "Snooze": "core.outcome",
 }  # fmt: skip

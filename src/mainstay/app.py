@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .core.clock import SystemClock
 from .core.draft import Draft
-from .core.errors import Conflict, NotFound, UsageError
+from .core.errors import ConfigError, Conflict, NotFound, UsageError
 from .core.events import Events
 from .core.payload import MAX_BYTES, encode
 from .handle import Handle
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
     from .core.clock import Clock, Duration
-    from .core.job import Action, Attempt, Job, LogLine
+    from .core.job import Job as StoredJob
     from .core.retry import Retry
     from .core.search_terms import Page
+    from .job import Action, Attempt, Job, LogLine
     from .options import JobOptions
     from .registry import JobType, Registry
     from .stores.contract import Store
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1_000  # jobs per transaction of enqueue_many
+COPIED = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "tenant", "ref", "tags")  # by `rerun`
 
 
 class Mainstay:
@@ -62,8 +64,9 @@ class Mainstay:
         self.max_payload = max_payload  # bytes of JSON
         self.clock: Clock = clock or SystemClock()
         self.events = Events()
-        self.store: Store = store if store is not None else open_store(url or _configured_url(), clock)
+        self.store: Store = store or (open_store(url, clock) if url else _configured_store(clock))
         self._registry: Registry | None = None
+        self.kit: Kit | None = None  # the test kit that has replaced the store and the clock
 
     @property
     def registry(self) -> Registry:
@@ -183,6 +186,11 @@ class Mainstay:
     # look ---------------------------------------------------------------------------------------------------------
     def get(self, job_id: str | Handle[Any]) -> Job:
         """Return one job by its id, or by a prefix that no other job has."""
+        from .job import job_of
+
+        return job_of(self._stored(job_id), self.store.result)
+
+    def _stored(self, job_id: str | Handle[Any]) -> StoredJob:
         job = self.store.get(self.resolve(job_id))
         if job is None:
             raise NotFound(f"there is no job {job_id}")
@@ -206,11 +214,14 @@ class Mainstay:
 
     def handle(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Return a handle to a job that was enqueued elsewhere."""
-        return Handle(self, self.get(job_id).id, created=False)
+        return Handle(self, self._stored(job_id).id, created=False)
 
     def list(self, query: str = "", limit: int = 50, after: str | None = None) -> list[Job]:
         """Return the jobs that match a search such as `type:resize state:dead age:>1h`, newest first."""
-        return self.store.get_many(self.search(query, limit, after).ids)
+        from .job import job_of
+
+        found = self.store.get_many(self.search(query, limit, after).ids)
+        return [job_of(job, self.store.result) for job in found]
 
     def search(self, query: str = "", limit: int = 50, after: str | None = None) -> Page:
         """Return the ids that match a search, where the next page starts, and how far a text search looked."""
@@ -221,15 +232,21 @@ class Mainstay:
 
     def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt]:
         """Return every attempt at a job, oldest first."""
-        return self.store.attempts(self.get(job_id).id)
+        from .job import Attempt, each_of
+
+        return each_of(Attempt, self.store.attempts(self._stored(job_id).id))
 
     def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine]:
         """Return a job's log."""
-        return self.store.logs(self.get(job_id).id, after, limit)
+        from .job import LogLine, each_of
+
+        return each_of(LogLine, self.store.logs(self._stored(job_id).id, after, limit))
 
     def actions(self, job_id: str | Handle[Any] | None = None, limit: int = 100) -> Sequence[Action]:
         """Return what operators did, newest first."""
-        return self.store.actions(None if job_id is None else self.resolve(job_id), limit)
+        from .job import Action, each_of
+
+        return each_of(Action, self.store.actions(None if job_id is None else self.resolve(job_id), limit))
 
     # operate ------------------------------------------------------------------------------------------------------
     def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
@@ -257,6 +274,16 @@ class Mainstay:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
         full = self.resolve(job_id)
         return _checked("retry", full, self.store.retry([full], self.clock.now(), actor)[full])
+
+    def rerun(self, job_id: str | Handle[Any]) -> Handle[Any]:
+        """Enqueue a copy of a job that has ended: the same arguments and policy, no key. Its `parent` is the first job."""
+        from .core.states import ENDED
+
+        job = self._stored(job_id)
+        if job.state not in ENDED:
+            raise Conflict(f"job {job.id} is {job.label}, it has not ended: app.retry runs a waiting job now")
+        copied = {name: getattr(job, name) for name in COPIED}
+        return self._accept([Draft(job.type, job.payload, parent=job.id, **copied)], None)[0]
 
     def delete(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Remove a job that does not run, with its history."""
@@ -311,7 +338,7 @@ _REFUSED = {
     ("cancel", "ended"): "the job has ended: there is nothing to cancel",
     ("retry", "running"): "the job is running: cancel it first, or wait for it to end",
     ("retry", "queued"): "the job is queued already",
-    ("retry", "completed"): "the job completed: enqueue a new one to do the work again",
+    ("retry", "completed"): "the job completed: app.rerun(id) enqueues a copy",
     ("retry", "duplicate"): "another job holds its key: wait for that one to end, or cancel it",
     ("delete", "running"): "the job is running: cancel it first",
 }
@@ -334,12 +361,19 @@ def _prepared(job: Draft) -> Draft:
     return job
 
 
-def _configured_url() -> str:
+def _configured_store(clock: Clock | None) -> Store:
+    """Return the store that the environment or the settings file names; an error says which of them did."""
     import os
 
-    url = os.environ.get("MAINSTAY_URL")
-    if url:
-        return url
-    from .settings_file import load_settings
+    url, source = os.environ.get("MAINSTAY_URL", ""), "the environment variable MAINSTAY_URL"
+    if not url:
+        from .settings_file import load_settings
 
-    return load_settings().url
+        settings = load_settings()
+        url, source = settings.url, settings.sources.get("url", "")
+    try:
+        return open_store(url, clock)
+    except ConfigError as error:
+        if source:
+            error.add_note(f"the URL comes from {source}")
+        raise

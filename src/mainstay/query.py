@@ -43,6 +43,7 @@ _OPERATOR, _TURNED = re.compile("[<>]=?"), str.maketrans("<>", "><")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _PIECE = re.compile(rf'(?:{_QUOTED.pattern}|".*|[^\s"])+', re.DOTALL)  # a quote that is not closed takes the rest
 _ITEM = re.compile(rf'((?:{_QUOTED.pattern}|[^,"])*),', re.DOTALL)
+_OTHER_OPERATOR = re.compile(r'([A-Za-z][\w.]*)(>=|<=|=+|>|<)([^"]*)$')
 
 
 def parse(text: str, now: int) -> list[Term]:
@@ -68,8 +69,19 @@ def _term(piece: str, now: int) -> Term:
         raise UsageError("'-' excludes a term: write it directly before the term, e.g. -tag:eu")
     named = _NAME.match(rest)
     if named is None:
+        _check_operator(rest)
         return Term("text", "~", tuple(map(_unquoted, _items("text", rest))), negated)
     return _qualified(named[1], _items(named[1], rest[named.end() :]), now, piece)._replace(negated=negated)
+
+
+def _check_operator(text: str) -> None:
+    """Raise for a field with another operator than a colon: `state=dead`, `age>1h`."""
+    found = _OTHER_OPERATOR.match(text)
+    if found and found[1].partition(".")[0].lower() in QUALIFIERS:
+        meant = f"{found[1]}:{found[2] if found[2][0] in '<>' else ''}{found[3]}"
+        raise UsageError(
+            f'{text}: a field is searched with a colon: {meant}. To look for the text itself, quote it: "{text}"'
+        )
 
 
 def _qualified(name: str, items: list[str], now: int, piece: str) -> Term:

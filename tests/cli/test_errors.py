@@ -148,6 +148,34 @@ def test_a_reader_that_has_seen_enough_is_no_error(app):
     assert process.wait(30) == 0
 
 
+def test_an_error_says_where_its_url_comes_from(run, shell, tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path}/no/jobs.db"
+    enqueue = ["enqueue", "mail", "--force"]
+    for words in (["status"], ["migrate"], ["doctor"], enqueue):
+        assert "from" not in run(*words, "--url", url).err
+    (tmp_path / "mainstay.toml").write_text(f'url = "{url}"\n', encoding="utf-8")
+    for words in (["status"], ["doctor"], enqueue):
+        result = run(*words)
+        assert f"the store is {url}, from {tmp_path}/mainstay.toml" in result.out + result.err
+    monkeypatch.setenv("MAINSTAY_URL", url)
+    for words in (["status"], ["ls"], enqueue, enqueue[:2]):
+        assert f"the store is {url}, from the environment variable MAINSTAY_URL" in shell(*words).err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("state=dead", "state:dead"), ("state==dead", "state:dead"), ("age>1h", "age:>1h"), ("args.id=7", "args.id:7"),
+     ("attempt>=2", "attempt:>=2"), ("Type=mail", "Type:mail")],
+)  # fmt: skip
+def test_a_search_with_the_wrong_operator_is_explained(run, app, wrong, right):
+    Shop(app).add()
+    for words in (["ls"], ["retry"]):
+        result = run(*words, wrong)
+        assert result.code == exits.USAGE
+        assert f"a field is searched with a colon: {right}." in result.err
+    assert run("ls", f'"{wrong}"').code == exits.OK
+
+
 HOSTILE = "a\x1b]0;title\x07\x1b[2J\x9b31m\u202eb"
 
 

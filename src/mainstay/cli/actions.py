@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..core.errors import Conflict, NotFound
+from ..query import parse
 from . import exits
 from .options import command, shaped, targeted
 from .output import plural
@@ -24,24 +25,28 @@ PAGE, CHUNK = 5_000, 200  # ids per search; jobs per transaction, so that other 
 
 
 class Verb(NamedTuple):
-    """One action: its name, the results that mean it was done, its help, examples of its arguments, whether it takes a note."""
+    """One action: its name, the results that mean it was done, its help, examples of its arguments, its own option."""
 
     name: str
     done: tuple[str, ...]
     help: str
     examples: tuple[str, ...]
-    noted: bool = False
+    option: Callable[..., Any] = lambda command: command
 
 
+NOTE = click.option("--note", default="", help="Kept in the job's history.")
+COPY = click.option("--copy", is_flag=True, help="Enqueue copies of ended jobs instead, completed ones too.")
 VERBS = (
     Verb(
-        "retry", ("queued",),
+        "retry", ("queued", "copied"),
         """Run dead, cancelled or waiting jobs again, now.
 
         They are queued at once, with all their attempts again. Give ids, or a search (see mainstay ls --help). A search
-        prints what it found and needs --yes.
+        prints what it found and needs --yes. A completed job keeps its result: --copy enqueues a new job with its
+        arguments, whose parent it is.
         """,
-        ("01JQ93", "'state:dead error:ReadTimeout' --dry-run", "'state:dead error:ReadTimeout' --yes"),
+        ("01JQ93", "01JQ93 --copy", "'state:dead error:ReadTimeout' --dry-run", "'state:dead error:ReadTimeout' --yes"),
+        COPY,
     ),
     Verb(
         "cancel", ("cancelled", "cancelling"),
@@ -65,7 +70,7 @@ VERBS = (
 
         The output that the job proposed becomes its result.
         """,
-        ('01JQ93 --note "checked by hand"', "'state:review type:invoice' --yes"), noted=True,
+        ('01JQ93 --note "checked by hand"', "'state:review type:invoice' --yes"), NOTE,
     ),
     Verb(
         "reject", ("rejected",),
@@ -73,7 +78,7 @@ VERBS = (
 
         mainstay retry runs one again.
         """,
-        ('01JQ93 --note "wrong customer"', "'state:review age:>7d' --yes"), noted=True,
+        ('01JQ93 --note "wrong customer"', "'state:review age:>7d' --yes"), NOTE,
     ),
 )  # fmt: skip
 REFUSED = {
@@ -81,7 +86,8 @@ REFUSED = {
     "ended": "it has ended",
     "running": "it is running; cancel it first",
     "queued": "it is queued already",
-    "completed": "it completed; enqueue a new one to do the work again",
+    "completed": "it completed; --copy does the work again, as a new job",
+    "alive": "it has not ended; without --copy, a waiting job runs now",
     "duplicate": "another job holds its key; wait for that one, or cancel it",
 }
 OPTIONS = (
@@ -92,7 +98,6 @@ OPTIONS = (
     click.option("--all", "everything", is_flag=True, help="All jobs."),
     click.argument("jobs", nargs=-1, metavar="[ID… | SEARCH…]"),
 )
-NOTE = click.option("--note", default="", help="Kept in the job's history.")
 
 
 def _command(verb: Verb) -> click.Command:
@@ -101,7 +106,7 @@ def _command(verb: Verb) -> click.Command:
 
     run.__name__, run.__doc__ = verb.name, verb.help
     made: Callable[..., Any] = run
-    for option in (*OPTIONS, NOTE) if verb.noted else OPTIONS:
+    for option in (*OPTIONS, verb.option):
         made = option(made)
     return command("\n".join(f"mainstay {verb.name} {example}" for example in verb.examples))(made)
 
@@ -111,7 +116,7 @@ retry, cancel, delete, approve, reject = map(_command, VERBS)
 
 def act(
     verb: Verb, target: Target, output: Output, jobs: tuple[str, ...], everything: bool, dry_run: bool, yes: bool,
-    note: str = "",
+    note: str = "", copy: bool = False,
 ) -> int:  # fmt: skip
     """Do an action to the jobs given by id or found by a search, which is confirmed first. Return the exit code."""
     if bool(jobs) == everything:
@@ -124,7 +129,7 @@ def act(
         ids = [_resolved(app, word) for word in jobs] if by_id else _found(app, " ".join(jobs))
         if (dry_run or not (by_id or yes)) and not _preview(app, output, verb, ids, dry_run):
             return exits.OK
-        results = _done(app, output, verb, ids, note)
+        results = _done(app, output, verb, ids, note, copy)
     return _report(output, verb, results, by_id)
 
 
@@ -132,6 +137,7 @@ def _resolved(app: Mainstay, word: str) -> str:
     try:
         return app.resolve(word)
     except NotFound as error:
+        parse(word, 0)  # explains a search that is written wrongly, such as state=dead
         raise NotFound(f"{error}; to search for the word: text:{word}") from None
 
 
@@ -163,18 +169,30 @@ def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run:
     return click.confirm(f"{matched}. {verb.name.capitalize()} them?", err=True)
 
 
-def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str) -> dict[str, str]:
+def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str, copy: bool) -> dict[str, str]:
     results: dict[str, str] = {}
     for part in _parts(ids, CHUNK):
         now, by = app.clock.now(), actor()
-        if verb.noted:
+        if copy:
+            results |= {job_id: _copied(app, job_id) for job_id in part}
+        elif verb.option is NOTE:
             approve = verb.name == "approve"
             results |= {job_id: app.store.resolve_review(job_id, approve, now, by, note) for job_id in part}
         else:
             results |= getattr(app.store, verb.name)(part, now, by)
-        output.live(f"{len(results):,} of {len(ids):,}")
+        if len(ids) > CHUNK:
+            output.live(f"{len(results):,} of {len(ids):,}")
     output.live()
     return results
+
+
+def _copied(app: Mainstay, job_id: str) -> str:
+    try:
+        return f"copied as {app.rerun(job_id).id}"
+    except NotFound:
+        return "missing"
+    except Conflict:
+        return "alive"
 
 
 def _parts(ids: list[str], size: int) -> list[list[str]]:
@@ -183,9 +201,9 @@ def _parts(ids: list[str], size: int) -> list[list[str]]:
 
 def _report(output: Output, verb: Verb, results: dict[str, str], by_id: bool) -> int:
     """Print the result for each job given by id, or totals for a search. Return the exit code."""
-    changed = {job_id: result for job_id, result in results.items() if result in verb.done}
+    changed = {job_id: result for job_id, result in results.items() if result.split()[0] in verb.done}
     refused = {job: REFUSED.get(result, f"it is {result}") for job, result in results.items() if job not in changed}
-    counted = Counter(changed.values())
+    counted = Counter(result.split()[0] for result in changed.values())
     total = ", ".join(f"{plural(count, 'job')} {result}" for result, count in counted.items()) or "nothing changed"
     output.give(
         lambda: {"matched": len(results), "changed": len(changed), "jobs": results}, changed,
@@ -203,8 +221,8 @@ def _complain(refused: dict[str, str]) -> None:
     """Print why jobs were not changed."""
     if len(refused) == 1:
         ((job_id, why),) = refused.items()
-        attempt = "mainstay ls" if why == REFUSED["missing"] else f"mainstay show {job_id}"
-        exits.complain(f"job {job_id} was not changed: {why}", attempt)
+        attempt = {REFUSED["missing"]: "ls", REFUSED["completed"]: f"retry {job_id} --copy"}.get(why, f"show {job_id}")
+        exits.complain(f"job {job_id} was not changed: {why}", f"mainstay {attempt}")
     else:
         reasons = ", ".join(f"{number:,} × {why}" for why, number in Counter(refused.values()).items())
         exits.complain(f"{len(refused):,} jobs were not changed: {reasons}")

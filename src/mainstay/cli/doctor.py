@@ -67,9 +67,10 @@ def doctor(target: Target, output: Output) -> int:
 def _print(output: Output, checks: list[Check]) -> None:
     width = max((len(check.name) for check in checks), default=0)
     for check in checks:
-        output.line((f"{check.level:4}", STYLES[check.level]), f"  {check.name:{width}}  {check.text}", indent=1)
+        level = (f"{check.level:4}", STYLES[check.level])
+        output.paragraph(level, f"  {check.name:{width}}  ", text=check.text, indent=1)
         if check.fix:
-            output.line(("→ " + check.fix, "link"), indent=width + 9)
+            output.paragraph(("→ ", "link"), text=check.fix, style="link", indent=width + 9)
 
 
 # The machine --------------------------------------------------------------------------------------------------------------
@@ -131,9 +132,9 @@ def _store(target: Target) -> Iterator[Check]:
             yield from _opened(app, masked(target.url()))
     except MainstayError as error:
         if isinstance(error, StoreUnavailable) and "no such file" in str(error):
-            yield Check(WARN, "store", str(error), "nothing to do: the first enqueue or worker creates it")
+            yield Check(WARN, "store", exits.explained(error), "nothing to do: the first enqueue or worker creates it")
         else:
-            yield Check(FAIL, "store", str(error), getattr(error, "attempt", ""))
+            yield Check(FAIL, "store", exits.explained(error), getattr(error, "attempt", ""))
 
 
 def _opened(app: Mainstay, url: str) -> Iterator[Check]:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..core.errors import NotFound
 from ..core.states import ENDED
 from ..core.suggest import did_you_mean
 from ..query import parse
 from . import records
+from .exits import Hint
 from .options import command, shaped, targeted
 from .output import state
 
@@ -108,14 +110,24 @@ def logs(target: Target, output: Output, job: str, follow: bool) -> None:
     The beginning of the id is enough. Lines of earlier attempts come first.
     """
     with target.open() as app:
-        job_id, seen, ended = app.get(job).id, 0, False
+        job_id, seen, ended = stored(app, job).id, 0, False
         while not ended:
-            ended = not follow or app.get(job_id).state in ENDED  # read before the lines, so that none is missed
+            ended = not follow or stored(app, job_id).state in ENDED  # read before the lines, so that none is missed
             seen += _print_lines(app, output, job_id, seen)
             if not ended:
                 time.sleep(POLL)
     if not seen:
         output.talk(f"job {job_id} has logged nothing")
+
+
+def stored(app: Mainstay, word: str) -> Job:
+    """Return the job with this id or beginning of an id, as the store returns it."""
+    if ":" in word:
+        raise Hint(f"{word!r} is a search; this command takes the id of one job", f"mainstay ls {word}")
+    job = app.store.get(app.resolve(word))
+    if job is None:
+        raise NotFound(f"there is no job {word}")
+    return job
 
 
 def _print_lines(app: Mainstay, output: Output, job_id: str, after: int) -> int:

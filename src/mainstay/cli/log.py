@@ -34,7 +34,7 @@ class WorkerLog:
     def __init__(self, app: Mainstay, level: str, form: str) -> None:
         self._clock = app.clock
         self._least, self._json = LEVELS.index(level), form == "json"
-        self._colour = coloured(sys.stderr)
+        self._colour, self._tty = coloured(sys.stderr), sys.stderr.isatty()
         for name in EVENTS:
             app.events.on(name, getattr(self, f"_{name}"))
         self._take_logging()
@@ -57,7 +57,8 @@ class WorkerLog:
         else:
             glyph = GLYPHS.get(label, "!" if level in {"warning", "error"} else "·")
             painted = f"\033[{STYLES[label]}m{glyph}\033[0m" if self._colour and label else glyph
-            line = f"{local_time(now, now)} {painted} {printable(text)}"
+            at = local_time(now, now) if self._tty else iso(now)
+            line = f"{at} {painted} {printable(text)}"
         sys.stderr.write(line + "\n")
 
     def _worker_started(self, worker: Any) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..core.suggest import closest, did_you_mean
+from ..core.suggest import closest
 from . import exits
 from .options import app_option, url_option
 
@@ -47,6 +47,13 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "move": ("move", "Copy every job, with its history, from one store to another."),
     },
 }
+# What people type who come from other programs, or guess.
+MEANT = {
+    "workers": "status", "queues": "status", "types": "status", "stats": "status", "ps": "status", "top": "status",
+    "list": "ls", "jobs": "ls", "search": "ls", "find": "ls", "get": "show", "inspect": "show", "info": "show",
+    "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "serve": "worker", "rm": "delete",
+    "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "requeue": "retry", "init": "migrate",
+}  # fmt: skip
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 _EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, not an option
 
@@ -69,9 +76,10 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first word names; the error for an unknown one suggests the nearest."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = closest(args[0], COMMANDS)
+            near = MEANT.get(args[0]) or closest(args[0], COMMANDS)
             again = " ".join(["mainstay", near, *args[1:]]) if near else "mainstay --help"
-            raise exits.Hint(f'there is no command "{args[0]}"{did_you_mean(args[0], COMMANDS)}', again)
+            hint = f' (did you mean "{near}"?)' if near else ""
+            raise exits.Hint(f'there is no command "{args[0]}"{hint}', again)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:

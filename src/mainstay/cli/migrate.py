@@ -33,11 +33,12 @@ def migrate(target: Target, action: str, since: int | None, output: Output) -> i
     killed one stopped · sql prints the statements for a role that may run them. A SQLite file upgrades itself when it is
     opened and no worker runs.
     """
-    migrations = open_migrations(target.url())
-    if action == "sql":
-        output.lines(_script(migrations, migrations.found()[0] if since is None else since).split("\n"))
-        return exits.OK
-    return _up(migrations, output) if action == "up" else _status(migrations, output)
+    with target.located() as url:
+        migrations = open_migrations(url)
+        if action == "sql":
+            output.lines(_script(migrations, migrations.found()[0] if since is None else since).split("\n"))
+            return exits.OK
+        return _up(migrations, output) if action == "up" else _status(migrations, output)
 
 
 def _script(migrations: Migrations, since: int) -> str:

@@ -9,8 +9,10 @@ import json
 import re
 import shutil
 import sys
+import textwrap
 import time
 import unicodedata
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.clock import SystemClock, human, iso
@@ -31,7 +33,7 @@ STYLES = {
     "review": "38;5;141", "retrying": "38;5;214", "completed": "38;5;108", "cancelled": "38;5;245", "dead": "38;5;203",
     "bold": "1", "dim": "2", "good": "38;5;108", "warn": "38;5;214", "bad": "38;5;203", "link": "38;5;75",
 }  # fmt: skip
-NARROW = 8  # columns that a shortened column of a table keeps
+NARROW, LAST = 8, 12  # columns that a shortened column keeps; and the last one, before others are dropped for it
 _SPECIAL = re.compile(r"[^\x20-\x7e\n]")
 
 
@@ -85,6 +87,13 @@ class Output:
         text = "".join(map(self._painted, cells)).rstrip()
         sys.stdout.write(" " * indent + text.replace("\n", "\n" + " " * (indent + 2)) + "\n")
 
+    def paragraph(self, *head: Cell, text: str, style: str = "", indent: int = 0) -> None:
+        """Print a text behind a head; on a terminal, it is wrapped and its lines begin below each other."""
+        hang = columns("".join(map(_text, head)))
+        wrap = partial(textwrap.wrap, width=max(self.width - indent - hang, 20), break_long_words=False)
+        for n, part in enumerate(part for line in text.split("\n") for part in wrap(line)):
+            self.line(*(head if n == 0 else [" " * hang]), (part, style), indent=indent)
+
     def lines(self, texts: Iterable[str]) -> None:
         for text in texts:
             self.line(text)
@@ -113,10 +122,10 @@ class Output:
         A terminal that is too narrow loses the columns of `drop`, in this order, then the widest are shortened; an id is not.
         """
         grid: list[Sequence[Cell]] = [[(name, "dim") for name in headers], *rows] if any(headers) else [*rows]
-        widths = {n: max(columns(_text(row[n])) for row in grid) for n in range(len(headers))}
-        room = self.width - indent
+        room, last = self.width - indent, len(headers) - 1
+        widths = {n: min(max(columns(_text(row[n])) for row in grid), room) for n in range(len(headers))}
         for column in drop:
-            if sum(widths.values()) + 2 * len(widths) > room:
+            if sum(widths.values()) - max(widths[last] - LAST, 0) + 2 * (len(widths) - 1) > room:
                 del widths[column]
         _shorten(widths, room, [n for n, name in enumerate(headers) if name.lower() == "id"])
         for row in grid:
@@ -148,7 +157,8 @@ class Output:
             return "–" if self.tty else ""
         if not self.tty:
             return iso(at)
-        return f"in {human(at - self.now)}" if at > self.now else f"{human(self.now - at)} ago"
+        distance = human(abs(at - self.now)).split()[0]  # the largest unit is enough
+        return f"in {distance}" if at > self.now else f"{distance} ago"
 
     def moment(self, at: int) -> str:
         """Return an instant: local time on a terminal, with the date if it is not today; ISO in a pipe."""

@@ -13,7 +13,7 @@ from .output import state
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..core.job import Action, Attempt, Job, LogLine
+    from ..core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo
     from .output import Cell, Output
 
 FIELDS = (
@@ -30,7 +30,7 @@ def of_job(job: Job, now: int) -> dict[str, Any]:
     return {name: known[name] for name in FIELDS}
 
 
-def of(item: Job | Attempt | Action | LogLine) -> dict[str, Any]:
+def of(item: Job | Attempt | Action | LogLine | Count | WorkerInfo) -> dict[str, Any]:
     """Return what a store returned as a record: instants in ISO 8601."""
     return {
         name: iso(value) if _instant(name) and value is not None else value for name, value in item._asdict().items()
@@ -38,7 +38,7 @@ def of(item: Job | Attempt | Action | LogLine) -> dict[str, Any]:
 
 
 def _instant(name: str) -> bool:
-    return name == "at" or name.endswith("_at")
+    return name in {"at", "oldest"} or name.endswith("_at")
 
 
 def durations(job: Job, now: int) -> dict[str, int | None]:

@@ -13,7 +13,7 @@ from ..core.clock import human
 from ..core.states import ENDED
 from . import records
 from .findings import why_waiting
-from .jobs import log_line
+from .jobs import log_line, stored
 from .options import command, shaped, targeted
 from .output import size, state
 
@@ -29,12 +29,13 @@ CAP, CHILDREN, LINES = 10_000, 20, 10
 LONG, MANY = 400, 40  # characters of a line and lines of a section that are printed
 OUTCOMES = {"review": "asked for a review", "released": "was released", "snoozed": "was snoozed"}
 NEXT = {
-    "dead": "mainstay retry {id}",
-    "cancelled": "mainstay retry {id}",
-    "review": "mainstay approve {id}   or   mainstay reject {id} --note …",
-    "running": "mainstay logs {id} --follow   ·   mainstay cancel {id}",
-    "retrying": "mainstay retry {id}   (now)   ·   mainstay cancel {id}",
-    "scheduled": "mainstay retry {id}   (now)   ·   mainstay cancel {id}",
+    "completed": ("retry {id} --copy   (again, as a new job)",),
+    "dead": ("retry {id}",),
+    "cancelled": ("retry {id}",),
+    "review": ("approve {id}", "reject {id} --note …"),
+    "running": ("logs {id} --follow", "cancel {id}"),
+    "retrying": ("retry {id}   (now)", "cancel {id}"),
+    "scheduled": ("retry {id}   (now)", "cancel {id}"),
 }
 
 
@@ -50,7 +51,7 @@ def show(target: Target, output: Output, job: str) -> None:
     """
     records.check_fields(output.shape.fields)
     with target.open() as app:
-        found = app.get(job)
+        found = stored(app, job)
         output.now = app.clock.now()
         output.give(
             lambda: _record(app, found, output.now), [found.id],
@@ -94,9 +95,9 @@ def _print(app: Mainstay, output: Output, job: Job) -> None:
     _print_children(app, output, job)
     _print_log(app, output, job)
     _section(output, "history", [_action(output, action) for action in app.store.actions(job.id, LINES)])
-    if job.label in NEXT:
-        output.line()
-        output.line(("→ " + NEXT[job.label].format(id=job.id), "link"), indent=1)
+    output.lines([""] * (job.label in NEXT))
+    for attempt in NEXT.get(job.label, ()):
+        output.line(("→ mainstay " + attempt.format(id=job.id), "link"), indent=1)
 
 
 def _print_head(output: Output, job: Job) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..core.clock import HOUR, human
 from ..core.settings import masked
+from . import records
 from .findings import findings, live
 from .options import command, shaped, targeted
 from .output import plural, size
@@ -38,8 +39,9 @@ def status(target: Target, output: Output) -> None:
         url = masked(target.url())
     found = findings(counts, workers, now)
     record = {
-        "version": __version__, "store": facts, "counts": [count._asdict() for count in counts],
-        "workers": [worker._asdict() for worker in workers], "last_hour": ended,
+        "version": __version__, "store": {name.replace(" ", "_"): _typed(fact) for name, fact in facts.items()},
+        "counts": [records.of(count) for count in counts], "workers": [records.of(worker) for worker in workers],
+        "last_hour": ended,
         "findings": [finding._asdict() for finding in found],
     }  # fmt: skip
 
@@ -55,6 +57,10 @@ def status(target: Target, output: Output) -> None:
             output.line(("!", "warn"), f" {finding.text}{gap}", ("→ " + finding.fix, "link"), indent=1)
 
     output.give(lambda: record, sorted({count.type for count in counts}), text)
+
+
+def _typed(fact: str) -> str | int:
+    return int(fact) if fact.isdecimal() else fact
 
 
 def _store_and_workers(

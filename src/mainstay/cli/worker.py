@@ -10,6 +10,7 @@ import click
 from ..core.errors import UsageError
 from ..core.settings import masked
 from ..settings_file import load_settings
+from ..stores import without_driver
 from . import enqueue_args
 from .options import command, targeted
 
@@ -68,7 +69,7 @@ def _application(target: Target) -> Mainstay:
     if target.given_url:
         os.environ["MAINSTAY_URL"] = target.given_url
     app = target.application()
-    if target.given_url and target.given_url != app.store.url:
+    if target.given_url and without_driver(target.given_url) != app.store.url:
         raise UsageError(
             f"the application was built for {masked(app.store.url)}: leave --url out, or write Mainstay() without a URL, "
             "so that --url, MAINSTAY_URL or the settings file decide"

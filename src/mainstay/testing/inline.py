@@ -40,6 +40,7 @@ class InlineWorker:
 
     def __init__(self, app: Mainstay) -> None:
         self._app, self.ways = app, dict.fromkeys(Drained._fields, 0)
+        self.dead: list[str] = []  # the jobs that died
         self._in_flight = InFlight()
         self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events)
         self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
@@ -88,6 +89,8 @@ class InlineWorker:
         for transition in transitions:
             state = getattr(transition, "state", "")
             way = getattr(transition, "outcome", "") if state == "scheduled" else state
+            if state == "dead":
+                self.dead.append(getattr(transition, "id", ""))
             self.ways["snoozed" if way == "snoozed" else way if way in self.ways else "retried"] += 1
 
 

@@ -123,7 +123,7 @@ def _sum_up(output: Output, story: Story, url: str) -> None:
         parts.append(("scheduled", f"{plural(counts['scheduled'], 'job')} scheduled for later"))
     output.heading("What you saw")
     for label, text in parts:
-        output.line((GLYPHS[label], label), f" {text}", indent=2)
+        output.paragraph((GLYPHS[label], label), " ", text=text, indent=2)
     output.heading("Try next")
     for line in _next(story, url):
         output.line(line, indent=2)

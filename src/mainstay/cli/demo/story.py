@@ -37,7 +37,7 @@ class Story:
         out = self._output
         since = f"{(self._app.clock.now() - self._began) / 1000:5.1f}s  "
         out.live()
-        out.line((since, "dim"), (GLYPHS[label], label), f" {cut(text, max(out.width - 12, 30))}", indent=1)
+        out.paragraph((since, "dim"), (GLYPHS[label], label), " ", text=text, indent=1)
 
     def look(self) -> None:
         """Read the jobs once, print an event for each change, and draw the progress."""

@@ -22,7 +22,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from ...core.errors import ConfigError, StoreBusy
-from ...core.settings import masked
+from ...core.settings import masked, masked_detail
 from ..fork import ForkGuard
 from ..operations import Statement, drive
 from . import arrays, errors, schema
@@ -229,8 +229,8 @@ def parse_url(url: str) -> tuple[dict[str, Any], dict[str, str]]:
         params = conninfo_to_dict(f"{base}?{rest}" if rest else base)
     except psycopg.Error as error:
         raise ConfigError(
-            f"{masked(url)}: {str(error).strip()}. Write postgresql://user:password@host:5432/database, then options of "
-            f"libpq or mainstay's own: {', '.join(OPTIONS)}"
+            f"{masked(url)}: {masked_detail(str(error).strip(), url)}. "
+            f"Write postgresql://user:password@host:5432/database, then options of libpq or mainstay's own: {', '.join(OPTIONS)}"
         ) from None
     if "," in str(params.get("host", "")):
         params.setdefault("target_session_attrs", "read-write")
