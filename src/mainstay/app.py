@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         poll: Duration
         process_slots: int | None
         identity: str | None
+        signals: bool  # SIGTERM and SIGINT leave the `with` of a worker, which then stops gracefully
         runtime: Runtime
 
 
@@ -87,7 +88,7 @@ class Mainstay:
         def job(
             self, *, name: str | None = None, queue: str = ..., priority: int = ..., retry: Retry | int = ...,
             timeout: Duration | None = ..., keep: Duration | None = ..., tags: Iterable[str] = ...,
-            stages: Iterable[str] = ..., process: bool = ...,
+            stages: Iterable[str] = ..., process: bool = ..., on_timeout: Literal["wait", "abandon"] = ...,
         ) -> _Decorator: ...  # fmt: skip
         def job(self, *function: Any, **given: Any) -> Any:
             """Make a function a job type: `@app.job` or `@app.job(queue="mail", retry=Retry(5), timeout="2m")`."""

@@ -28,6 +28,11 @@ C = TypeVar("C")
 _UNSET: Any = object()
 TYPE_NAMES = ("queue", "priority", "retry", "timeout", "keep", "tags")  # the options a type may set for all its jobs
 
+WAIT, ABANDON = (
+    "wait",
+    "abandon",
+)  # of on_timeout: whether the next attempt waits for the end of a handler that does not stop
+
 
 class Bound(Generic[P, R]):
     """A job type with the options of the next call."""
@@ -57,11 +62,14 @@ class JobType(Bound[P, R], Generic[P, R, C]):
         super().__init__(self, NO_OPTIONS)
         self.app, self.function, self.name = app, function, checked_name(name)
         self.process = bool(given.pop("process", False))
+        self.on_timeout: str = given.pop("on_timeout", WAIT)
+        if self.on_timeout not in (WAIT, ABANDON):
+            raise UsageError(f"on_timeout={self.on_timeout!r}: one of {WAIT!r}, {ABANDON!r}")
         self.stages: tuple[str, ...] = tuple(given.pop("stages", ()))
         for option in given:
             if option not in TYPE_NAMES:
                 raise UsageError(
-                    f"@job has no option {option!r}; there are: {', '.join(TYPE_NAMES)}, process, stages, name"
+                    f"@job has no option {option!r}; there are: {', '.join(TYPE_NAMES)}, process, stages, on_timeout, name"
                 )
         retry = given.get("retry")
         self.retry = Retry(retry) if isinstance(retry, int) else retry or Retry()

@@ -8,14 +8,17 @@ import sys
 
 import pytest
 
-from mainstay import JobFailed, Mainstay
+from mainstay import JobFailed, Mainstay, Retry
 from mainstay.cli import exits
 from tests.waiting import eventually
 
 SOURCE = """
+import logging
+import threading
 from mainstay import Mainstay, ctx
 
 app = Mainstay()
+hang = threading.Event()
 
 @app.job
 def greet(name: str) -> str:
@@ -25,6 +28,16 @@ def greet(name: str) -> str:
 @app.job(retry=1)
 def fail() -> None:
     raise ValueError("no")
+
+@app.job
+def speaks() -> None:
+    logging.getLogger("shop").info("an info")
+    logging.warning("a warning")
+
+@app.job
+def hangs() -> None:
+    if ctx.attempt == 1:
+        hang.wait(60)
 """
 
 
@@ -118,7 +131,6 @@ def test_a_mistake_in_the_code_is_told_once(shell, app, tmp_path):
         (["--app", "nowhere:app"], "there is no module 'nowhere' here"),
         (["--app", "greetings:application"], "has no 'application'"),
         (["--app", "greetings:app", "--types", "gret"], "no job is called 'gret' (did you mean \"greet\"?)"),
-        (["--app", "greetings:app", "--queues", "mail"], "this worker would serve no job"),
         (["--app", "greetings:app", "--concurrency", "many"], "concurrency = 'many'"),
         (["--app", "greetings:app", "--grace", "soon"], "--grace 'soon' is not a duration"),
         (["--app", "greetings:app", "--log-level", "loud"], "log_level = 'loud'"),
@@ -149,3 +161,24 @@ def test_looking_with_an_application_uses_its_store(shell, tmp_path):
     job = app.enqueue("mail").id
     app.close()
     assert shell("ls", "-q", "--app", "own:app").out == f"{job}\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--processes", "2")])
+def test_what_handlers_log_by_logging_is_in_the_log(app, start, more):
+    process = start("--log-format", "json", *more)
+    job = app.enqueue("speaks")
+    job.result(timeout=30)
+    process.send_signal(signal.SIGTERM)
+    lines = [json.loads(line) for line in process.communicate(timeout=30)[1].splitlines()]
+    told = [(line["level"], line["logger"], line["message"], line["job"]) for line in lines if line["event"] == "log"]
+    assert told == [("info", "shop", "an info", job.id), ("warning", "root", "a warning", job.id)]
+
+
+def test_a_handler_that_hangs_for_ever_is_tried_again_in_a_new_process(app, start):
+    process = start("--grace", "1s")
+    job = app.enqueue("hangs", timeout=0.2, retry=Retry(2, base="1ms", jitter=False))
+    job.result(timeout=60)
+    assert [tried.outcome for tried in app.attempts(job.id)] == ["timed out", "completed"]
+    process.send_signal(signal.SIGTERM)
+    assert "keeps its slot until its handler ends" in process.communicate(timeout=30)[1]
+    assert process.returncode == 0

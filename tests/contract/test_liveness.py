@@ -268,7 +268,7 @@ def leave_without_a_word(desk, worker):
 
 
 # overdue ----------------------------------------------------------------------------------------------------------
-def test_a_job_far_past_its_timeout_is_taken_from_a_living_worker(desk):
+def test_a_job_far_past_its_timeout_is_found_and_left_to_a_living_worker_that_may_run_it(desk):
     job = desk.run(timeout=SECOND)
     desk.join(lease=HOUR)
     desk.clock.move_to(desk.now + SECOND + GRACE)
@@ -276,6 +276,16 @@ def test_a_job_far_past_its_timeout_is_taken_from_a_living_worker(desk):
     desk.clock.advance("1ms")
     (orphan,) = orphans(desk)
     assert (orphan.job.id, orphan.gone) == (job.id, False)
+    sweep(desk)
+    assert [attempt.outcome for attempt in desk.store.attempts(job.id)] == ["running"]
+
+
+@pytest.mark.engines("sqlite")
+def test_a_job_far_past_its_timeout_is_taken_from_a_living_worker_that_does_not_run_it(desk):
+    job = desk.run(timeout=SECOND)
+    desk.join(lease=HOUR)
+    desk.store.started_jobs(WORKER)  # its record: it runs nothing
+    desk.clock.move_to(desk.now + SECOND + GRACE + 1)
     sweep(desk)
     assert [attempt.outcome for attempt in desk.store.attempts(job.id)] == ["timed out"]
     assert desk.state(job.id) == "scheduled"

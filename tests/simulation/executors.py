@@ -44,7 +44,7 @@ class SimulatedExecutor:
         self._process = scheduler.current
         self._running: dict[Execution, Any] = {}  # and its script
         self.jobs: deque[Execution] = deque()
-        self.stuck = 0
+        self.stuck, self.blocked = 0, False
 
     def start(self, executions: list[Execution]) -> None:
         """Run these as slots come free."""
@@ -94,6 +94,9 @@ class SimulatedExecutor:
         """Raise in the handler, at its next line."""
         self._later(0, lambda: self._go_on(execution, Interrupted()))
 
+    def give_up(self, execution: Execution) -> None:
+        """The handler ends as soon as it is interrupted."""
+
     def withdraw(self) -> list[Execution]:
         """Remove and return what has not started."""
         found = list(self.jobs)
@@ -115,6 +118,9 @@ class SimulatedThreads(SimulatedExecutor):
     """In place of `Threads`, whose handlers nothing can stop."""
 
     def interrupt(self, execution: Execution) -> None:
+        """Nothing can stop it."""
+
+    def give_up(self, execution: Execution) -> None:
         """Replace the slot of a handler that does not return."""
         execution.stop = GIVEN_UP
         self.stuck += 1
@@ -131,14 +137,18 @@ class SimulatedInFlight(InFlight):
         self._scheduler, self._process = scheduler, scheduler.current
         self._left = final_writes
 
-    def wait_idle(self, seconds: float) -> bool:
+    def wait_ended(self, seconds: float, counts: Callable[[Execution], bool]) -> bool:
         until = self._scheduler.now + round(seconds * 1000)
-        if self.active > 0:
-            self._scheduler.pump(until, lambda: self.active == 0 or not self._process.alive)
+
+        def ended() -> bool:
+            return not any(map(counts, self._open))
+
+        if not ended():
+            self._scheduler.pump(until, lambda: ended() or not self._process.alive)
         while self._process.paused_until > self._scheduler.now:
             self._scheduler.pump(self._process.paused_until)
         self._process.check()
-        return self.active == 0
+        return ended()
 
     def wait_removed(self, seconds: float) -> None:
         """Wait a moment. A worker that waits too long is killed, as a supervisor does."""

@@ -69,6 +69,44 @@ async def asynchronous(gate: str = "") -> str:
     return "asynchronous"
 
 
+@app.job(retry=ONCE, on_timeout="abandon")
+def abandoned(gate: str = "") -> str:
+    mark("started abandoned", gate)
+    if gate:
+        wait_at(gate)
+    mark("ended abandoned", gate)
+    return "abandoned"
+
+
+@app.job(retry=ONCE)
+async def stubborn(gate: str) -> str:
+    """Swallows every request to stop."""
+    mark("started stubborn")
+    while not (HERE / gate).exists():
+        try:
+            await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            mark("told stubborn")
+    mark("ended stubborn")
+    return "stubborn"
+
+
+@app.job(retry=ONCE)
+async def blocks(gate: str) -> None:
+    mark("started blocks")
+    wait_at(gate)
+
+
+@app.job(retry=ONCE)
+async def tidies() -> None:
+    mark("started tidies")
+    try:
+        await asyncio.sleep(PATIENCE)
+    finally:
+        await asyncio.sleep(0.3)
+        mark("tidied")
+
+
 @app.job(retry=ONCE, process=True)
 def separate(gate: str = "") -> str:
     mark("started separate", gate, os.getpid())
@@ -141,8 +179,8 @@ def forks_in_c() -> None:
 
 
 @app.job(retry=ONCE, process=True)
-def starts_another(gate: str) -> None:
-    program = subprocess.Popen(["sleep", "60"])
+def starts_another(gate: str, own_session: bool = False) -> None:
+    program = subprocess.Popen(["sleep", "60"], start_new_session=own_session)
     mark("program", program.pid)
     wait_at(gate)
 

@@ -21,13 +21,13 @@ def app():
         yield app
 
 
-def crash(app, worker):
+def crash(app, worker, jobs=JOBS):
     """A worker claims everything and dies."""
     now = app.clock.now()
     app.store.register(
         WorkerInfo(worker, "host", 1, 50, ("default",), ("work",), now, now, now + HOUR, 0, stopping=False)
     )
-    assert len(app.store.claim(worker, {"default": ["work"]}, 100, now).jobs) == JOBS
+    assert len(app.store.claim(worker, {"default": ["work"]}, 100, now).jobs) == jobs
     app.store.deregister(worker)
     Sweep(app.store, random.random, Events(), 1).step(now)
 
@@ -67,3 +67,24 @@ def test_other_jobs_run_beside_them(app):
     app.enqueue("other")
     with app.worker():
         assert jobs[0].result(timeout=30)
+
+
+def test_jobs_behind_many_of_them_run_while_the_first_of_them_runs(app):
+    """More than one claim takes: released to the head of the queue, they would be all that is ever claimed."""
+    ran = threading.Event()
+
+    @app.job
+    def work() -> bool:
+        return ran.wait(30)
+
+    @app.job
+    def other() -> None:
+        ran.set()
+
+    jobs = [app.enqueue("work") for _ in range(40)]
+    crash(app, "first", 40)
+    crash(app, "second", 40)
+    app.enqueue("other")
+    with app.worker(concurrency=4):
+        assert all(job.result(timeout=30) for job in jobs)
+    assert {app.get(job.id).attempt for job in jobs} == {3}

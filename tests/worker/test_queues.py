@@ -31,6 +31,13 @@ def test_a_type_is_declared_once_however_many_queues_there_are(app):
         assert sorted(worker.types) == ["mail", "work"]
 
 
-def test_a_queue_that_no_type_belongs_to_is_taken_for_a_mistake(app):
-    with pytest.raises(ConfigError, match="none of its types belongs to the queues mial"):
-        app.worker(queues=["mial"])
+def test_a_worker_may_serve_only_a_queue_that_no_type_belongs_to(app):
+    job = app.registry.expect("work").options(queue="bulk").enqueue()
+    with app.worker(queues=["bulk"]):
+        assert job.result(timeout=10) == "worked"
+
+
+@pytest.mark.parametrize(("given", "told"), [({"queues": []}, "names no queue"), ({"types": []}, "no @app.job")])
+def test_a_worker_that_would_serve_no_job_is_a_mistake(app, given, told):
+    with pytest.raises(ConfigError, match=f"would serve no job: .*{told}"):
+        app.worker(**given)

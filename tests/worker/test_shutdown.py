@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from mainstay import UsageError
 from mainstay.worker import processes, timeouts
 from tests.waiting import eventually
 from tests.worker.conftest import ended, terminate
@@ -240,3 +241,78 @@ def test_nothing_stays_beside_the_database(jobs, folder):
     with jobs.app.worker():
         assert list((folder / "jobs.db-mainstay").iterdir())
     assert list((folder / "jobs.db-mainstay").iterdir()) == []
+
+
+REPLACEABLE = """
+import jobs
+from mainstay.worker.shutdown import exit_process, until_signalled
+jobs.mark("process")
+exit_process(until_signalled(jobs.app.worker(grace="1s"), replaceable=True))
+"""
+
+
+def test_a_process_with_a_handler_that_does_not_end_starts_anew_before_the_next_attempt(jobs, start, journal, folder):
+    handle = jobs.plain.options(timeout=0.2, retry=jobs.AT_ONCE).enqueue("late")
+    process = start(REPLACEABLE)
+    journal.wait("started plain late", 2)
+    assert [line for line in journal.lines() if not line.startswith("told")] == ["process", "started plain late"] * 2
+    (folder / "late").touch()
+    assert handle.result(timeout=20) == "plain"
+    assert [tried.outcome for tried in jobs.app.attempts(handle.id)] == ["timed out", "completed"]
+    terminate(process)
+    assert ended(process) == (0, "")
+
+
+def test_async_handlers_may_clean_up_at_the_end_of_the_grace(jobs, journal):
+    with jobs.app.worker(grace=0):
+        handle = jobs.tidies.enqueue()
+        journal.wait("started tidies")
+    assert journal.lines("tidied")
+    assert (handle.state, handle.job().attempt) == ("queued", 0)
+
+
+def test_a_worker_that_has_stopped_does_not_start_again(jobs):
+    worker = jobs.app.worker().start()
+    with pytest.raises(UsageError, match="was started before"):
+        worker.start()
+    worker.stop()
+    with pytest.raises(UsageError, match=r"make another one with app\.worker"):
+        worker.start()
+    assert jobs.app.store.workers() == []
+
+
+BLOCK = """
+import jobs, threading
+try:
+    with jobs.app.worker(signals=True):
+        jobs.mark("inside")
+        threading.Event().wait(60)
+finally:
+    jobs.mark("outside")
+"""
+
+
+def test_a_signal_leaves_the_block_of_a_worker_which_stops_gracefully(jobs, start, journal, folder):
+    handle = jobs.plain.enqueue("gate")
+    process = start(BLOCK)
+    journal.wait("inside")
+    journal.wait("started plain")
+    terminate(process)
+    journal.wait("told gate")
+    assert not journal.lines("outside")
+    (folder / "gate").touch()
+    assert ended(process) == (128 + signal.SIGTERM, "")
+    assert journal.lines("outside")
+    assert (handle.state, jobs.app.store.workers()) == ("completed", [])
+
+
+def test_a_second_signal_cuts_the_stop_of_a_block_short(jobs, start, journal):
+    handle = jobs.plain.enqueue("gate")
+    process = start(BLOCK)
+    journal.wait("inside")
+    journal.wait("started plain")
+    terminate(process)
+    journal.wait("told gate")
+    process.send_signal(signal.SIGINT)
+    assert ended(process) == (128 + signal.SIGTERM, "")
+    assert (handle.state, handle.job().attempt) == ("queued", 0)

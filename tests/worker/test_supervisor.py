@@ -194,3 +194,39 @@ def test_a_worker_that_rejoined_is_kept_alive_under_its_new_identity(jobs, start
 
 def fresh(app, worker):
     return next((seen.beat_at for seen in app.store.workers() if seen.id == worker), 0)
+
+
+def test_a_process_with_a_handler_that_does_not_end_is_replaced_before_the_next_attempt(
+    jobs, start_supervisor, journal, folder
+):
+    handle = jobs.plain.options(timeout=0.2, retry=jobs.AT_ONCE).enqueue("late")
+    supervisor = start_supervisor(1, concurrency=4, grace=1)
+    (first,) = workers(jobs.app, 1)
+    journal.wait("started plain late")
+    eventually(lambda: gone(first.pid), "the process to end")
+    assert len(journal.lines("started plain late")) == 1
+    journal.wait("started plain late", 2)
+    (folder / "late").touch()
+    assert handle.result(timeout=20) == "plain"
+    assert [tried.outcome for tried in jobs.app.attempts(handle.id)] == ["timed out", "completed"]
+    assert stop(supervisor)[0] == 0
+
+
+IMPATIENT = """
+import sys
+from mainstay.worker import supervisor
+supervisor.GRACE = 500
+sys.exit(supervisor.Supervisor("jobs:app", 1, {"lease": "1s", "grace": 1}).run())
+"""
+
+
+def test_a_process_in_which_nothing_runs_but_an_overdue_handler_is_killed(jobs, start, journal):
+    """The supervisor renews its lease, so nobody else would free the job."""
+    handle = jobs.holds_the_gil.options(timeout=0.2, retry=jobs.AT_ONCE).enqueue(60)
+    supervisor = start(IMPATIENT)
+    pid = journal.pid("started 1")
+    eventually(lambda: gone(pid), "the process to be killed")
+    eventually(lambda: [tried.outcome for tried in jobs.app.attempts(handle.id)] == ["crashed"], "the job to be freed")
+    jobs.app.cancel(handle.id)
+    supervisor.kill()
+    assert "hangs: it holds a job far past its timeout and is killed" in ended(supervisor)[1]

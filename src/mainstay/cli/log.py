@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..context import current
 from ..core.clock import human, iso
 from .exits import coloured, printable
 from .output import GLYPHS, STYLES, dumped, local_time
@@ -18,7 +20,7 @@ LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
     "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
-    "cancelling", "pruned",
+    "stuck", "cancelling", "pruned",
 )  # fmt: skip
 KINDS = {
     "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
@@ -35,6 +37,14 @@ class WorkerLog:
         self._colour, self._tty = coloured(sys.stderr), sys.stderr.isatty()
         for name in EVENTS:
             app.events.on(name, getattr(self, f"_{name}"))
+        self._take_logging()
+
+    def _take_logging(self) -> None:
+        """Write what handlers and libraries log by `logging` too, unless the application has set that up itself."""
+        root = logging.getLogger()
+        if not root.handlers:
+            root.addHandler(LoggingLines(self))
+            root.setLevel(LEVELS[self._least].upper())
 
     def write(self, level: str, event: str, text: str, label: str = "", **fields: Any) -> None:
         """Write one line, if its level is high enough."""
@@ -94,11 +104,31 @@ class WorkerLog:
         self.write("error", "store_error", f"{error} (trying again in {human(wait)})", error=str(error), wait=wait)
 
     def _late(self, job: Claimed) -> None:
-        text = f"{job.type} {job.id} timed out, but its handler still runs and occupies a slot"
+        text = f"{job.type} {job.id} timed out, but its handler still runs"
         self.write("error", "late", text, job=job.id, type=job.type)
+
+    def _stuck(self, job: Claimed) -> None:
+        text = f"{job.type} {job.id} keeps its slot until its handler ends: this process finishes its other jobs and is replaced"
+        self.write("error", "stuck", text, job=job.id, type=job.type)
 
     def _cancelling(self, job: Claimed) -> None:
         self.write("info", "cancelling", f"{job.type} {job.id} was asked to stop", "cancelling", job=job.id)
 
     def _pruned(self, count: int) -> None:
         self.write("debug", "pruned", f"removed {count} jobs whose retention is over", count=count)
+
+
+class LoggingLines(logging.Handler):
+    """Writes the records of `logging` as lines of the worker's log, with the job in which they were logged."""
+
+    def __init__(self, log: WorkerLog) -> None:
+        super().__init__()
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = LEVELS[max(0, min(record.levelno // 10 - 1, len(LEVELS) - 1))]
+        context = current.get(None)
+        job = {} if context is None else {"job": context.id, "type": context.job.type}
+        text = self.format(record)
+        where = f"{job['type']} {job['job']} " if job else ""
+        self._log.write(level, "log", f"{where}{record.name}: {text}", logger=record.name, message=text, **job)

@@ -44,7 +44,11 @@ def worker(target: Target, types: str | None, **given: Any) -> int:
     settings = _settings(target, given)
     if settings.processes > 1:
         return _supervise(target, settings, types)
-    return _logged(_application(target), settings).worker(**_options(settings, types)).run()
+    from ..worker.shutdown import until_signalled
+
+    return until_signalled(
+        _logged(_application(target), settings).worker(**_options(settings, types)), replaceable=True
+    )
 
 
 def _logged(app: Mainstay, settings: Settings) -> Mainstay:

@@ -10,6 +10,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import timedelta
     from typing import Protocol
 
@@ -32,6 +33,15 @@ class SystemClock:
 
     def now(self) -> int:
         return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> int:
+        """Return milliseconds that pass evenly, whoever sets the clock; a suspended machine's time does not count."""
+        return time.monotonic_ns() // 1_000_000
+
+
+def monotonic(clock: Clock) -> Callable[[], int]:
+    """Return what measures durations by this clock. A clock of a test that has no monotonic time measures by `now`."""
+    return getattr(clock, "monotonic", clock.now)
 
 
 class ManualClock:

@@ -45,7 +45,7 @@ class Transition(NamedTuple):
         return (self.outcome, self.state) not in _UNRECORDED
 
 
-_UNRECORDED = {("completed", states.COMPLETED), ("released", states.QUEUED)}
+_UNRECORDED = {("completed", states.COMPLETED), ("released", states.QUEUED), ("released", states.SCHEDULED)}
 
 
 class Completed(Transition):
@@ -67,7 +67,8 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
     if kind == "completed":
         return _ended(job, outcome, now, states.COMPLETED, outcome.reason)
     if kind == "released":
-        return _waiting(job, outcome, now, states.QUEUED, now, job.attempt - 1)
+        state = states.SCHEDULED if outcome.delay else states.QUEUED
+        return _waiting(job, outcome, now, state, now + outcome.delay, job.attempt - 1)
     if kind in ("review", "snoozed"):  # the run came to its end, so the crashes before it say nothing about the job
         job = job._replace(crashes=0)
     if kind == "review":
@@ -100,7 +101,8 @@ def _failed(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float
         return _ended(job, outcome, now, states.DEAD, "attempts used up")
     if outcome.kind == "crashed":  # the job may not be the cause: no wait
         return _waiting(job, outcome, now, states.QUEUED, now, job.attempt)
-    return _waiting(job, outcome, now, states.SCHEDULED, now + wait(job.backoff, job.attempt, random), job.attempt)
+    pause = max(outcome.delay, wait(job.backoff, job.attempt, random))
+    return _waiting(job, outcome, now, states.SCHEDULED, now + pause, job.attempt)
 
 
 def _ended(job: Claimed, outcome: Outcome, now: int, state: str, reason: str | None) -> Transition:

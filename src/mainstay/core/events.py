@@ -21,7 +21,8 @@ NAMES = (
     "lease_lost",  # worker (its id): the lease is lost, the worker registers anew
     "cancelling",  # job: a running job was asked to stop
     "store_error",  # error, wait (in ms): the store failed, the worker waits
-    "late",  # job: its handler still runs after its timeout; the worker no longer waits for it
+    "late",  # job: its handler still runs a while after its timeout
+    "stuck",  # job: its handler is late and keeps its job and its slot; only the end of the process would end it
     "worker_started",  # worker (the object): it is registered and about to claim
     "worker_stopping",  # worker (the object): it claims nothing more
     "worker_stopped",  # worker (the object): it is deregistered

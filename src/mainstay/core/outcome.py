@@ -62,7 +62,7 @@ class Outcome(NamedTuple):
     traceback: str | None = None
     result: str | None = None
     reason: str | None = None
-    delay: int = 0
+    delay: int = 0  # of a snooze or a release; of a failure the shortest time until the next attempt
     retry: bool = True
     children: tuple[Draft, ...] = ()
 

@@ -36,7 +36,7 @@ class Drained(NamedTuple):
 class InlineWorker:
     """A worker with one slot: runs each claimed job where it is started, before it claims the next."""
 
-    backlog = 0
+    backlog, blocked = 0, False
 
     def __init__(self, app: Mainstay) -> None:
         self._app, self.ways = app, dict.fromkeys(Drained._fields, 0)
@@ -64,8 +64,8 @@ class InlineWorker:
             else:
                 self._end(execution, run(execution, context))
 
-    def release(self, execution: Execution) -> None:
-        self._end(execution, RELEASED)
+    def release(self, execution: Execution, delay: int = 0) -> None:
+        self._end(execution, RELEASED._replace(delay=delay))
 
     def _end(self, execution: Execution, outcome: Outcome) -> None:
         if outcome.kind == "completed in transaction":

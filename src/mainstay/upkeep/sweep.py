@@ -1,4 +1,4 @@
-"""Sweep: frees the jobs of dead workers and those that ran far past their timeout, by the same `finish` as any outcome."""
+"""Sweep: frees the jobs of dead workers, and those that a live one has lost, by the same `finish` as any outcome."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from ..stores.contract import Orphan, Store
 
 LIMIT = 500
-GRACE = 60_000  # how far past its timeout a job may run before others end it
+GRACE = 60_000  # how far past its timeout a job is before others look whether its handler runs
 AFTER_AN_ERROR = 5_000
-OVERDUE = Outcome("timed out", error="TimeoutError: ran far past its timeout, and its worker did not end it")
+OVERDUE = Outcome("timed out", error="TimeoutError: far past its timeout, and its worker does not run it")
 
 
 class Sweep:
-    """Sweeps once a step. A job that its worker finishes meanwhile is left alone: its token has changed."""
+    """Sweeps once a step. A job that its worker finishes meanwhile is left alone: its token has changed.
+
+    So is a job that a live worker still runs, however late: a second attempt must not run beside the first.
+    """
 
     name = "sweep"
 
@@ -34,7 +37,8 @@ class Sweep:
     def step(self, now: int) -> int:
         """Free orphaned jobs; return when to sweep again."""
         try:
-            orphans = self._store.orphans(now, self._grace, LIMIT)
+            found = self._store.orphans(now, self._grace, LIMIT)
+            orphans = [orphan for orphan in found if orphan.gone or orphan.begun is False]
             if orphans:
                 self._free(orphans, now)
         except StoreError as error:

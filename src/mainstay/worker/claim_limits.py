@@ -8,10 +8,9 @@ from ..core.job import Claimed, field_getter
 from ..core.retry import CRASHES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .in_flight import Execution, InFlight
 
+APART, LONGEST = 100, 30_000  # milliseconds between two of those that are released, and at most until they come back
 LAST_CHANCE = CRASHES - 1  # crashes behind a job that is dead with the next one
 MOST = 1_000  # at most this many jobs wait in the worker for a slot …
 AHEAD = 20  # … and no more than run in this many milliseconds at the present pace
@@ -46,22 +45,28 @@ class LastChance:
         self._careful_until = 0
 
     def careful(self, now: int) -> bool:
-        """Return whether such a job was claimed a moment ago, so that more of them may follow."""
-        return now < self._careful_until
+        """Return whether to claim a single job: several of them were claimed a moment ago, and the first is to run alone."""
+        return now < self._careful_until and self._running() is None
 
-    def room(self, free: int) -> int:
-        """Return how many jobs a careful worker may claim when so many slots are free: one, or none beside such a job."""
-        return 0 if self._running() else min(1, free)
+    def excess(self, executions: list[Execution], jobs: list[Claimed], now: int) -> dict[Execution, int]:
+        """Return which of the claimed jobs to release, and for how long: others must not wait behind them meanwhile.
 
-    def excess(self, executions: list[Execution], jobs: list[Claimed], now: int) -> Sequence[Execution]:
-        """Return which of the claimed jobs to release: all on their last chance, except one if it is the only one here."""
+        All on their last chance are released, unless there is only one: it starts. The first of several goes back to the
+        head of its queue, where it is claimed alone; the others wait for a time that differs for each of them.
+        """
         if not any(map(_CRASHES, jobs)):  # nearly always: costs less than looking at each
-            return ()
+            return {}
         risky = [execution for execution in executions if execution.job.crashes >= LAST_CHANCE]
-        if not risky:
-            return ()
-        self._careful_until = now + self._poll
-        return () if len(risky) == 1 and not self._running() else risky
+        running = self._running()
+        if not risky or (len(risky) == 1 and running is None):
+            return {}
+        if running is None:
+            self._careful_until = now + self._poll
+            return {execution: place * APART for place, execution in enumerate(risky)}
+        lasted = min(now - running.claimed_at, LONGEST)  # the longer it runs, the less often the others are claimed
+        return {execution: lasted + place * APART for place, execution in enumerate(risky, 1)}
 
-    def _running(self) -> bool:
-        return any(execution.job.crashes >= LAST_CHANCE and not execution.ended for execution in self._in_flight)
+    def _running(self) -> Execution | None:
+        """Return the job on its last chance that this worker holds."""
+        risky = (each for each in self._in_flight if each.job.crashes >= LAST_CHANCE and not each.ended)
+        return next(risky, None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from ..core.clock import monotonic
 from ..core.errors import LeaseLost, StoreError
 from ..core.job import Claimed, field_getter
 from ..stores.contract import Claims
@@ -12,10 +13,10 @@ from .in_flight import Execution
 from .listener import SlotOffers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..app import Mainstay
-    from ..registry import Registry
+    from ..registry import JobType, Registry
     from .in_flight import InFlight
     from .outcome_buffer import OutcomeBuffer
     from .registration import Registration
@@ -33,10 +34,12 @@ class Starter(Protocol):
 
     @property
     def backlog(self) -> int: ...
+    @property
+    def blocked(self) -> bool: ...
     def room(self) -> int: ...
     def process_room(self) -> int: ...
     def start(self, executions: list[Execution]) -> None: ...
-    def release(self, execution: Execution) -> None: ...
+    def release(self, execution: Execution, delay: int = 0) -> None: ...
 
 
 class Claimer:
@@ -52,13 +55,16 @@ class Claimer:
             app.events,
             registration,
         )
-        self._wants, self._process_wants = (_wanted(wants, app.registry, process) for process in (False, True))
+        self._wants = _wanted(wants, app.registry, lambda job: not job.process)
+        self._plain_wants = _wanted(wants, app.registry, lambda job: not (job.process or job.is_async))
+        self._process_wants = _wanted(wants, app.registry, lambda job: job.process)
         self._slots, self._in_flight, self._outcomes, self._poll = slots, in_flight, outcomes, poll
         self._lost, self._lost_at = "", 0  # the identity whose lease was gone, and when that was seen
         self._failures = 0
+        self._monotonic = monotonic(app.clock)  # waits and the age of claims, whoever sets the clock
         self.prefetch = Prefetch(in_flight)
         self.last_chance = LastChance(in_flight, poll)
-        self.offers = SlotOffers(self._wants, self._has_slot)
+        self.offers = SlotOffers(self._wants, self._has_slot, self._monotonic)
 
     @property
     def failing(self) -> bool:
@@ -70,21 +76,23 @@ class Claimer:
         if self._start_arrived():
             return FIRST
         if self.offers.uncertain and self._registration.claiming:
-            return self._recover(self._registration.registered, now)
+            return self._recover(self._registration.registered)
         batch, updates = self._outcomes.take(self._failures)
-        room = self._room(now)
+        since = self._monotonic()
+        room = self._room(since)
         transitions = [transition for _, transition in batch]
         worker = self._registration.registered
+        wants = self._plain_wants if self._slots.blocked else self._wants
         try:
             if room > 0:
-                claims = self._store.claim(worker, self._wants, room, now, transitions, updates)
+                claims = self._store.claim(worker, wants, room, now, transitions, updates)
             elif transitions or updates:
                 claims = Claims(self._store.finish(transitions, updates), [], None)
             else:
                 return GATHER if self._slots.backlog else self._poll
         except LeaseLost:
             self._outcomes.put_back(batch, updates)
-            self._lost, self._lost_at = worker, now
+            self._lost, self._lost_at = worker, since
             self._events.emit("lease_lost", worker=worker)
             return 0
         except StoreError as error:
@@ -97,14 +105,15 @@ class Claimer:
             return 0
         self._failures = 0
         self._outcomes.apply_verdicts(batch, claims.verdicts)
-        wait = self._start_claimed(claims, room, now)
+        wait = self._start_claimed(claims, room, since)
         if self._process_wants:
             wait = min(wait, self._claim_for_processes(now))
         return 0 if self._outcomes.more else wait
 
     def _claim_for_processes(self, now: int) -> int:
         """Claim for process slots no more than can start there: another worker could run a job that waits here."""
-        room = min(self._room(now), self._slots.process_room())
+        since = self._monotonic()
+        room = min(self._room(since), self._slots.process_room())
         if room <= 0:
             return self._poll
         try:
@@ -114,13 +123,14 @@ class Claimer:
         except StoreError as error:
             self.offers.uncertain = True
             return self._failed(error)
-        return self._start_claimed(claims, room, now)
+        return self._start_claimed(claims, room, since)
 
-    def _recover(self, worker: str, now: int) -> int:
+    def _recover(self, worker: str) -> int:
         """Start the jobs of a claim that got no reply: no other worker runs them as long as this one lives."""
         if self.offers.outstanding:  # a job may be on its way: it must not start twice
             return GATHER
         self._start_arrived()
+        since = self._monotonic()
         try:
             held = self._store.claimed_by(worker)
         except StoreError as error:
@@ -129,7 +139,7 @@ class Claimer:
         missed = [job for job in held if self._in_flight.get(job.id, job.token) is None]
         same = worker == self._registration.registered  # it may have a new identity by now
         if missed and same and self._registration.claiming:
-            self._take_over(missed, now)
+            self._take_over(missed, since)
         return 0
 
     # starting what was claimed ------------------------------------------------------------------------------------
@@ -141,37 +151,38 @@ class Claimer:
             self._take_over(jobs, since, spare=not self._registration.claiming or self._slots.room() <= 0)
         return some
 
-    def _start_claimed(self, claims: Claims, room: int, now: int) -> int:
+    def _start_claimed(self, claims: Claims, room: int, since: int) -> int:
         if claims.jobs:
-            self._take_over(claims.jobs, now)
+            self._take_over(claims.jobs, since)
         if self._slots.backlog:
             return GATHER
         if room > 0 and len(claims.jobs) == room:
-            return 0 if self._room(now) > 0 else self._poll
+            return 0 if self._room(since) > 0 else self._poll
         return self._poll if claims.wait is None else max(0, min(claims.wait, self._poll))
 
-    def _take_over(self, jobs: list[Claimed], now: int, spare: bool = False) -> None:
+    def _take_over(self, jobs: list[Claimed], since: int, spare: bool = False) -> None:
         """Start jobs that were claimed for this worker, or release them at once: all if `spare`."""
         types = {name: self._registry.get(name) for name in set(map(_TYPE, jobs))}
-        executions = [Execution(job, types[job.type], now) for job in jobs]
-        spared = executions if spare else self.last_chance.excess(executions, jobs, now)
+        executions = [Execution(job, types[job.type], since) for job in jobs]
+        spared = dict.fromkeys(executions, 0) if spare else self.last_chance.excess(executions, jobs, since)
         self._in_flight.add(executions)
         if self._events.listeners("claimed"):
             self._events.emit("claimed", jobs=jobs)
         self._slots.start([each for each in executions if each not in spared] if spared else executions)
-        for execution in spared:
-            self._slots.release(execution)
+        for execution, delay in spared.items():
+            self._slots.release(execution, delay)
 
     # how many to claim --------------------------------------------------------------------------------------------
     def _room(self, now: int) -> int:
         if self._closed(now):
             return 0
         if self.last_chance.careful(now):
-            return self.last_chance.room(self._slots.room())
+            return min(1, self._slots.room())
         return self._slots.room() + self.prefetch.size(now)
 
-    def _has_slot(self, now: int) -> bool:
-        return self._slots.room() > 0 and not self._closed(now) and not self.last_chance.careful(now)
+    def _has_slot(self) -> bool:
+        free, now = self._slots.room() > 0 and not self._slots.blocked, self._monotonic()
+        return free and not self._closed(now) and not self.last_chance.careful(now)
 
     def _closed(self, now: int) -> bool:
         """Return whether to claim nothing, whatever slots are free."""
@@ -179,7 +190,7 @@ class Claimer:
 
     def _just_lost(self, now: int) -> bool:
         """Return whether the lease was lost a moment ago: the heartbeat replaces it, or finds that it runs after all."""
-        return self._lost == self._registration.registered and 0 <= now - self._lost_at < self._poll
+        return self._lost == self._registration.registered and now - self._lost_at < self._poll
 
     def _failed(self, error: StoreError) -> int:
         wait = min(BACKOFF << self._failures, LONGEST_BACKOFF)
@@ -188,7 +199,9 @@ class Claimer:
         return wait
 
 
-def _wanted(wants: Mapping[str, Sequence[str]], registry: Registry, process: bool) -> dict[str, list[str]]:
-    """Return what is wanted of the types that run in processes of their own, or of the others."""
-    lists = {id(names): [n for n in names if registry.expect(n).process is process] for names in wants.values()}
+def _wanted(
+    wants: Mapping[str, Sequence[str]], registry: Registry, counts: Callable[[JobType[..., Any, Any]], bool]
+) -> dict[str, list[str]]:
+    """Return what is wanted of the types that count."""
+    lists = {id(names): [n for n in names if counts(registry.expect(n))] for names in wants.values()}
     return {queue: lists[id(names)] for queue, names in wants.items() if lists[id(names)]}  # one list for many queues

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from functools import partial
 from queue import SimpleQueue
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     Run = Callable[[Execution, Any], Outcome]
 
 GIVEN_UP, BACK = "given up", "back"
+BLOCKED = 1.0  # seconds without a reply after which a loop counts as blocked
+CLEAN_UP = 2.0  # seconds for the `finally` of async handlers that are cancelled at the end of the grace
 
 
 class Executor:
@@ -42,6 +45,13 @@ class Executor:
 
     def cancel(self, execution: Execution, because: str) -> None:
         """Interrupt a handler that someone cancelled, where that is possible. Its context tells it in any case."""
+        self.interrupt(execution)
+
+    def interrupt(self, execution: Execution) -> None:
+        """Stop a handler where that is possible. A thread cannot be stopped."""
+
+    def give_up(self, execution: Execution) -> None:
+        """Use the slot of a handler that still runs for other jobs: this worker no longer holds its job."""
 
     def ask_to_stop(self, execution: Execution) -> None:
         """Tell a handler that the worker shuts down, if its context is not in this process."""
@@ -115,7 +125,7 @@ class Threads(Executor):
             self._idle += 1
             return True
 
-    def interrupt(self, execution: Execution) -> None:
+    def give_up(self, execution: Execution) -> None:
         """Replace the thread that runs this execution: a thread cannot be killed."""
         with self._lock:
             if execution.stop == BACK:
@@ -142,12 +152,15 @@ class Loop(Executor):
     def __init__(self, slots: int, begin: Begin, end: End) -> None:
         super().__init__(slots, begin, end)
         self._running = 0
+        self._given_up: set[Execution] = set()  # whose handlers still run
+        self._asked = 0.0  # when the loop was first asked to start jobs and did not reply; 0: it has replied
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
         self._thread: threading.Thread | None = None
 
     def start(self, executions: list[Execution]) -> None:
         self.jobs.extend(executions)
+        self._asked = self._asked or time.monotonic()
         self._ready().call_soon_threadsafe(self._launch)
 
     def _ready(self) -> asyncio.AbstractEventLoop:
@@ -162,7 +175,18 @@ class Loop(Executor):
             self._thread.start()
         return self._loop
 
+    @property
+    def blocked(self) -> bool:
+        """Whether a handler keeps the loop from running: it calls something that waits, without `await`."""
+        return bool(self._asked) and time.monotonic() - self._asked > BLOCKED
+
+    @property
+    def stuck(self) -> int:
+        """How many handlers run whose slots were given to other jobs."""
+        return len(self._given_up)
+
     def _launch(self) -> None:
+        self._asked = 0.0
         while self._running < self._slots and self._loop is not None:
             try:
                 execution = self.jobs.popleft()
@@ -176,7 +200,10 @@ class Loop(Executor):
                     execution.stop = task
 
     def _ended(self, execution: Execution, outcome: Outcome) -> None:
-        self._running -= 1
+        if execution in self._given_up:
+            self._given_up.discard(execution)
+        else:
+            self._running -= 1
         self._end(execution, outcome)
         if self.jobs and self._loop is not None and self._running == self._slots - 1:
             self._loop.call_soon(self._launch)
@@ -186,14 +213,29 @@ class Loop(Executor):
         if self._loop is not None:  # on the loop's own thread, where `stop` of a started task is set
             self._loop.call_soon_threadsafe(_cancel, execution)
 
-    def cancel(self, execution: Execution, because: str) -> None:
-        self.interrupt(execution)
+    def give_up(self, execution: Execution) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._replace, execution)
+
+    def _replace(self, execution: Execution) -> None:
+        """Count the slot as free, though the handler may go on: it may ignore that it is cancelled."""
+        if execution.stop is not None and not execution.stop.done():
+            self._given_up.add(execution)
+            self._running -= 1
+            self._launch()
 
     def stop(self) -> None:
-        """Stop the loop after its pending callbacks."""
+        """Stop the loop, as soon as the handlers that were cancelled have ended, but after `CLEAN_UP` at the latest."""
         if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(5)
+            self._loop.call_soon_threadsafe(self._task, self._finish())
+            self._thread.join(CLEAN_UP + 3)
             if not self._thread.is_alive():
                 self._loop.close()
             self._loop = None
+
+    async def _finish(self) -> None:
+        import asyncio
+
+        if self._given_up:
+            await asyncio.wait([execution.stop for execution in self._given_up], timeout=CLEAN_UP)
+        asyncio.get_running_loop().stop()

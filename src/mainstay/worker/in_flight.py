@@ -6,10 +6,11 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ..context import Context
     from ..core.job import Claimed
+    from ..core.outcome import Outcome
 
 
 class Execution:
@@ -21,13 +22,15 @@ class Execution:
     started = False
     ended = False  # it has an outcome, or this worker no longer holds the job
     mark = 0  # where the store notes that the handler runs
-    deadline: int | None = None
+    deadline: int | None = None  # this and `claimed_at` by monotonic time
     context: Context | None = None
     cancel: str | None = None  # why it was asked to stop
+    overrun: Outcome | None = None  # it ran out of time: what is recorded when its handler ends
+    late = False  # its handler still ran a while after that
     stop: Any = None  # how its executor interrupts it, where that is possible
 
-    def __init__(self, job: Claimed, type: Any, now: int) -> None:
-        self.job, self.type, self.claimed_at = job, type, now
+    def __init__(self, job: Claimed, type: Any, since: int) -> None:
+        self.job, self.type, self.claimed_at = job, type, since
 
 
 class InFlight:
@@ -81,10 +84,10 @@ class InFlight:
         with self._changed:
             self._changed.wait(seconds)
 
-    def wait_idle(self, seconds: float) -> bool:
-        """Block until every execution has ended, or the time is over; return whether all have."""
+    def wait_ended(self, seconds: float, counts: Callable[[Execution], bool]) -> bool:
+        """Block until every execution that counts has ended, or the time is over; return whether all have."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._open, seconds)
+            return self._changed.wait_for(lambda: not any(map(counts, tuple(self._open))), seconds)
 
     def remove(self, executions: list[Execution]) -> None:
         """Forget attempts whose outcome is stored or refused."""

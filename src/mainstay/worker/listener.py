@@ -30,8 +30,10 @@ AFTER_AN_ERROR = 1_000
 class SlotOffers:
     """At most one open offer, and the jobs that came by offers. The listener offers, the claimer starts what came."""
 
-    def __init__(self, wants: Mapping[str, Sequence[str]], free: Callable[[int], bool]) -> None:
-        self._wants, self._free = wants, free
+    def __init__(
+        self, wants: Mapping[str, Sequence[str]], free: Callable[[], bool], monotonic: Callable[[], int]
+    ) -> None:
+        self._wants, self._free, self._monotonic = wants, free, monotonic
         self.outstanding = False  # a job may be on its way
         self.uncertain = (
             False  # a claim got no reply, by an offer or the claimer's own: the store may have committed it
@@ -43,10 +45,11 @@ class SlotOffers:
         # Set before reading `uncertain`: the claimer sets `uncertain` first and reads `outstanding` afterwards. So one
         # of the two sees the other, and a job that is on its way is not looked up and run twice.
         self.outstanding = True
-        if self.uncertain or not self._wants or not self._free(now):
+        if self.uncertain or not self._wants or not self._free():
             self.outstanding = False
             return None
-        return SlotOffer(self._wants, now, lambda jobs: self._arrived.append((now, jobs)) if jobs else None)
+        since = self._monotonic()
+        return SlotOffer(self._wants, now, lambda jobs: self._arrived.append((since, jobs)) if jobs else None)
 
     def close(self, replied: bool) -> bool:
         """End the offer; without a reply its claim is uncertain. Return whether the claimer has something to do."""

@@ -6,6 +6,7 @@ SIGKILL, with every process that it started. A child that dies costs one attempt
 
 from __future__ import annotations
 
+import glob
 import os
 import signal
 import threading
@@ -268,13 +269,17 @@ class ChildProcess:
             return True
 
     def kill(self) -> None:
-        """Kill the process and everything in its group."""
+        """Kill the process, everything in its group, and the programs that it started in sessions of their own."""
         with self._lock:
             if self.process.returncode is None:
-                try:
-                    os.killpg(self.process.pid, signal.SIGKILL)
-                except OSError:  # gone, with its whole group
-                    pass
+                for kill, pid in [
+                    (os.killpg, self.process.pid),
+                    *((os.kill, pid) for pid in _started_by(self.process.pid)),
+                ]:
+                    try:
+                        kill(pid, signal.SIGKILL)
+                    except OSError:  # gone, with its whole group
+                        pass
 
     def reap(self) -> int:
         """Wait for the process to end, kill what is left of its group, and return the exit code."""
@@ -288,6 +293,18 @@ class ChildProcess:
         code = self.process.wait()
         self._in.close()
         return code
+
+
+def _started_by(pid: int) -> list[int]:
+    """Return the processes that a process started, and those that they started. Only Linux tells: others have none here."""
+    found: list[int] = []
+    for file in glob.glob(f"/proc/{pid}/task/*/children"):
+        try:
+            with open(file, encoding="ascii") as children:
+                found += map(int, children.read().split())
+        except OSError:  # it has ended
+            continue
+    return found + [below for child in found for below in _started_by(child)]
 
 
 def _died(execution: Execution, code: int | None) -> Outcome:

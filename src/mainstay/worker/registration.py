@@ -6,6 +6,7 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
+from ..core.clock import monotonic
 from ..core.errors import StoreError
 from ..core.ids import encode
 from ..core.job import WorkerInfo
@@ -41,7 +42,9 @@ class Registration:
         # A new one as soon as the lease is lost. Nobody had it before: what a worker of this name still holds is not ours.
         self.id = f"{identity}-{new_identity()[-6:]}" if identity else new_identity()
         self.registered = ""  # the identity that the store knows: the lost one until `replace` has succeeded
-        self.held_until = 0  # when the lease ends: counted from the start of the last renewal that succeeded
+        self._monotonic = monotonic(app.clock)
+        self.renewed_at = 0  # by monotonic time: the start of the last renewal that succeeded
+        self._held_until = 0  # by the clock, which also tells that the machine was suspended
         self.started_jobs = StartedJobs()
         self.open = False  # registered, and the lease is not known to be lost
         self.stopping = False  # the worker ends: it claims nothing and starts nothing more
@@ -61,16 +64,26 @@ class Registration:
         now = self._clock.now()
         self._store.register_types([self._registry.expect(name).info(now) for name in self.types])
         now = self._clock.now()  # again: the call above may have taken long, and the lease runs from here
+        since = self._monotonic()
         self._store.register(self._info(now))
         self.started_jobs = self._store.started_jobs(self.id)
-        self.registered, self.held_until, self.open = self.id, now + self.lease, True
+        self.registered, self.renewed_at, self._held_until, self.open = self.id, since, now + self.lease, True
 
     def renew(self, now: int) -> Renewal:
         """Renew the lease, and say in the store if the worker is stopping."""
+        since = self._monotonic()
         renewal = self._store.renew(self.registered, now, self.lease, self.stopping)
         if renewal.alive:
-            self.held_until = now + self.lease
+            self.renewed_at, self._held_until = since, now + self.lease
         return renewal
+
+    def expired(self, early: int = 0) -> bool:
+        """Return whether the lease is over, or ends within `early` milliseconds, by either way to measure.
+
+        Time in which nobody could renew a lease does not count.
+        """
+        left = min(self.renewed_at + self.lease - self._monotonic(), self._held_until - self._clock.now())
+        return left + self._store.stalled() <= early
 
     def replace(self) -> None:
         """Register under a new identity. A `StoreError` leaves the worker unregistered: call this again."""
@@ -81,14 +94,10 @@ class Registration:
     def deregister(self) -> None:
         self._store.deregister(self.id)
 
-    def lost(self, now: int) -> bool:
-        """Return whether the lease has ended; time in which nobody could renew a lease does not count."""
-        return now - self._store.stalled() >= self.held_until
-
     def holds(self, execution: Execution, now: int) -> bool:
         """Return whether a claimed job may start here: the lease runs, and no sweep counts the job as overdue."""
         job = execution.job
-        if job.worker != self.id or self.lost(now):
+        if job.worker != self.id or self.expired():
             return False
         waited = now - execution.claimed_at
         return waited < self._sweep_grace or job.timeout is None or waited < job.timeout + self._sweep_grace
@@ -110,7 +119,7 @@ class Heartbeat:
         self, app: Mainstay, registration: Registration, lost: Callable[[], None], cancel: Callable[[str, int], None],
         renewed: Callable[[], None],
     ) -> None:  # fmt: skip
-        self._registration, self._clock, self._events = registration, app.clock, app.events
+        self._registration, self._monotonic, self._events = registration, monotonic(app.clock), app.events
         self._lost, self._cancel, self._renewed = lost, cancel, renewed
         self._interval = registration.lease // BEATS
         self._again = min(self._interval, AFTER_AN_ERROR)
@@ -124,7 +133,7 @@ class Heartbeat:
             renewal = self._registration.renew(now)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=self._again)
-            return self._replace() if self._registration.lost(now + self._interval) else self._again
+            return self._replace() if self._registration.expired(early=self._interval) else self._again
         if not renewal.alive:
             return self._replace()
         self._events.emit("beat", worker=self._registration.id)
@@ -135,8 +144,7 @@ class Heartbeat:
 
     def _due(self) -> int:
         """Return how long until the next renewal, counted from when the last one began."""
-        renewed_at = self._registration.held_until - self._registration.lease
-        return max(0, renewed_at + self._interval - self._clock.now())
+        return max(0, self._registration.renewed_at + self._interval - self._monotonic())
 
     def _replace(self) -> int:
         """Drop everything and register under a new identity: the lease is lost, or about to be."""

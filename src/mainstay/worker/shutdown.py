@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn
 
+    from ..core.job import Claimed
     from .worker import Worker
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -28,8 +29,12 @@ STOP, NOW, ENDED = "stop", "now", "ended"
 YOUNG = 50_000  # new objects before a collection; a batch of jobs makes some thousand and drops them again
 
 
-def until_signalled(worker: Worker) -> int:
-    """Start the worker, wait for a signal, stop it; return the exit code."""
+def until_signalled(worker: Worker, *, replaceable: bool = False) -> int:
+    """Start the worker, wait for a signal, stop it; return the exit code.
+
+    A `replaceable` process also stops when a handler does not end after its timeout, and then starts its command anew: a
+    thread can only be ended with its process.
+    """
     orders: SimpleQueue[str] = SimpleQueue()
     given: list[int] = []
 
@@ -37,10 +42,20 @@ def until_signalled(worker: Worker) -> int:
         orders.put(NOW if given else STOP)
         given.append(number)
 
+    stuck: list[Claimed] = []
+
+    def replace(job: Claimed) -> None:
+        stuck.append(job)
+        orders.put(STOP)
+
+    if replaceable:
+        worker.app.events.on("stuck", replace)
     with on_signals(heard):  # before the start: a signal that comes meanwhile counts
         if _started(worker, orders):
             tune_gc()
             stop_on_order(worker, orders)
+    if stuck and not given:
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  (the command that runs already)
     return 0
 
 
@@ -92,6 +107,35 @@ def on_signals(heard: Callable[[int], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class SignalledBlock:
+    """For `with app.worker(signals=True)`: the first signal leaves the block, a second one cuts the stop short."""
+
+    def __init__(self) -> None:
+        self._orders: SimpleQueue[str] = SimpleQueue()
+        self._signals = on_signals(self._heard)
+        self._leaving = False
+
+    def enter(self) -> None:
+        """Listen to signals. Only the main thread can; Python raises otherwise."""
+        self._signals.__enter__()
+
+    def _heard(self, number: int) -> None:
+        if self._leaving:
+            self._orders.put(NOW)
+        else:
+            self._leaving = True
+            raise SystemExit(128 + number)
+
+    def leave(self, worker: Worker) -> None:
+        """Stop the worker, then leave the signals to those who had them before."""
+        self._leaving = True
+        self._orders.put(STOP)
+        try:
+            stop_on_order(worker, self._orders)
+        finally:
+            self._signals.__exit__(None, None, None)
 
 
 def next_order(orders: SimpleQueue[str], seconds: float = float("inf")) -> str:

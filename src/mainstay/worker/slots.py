@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..context import Context
+from ..core.clock import monotonic
 from ..core.outcome import CANCELLED, COMPLETED, RELEASED, Outcome
+from ..registry import ABANDON
 from .outcome_buffer import WorkerReporter
 from .processes import ProcessSlots
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from .outcome_buffer import OutcomeBuffer
     from .registration import Registration
 
+LATE = "timed out, but its handler still runs"
+EXIT = 5_000  # milliseconds: longer than a process needs to end once its worker has stopped
+
 
 class Slots:
     """Runs claimed jobs and adds their outcomes to the buffer."""
@@ -26,7 +31,7 @@ class Slots:
         self, app: Mainstay, size: int, processes: int, registration: Registration, in_flight: InFlight,
         outcomes: OutcomeBuffer, wake: Callable[[], None], threads: Callable[..., Threads], loop: Callable[..., Loop],
     ) -> None:  # fmt: skip
-        self.size, self._wake, self._clock, self._events = size, wake, app.clock, app.events
+        self.size, self._wake, self._monotonic, self._events = size, wake, monotonic(app.clock), app.events
         self._registration, self._in_flight, self._outcomes = registration, in_flight, outcomes
         self._reporter = WorkerReporter(app.store, outcomes, app.clock, wake)
         self._on_started, self._on_ended = app.events.listeners("started"), app.events.listeners("ended")
@@ -37,8 +42,14 @@ class Slots:
         self._waiting = [executor.jobs for executor in self._executors]
 
     def room(self) -> int:
-        """Return how many more jobs could start at once. At most `size` stuck threads are replaced."""
-        return self.size - self._in_flight.active - max(0, self.threads.stuck - self.size)
+        """Return how many more jobs could start at once. At most `size` slots of each kind that are stuck are replaced."""
+        stuck = max(0, self.threads.stuck - self.size) + max(0, self.loop.stuck - self.size)
+        return self.size - self._in_flight.active - stuck
+
+    @property
+    def blocked(self) -> bool:
+        """Whether no async handler can start, because one of them blocks the event loop."""
+        return self.loop.blocked
 
     def process_room(self) -> int:
         """Return how many more jobs could start in processes of their own."""
@@ -65,15 +76,15 @@ class Slots:
             return self.loop
         return self.processes if execution.type.process else self.threads
 
-    def release(self, execution: Execution) -> None:
-        """Give a job back that has not started."""
-        self.end(execution, RELEASED)
+    def release(self, execution: Execution, delay: int = 0) -> None:
+        """Give a job back that has not started; no worker claims it during the delay."""
+        self.end(execution, RELEASED._replace(delay=delay) if delay else RELEASED)
 
     def begin(self, execution: Execution) -> Context | None:
         """Return the context for an attempt that starts now; None if the job is no longer to run here."""
         if execution.ended:
             return None
-        now, job, registration = self._clock.now(), execution.job, self._registration
+        now, job, registration = self._monotonic(), execution.job, self._registration
         # After a pause of this process the lease may be lost, and the job another worker's.
         if registration.stopping or not registration.holds(execution, now):
             self.end(execution, RELEASED)
@@ -102,6 +113,8 @@ class Slots:
             execution.mark = 0
         if outcome is not COMPLETED and outcome.kind == "completed in transaction":
             outcome = self._reporter.verify(execution.job, outcome)
+        elif execution.overrun is not None:
+            outcome = execution.overrun
         if self._on_ended:
             self._events.emit("ended", job=execution.job, outcome=outcome)
         if not self._outcomes.add(execution, outcome):
@@ -119,24 +132,39 @@ class Slots:
         self._executor(execution).cancel(execution, because)
 
     def time_out(self, execution: Execution, outcome: Outcome) -> None:
-        """Record the time-out now, free the slot, and stop the handler where that is possible."""
+        """Stop a handler that ran out of time. Its attempt ends when it does, so that two attempts never overlap.
+
+        With `on_timeout="abandon"` the attempt ends now, and the slot is free.
+        """
+        execution.overrun = outcome
         if execution.context is not None:
             execution.context.cancelled_because = outcome.error
-        if self.end(execution, outcome):
-            self._interrupt(execution)
-            if self._executor(execution) is self.threads:
+        if execution.type.on_timeout == ABANDON:
+            if self.end(execution, outcome):
+                self._abandon(execution)
                 self._events.emit("late", job=execution.job)
+        else:
+            self._executor(execution).interrupt(execution)
+
+    def report_late(self, execution: Execution) -> None:
+        """Tell that a handler still runs a while after its timeout. Its job stays `running` until it ends."""
+        execution.late = True
+        if execution.context is not None and not execution.type.process:
+            execution.context.log(f"{LATE}; the next attempt waits for its end", level="warning")
+        self._events.emit("late", job=execution.job)
+        self._events.emit("stuck", job=execution.job)
 
     def drop(self, execution: Execution, because: str) -> None:
         """Stop a handler whose job this worker no longer holds."""
         if execution.context is not None:
             execution.context.cancelled_because = because
-        self._interrupt(execution)
+        self._abandon(execution)
 
-    def _interrupt(self, execution: Execution) -> None:
-        """Free the slot of a job that has ended: kill its process, cancel its task, or replace its thread."""
+    def _abandon(self, execution: Execution) -> None:
+        """Free the slot of a job that has ended: kill its process, cancel its task, replace its thread."""
         if execution.started:
             self._executor(execution).interrupt(execution)
+            self._executor(execution).give_up(execution)
 
     def withdraw(self) -> None:
         for executor in self._executors:
@@ -152,11 +180,20 @@ class Slots:
                 execution.context.stopping = True
             self._executor(execution).ask_to_stop(execution)
 
+    def cancel_async(self) -> bool:
+        """Cancel the async handlers that still run; return whether there were any."""
+        running = [execution for execution in self._in_flight if execution.type.is_async and not execution.ended]
+        for execution in running:
+            self.loop.interrupt(execution)
+        return bool(running)
+
     def abandon(self) -> None:
-        """Release what still runs: the grace is over."""
+        """Release what still runs: the grace is over. What ran out of time waits until this process should have ended."""
         for execution in self._in_flight:
+            if execution.overrun is not None:
+                execution.overrun = execution.overrun._replace(delay=EXIT)
             if self.end(execution, RELEASED):
-                self._interrupt(execution)
+                self._abandon(execution)
 
     def stop(self) -> None:
         for executor in self._executors:

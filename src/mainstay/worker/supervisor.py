@@ -20,7 +20,7 @@ from ..core.clock import SystemClock, milliseconds
 from ..core.errors import ConfigError, StoreError
 from ..core.events import Events
 from ..stores import open_store
-from ..upkeep.sweep import Sweep
+from ..upkeep.sweep import GRACE, LIMIT, Sweep
 from .pipes import spawn
 from .registration import BEATS, new_identity
 from .service import Service
@@ -52,6 +52,7 @@ class Replica:
         self.since = 0.0  # when the process was started
         self.due: float | None = None  # when to start the next process
         self.up = False  # it has registered
+        self.heard = 0.0  # when it last reported: it does so with every renewal of its own
         self.deaths = 0  # in a row, each soon after its start
 
 
@@ -59,9 +60,10 @@ class Leases:
     """Renews the leases of all workers, on a thread and with a store of its own."""
 
     def __init__(self, url: str, lease: int, clock: Clock) -> None:
-        self._store, self._lease, self._clock = open_store(url, clock), lease, clock
+        self._store, self.lease, self._clock = open_store(url, clock), lease, clock
         self._sweep = Sweep(self._store, random.random, Events(), 0)
         self.workers: frozenset[str] = frozenset()
+        self.overdue: frozenset[str] = frozenset()  # workers that hold a job far past its timeout
         self._service = Service("leases", self.step, clock, _report)
         self._service.start()
 
@@ -69,10 +71,15 @@ class Leases:
         """Renew each lease. A worker whose lease has run out registers under a new identity by itself."""
         for worker in self.workers:
             try:
-                self._store.renew(worker, now, self._lease)
+                self._store.renew(worker, now, self.lease)
             except StoreError as error:
                 _report(error)
-        return self._lease // BEATS
+        try:
+            found = self._store.orphans(now, GRACE, LIMIT)
+            self.overdue = frozenset(orphan.worker for orphan in found if not orphan.gone)
+        except StoreError as error:
+            _report(error)
+        return self.lease // BEATS
 
     def free(self, worker: str) -> None:
         """Free the jobs of a dead worker at once. If the store fails, the sweep of any worker does it."""
@@ -144,7 +151,12 @@ class Supervisor:
             if replica.due is not None and replica.due <= now:
                 self._start(replica)
         if now >= self._kill_at:
-            self._kill()
+            self._kill_at = float("inf")
+            self._kill(self._replicas, "did not end in time")
+        if self._leases is not None:  # its lease is renewed from here, so nobody else would free its jobs
+            silent = [each for each in self._replicas if each.up and now - each.heard > self._leases.lease / 1000]
+            hung = [replica for replica in silent if replica.identity in self._leases.overdue]
+            self._kill(hung, "hangs: it holds a job far past its timeout")
 
     # workers ------------------------------------------------------------------------------------------------------
     def _start(self, replica: Replica) -> None:
@@ -173,7 +185,7 @@ class Supervisor:
     def _identified(self, replica: Replica, process: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
         if replica.process is not process:  # from a process that has been replaced
             return
-        replica.identity, replica.up = message["identity"], True
+        replica.identity, replica.up, replica.heard = message["identity"], True, time.monotonic()
         if self._leases is None:
             self._leases = Leases(message["url"], message["lease"], SystemClock())
         self._renew_for()
@@ -221,11 +233,11 @@ class Supervisor:
             if replica.orders is not None:
                 replica.orders.write(order)
 
-    def _kill(self) -> None:
-        self._kill_at = float("inf")
-        for replica in self._replicas:
+    def _kill(self, replicas: list[Replica], why: str) -> None:
+        for replica in replicas:
+            replica.up = False  # and its lease is renewed no more
             if replica.process is not None:
-                _write(f"worker {replica.identity} did not end in time and is killed")
+                _write(f"worker {replica.identity} {why} and is killed")
                 replica.process.kill()
 
 

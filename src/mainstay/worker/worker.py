@@ -10,17 +10,20 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import milliseconds
-from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError
+from ..core.decide import decide
+from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, UsageError
+from ..core.outcome import RELEASED, Outcome
 from ..stores.move import closed
 from ..upkeep.chores import chores
 from ..upkeep.sweep import GRACE
 from .claimer import Claimer
-from .executors import Loop, Threads
+from .executors import CLEAN_UP, Loop, Threads
 from .in_flight import InFlight
 from .listener import Listener
 from .outcome_buffer import OutcomeBuffer
 from .registration import Heartbeat, Registration, new_identity
 from .service import Service
+from .shutdown import SignalledBlock, until_signalled
 from .slots import Slots
 from .timeouts import Timeouts
 
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
 
     from ..app import Mainstay
     from ..core.clock import Duration
+    from .in_flight import Execution
 
+INTERRUPTED = Outcome("failed", error="LeaseLost: the worker was suspended or cut off from its store for too long")
 FINAL_WRITES = 10.0  # seconds for storing the last outcomes at the end
 
 
@@ -53,7 +58,7 @@ class Worker:
         self, app: Mainstay, *, concurrency: int = 50, queues: Iterable[str] | None = None,
         types: Iterable[str] | None = None, lease: Duration | None = None, grace: Duration = "30s",
         poll: Duration = "1s", process_slots: int | None = None, identity: str | None = None,
-        runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
+        signals: bool = False, runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
     ) -> None:  # fmt: skip
         if concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: a worker needs at least one slot")
@@ -76,8 +81,10 @@ class Worker:
         self.heartbeat = Heartbeat(app, self.registration, self._replace, self.cancel, self._store_replied)
         renew_now = partial(self.wake, "heartbeat")
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
-        self.timeouts = Timeouts(self.in_flight, self.slots)
+        self.timeouts = Timeouts(app.clock, self.in_flight, self.slots)
         self.chores = chores(self.store, runtime.random, app.events, runtime.sweep_grace)
+        self._block = SignalledBlock() if signals else None
+        self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
 
     @property
@@ -92,7 +99,9 @@ class Worker:
 
     # life ---------------------------------------------------------------------------------------------------------
     def start(self) -> Self:
-        """Register, then claim and run until `stop`."""
+        """Register, then claim and run until `stop`. A worker starts once."""
+        if self.services or self.registration.stopping:
+            raise UsageError("this worker was started before: make another one with app.worker(…)")
         for name in self.types:  # a handler whose annotations cannot be read is a bug, not a bad payload
             self.app.registry.expect(name).schema.build()
         self._check_open()
@@ -100,6 +109,7 @@ class Worker:
         self.listener.open()
         steps = {"listener": self.listener.step, "claimer": self.claimer.step, "timeouts": self.timeouts.step,
                  **{chore.name: chore.step for chore in self.chores}, "heartbeat": self.heartbeat.step}  # fmt: skip
+        steps["sweep"] = partial(self._sweep, steps["sweep"])
         for name, step in steps.items():
             self.services[name] = self._runtime.service(name, step, self._clock, _complain)
         self._events.emit("worker_started", worker=self)  # before the first job can start
@@ -116,7 +126,9 @@ class Worker:
         self.slots.ask_to_stop()
         self.wake()
         self.wake("heartbeat")  # says in the store that this worker stops
-        if not self.in_flight.wait_idle(limit / 1000):
+        if not self.in_flight.wait_ended(limit / 1000, lambda execution: not execution.late):
+            if self.slots.cancel_async():  # before they are released: their `finally` may take a moment
+                self.in_flight.wait_ended(CLEAN_UP, lambda execution: execution.type.is_async)
             self.slots.abandon()
         self.services["listener"].stop()  # before the claimer, which releases what came with a notification
         self.services["claimer"].stop()
@@ -152,8 +164,6 @@ class Worker:
 
     def run(self) -> int:
         """Work until SIGTERM or SIGINT, then stop gracefully; a second signal stops at once. Return the exit code."""
-        from .shutdown import until_signalled
-
         return until_signalled(self)
 
     # what the parts call ------------------------------------------------------------------------------------------
@@ -172,8 +182,24 @@ class Worker:
         self.registration.open = False
         for execution in self.in_flight.drop_all():
             self.slots.drop(execution, "the worker lost its lease")
+            self._dropped.append(execution)
+        self._give_back()
         self.registration.replace()
         self.wake()
+
+    def _give_back(self) -> None:
+        """End the dropped attempts that nobody has freed yet. This worker lives, so a started one counts as no crash."""
+        now = self._clock.now()
+        outcomes = [(each.job, INTERRUPTED if each.started else RELEASED) for each in self._dropped]
+        self.store.finish([decide(job, outcome, now, self._runtime.random) for job, outcome in outcomes])
+        self._dropped.clear()
+
+    def _sweep(self, step: Callable[[int], int], now: int) -> int:
+        """Sweep, unless this worker's own lease is over: it was suspended, so others may have been, and they come back."""
+        if self.registration.expired():
+            self.wake("heartbeat")
+            return self.registration.lease
+        return step(now)
 
     def cancel(self, job_id: str, token: int) -> None:
         """Stop a running job that someone cancelled."""
@@ -195,10 +221,15 @@ class Worker:
 
     # use as a context ---------------------------------------------------------------------------------------------
     def __enter__(self) -> Self:
+        if self._block is not None:
+            self._block.enter()
         return self.start()
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        if self._block is not None:
+            self._block.leave(self)
+        else:
+            self.stop()
 
     async def __aenter__(self) -> Self:
         import asyncio
@@ -222,11 +253,10 @@ def _complain(error: BaseException) -> None:
 def _wants(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | None) -> Mapping[str, Sequence[str]]:
     """Return the types to claim by queue: all of them in each, because a call may send a job to another queue."""
     names = sorted(app.registry) if types is None else list(dict.fromkeys(types))
-    own = list(dict.fromkeys(app.registry.expect(name).queue for name in names))
-    served = own if queues is None else list(dict.fromkeys(queues))
-    if not set(own) & set(served):
-        raise ConfigError(
-            "this worker would serve no job: " + ("no @app.job is defined (is the module imported?)" if not names
-            else f"none of its types belongs to the queues {', '.join(served)}")
-        )  # fmt: skip
+    if not names:
+        raise ConfigError("this worker would serve no job: no @app.job is defined (is the module imported?)")
+    own = (app.registry.expect(name).queue for name in names)
+    served = dict.fromkeys(own if queues is None else queues)
+    if not served:
+        raise ConfigError("this worker would serve no job: queues= names no queue")
     return dict.fromkeys(served, names)

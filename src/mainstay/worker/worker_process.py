@@ -40,17 +40,14 @@ def read_orders(control: int, orders: SimpleQueue[str]) -> None:
 
 def serve(worker: Worker, control: int, out: Writer, orders: SimpleQueue[str]) -> None:
     """Run the worker until the supervisor or a signal orders it to stop."""
-    sent = ""
 
     def identify(**_: object) -> None:
-        """Tell the supervisor under which identity to renew this worker's lease, if that has changed."""
-        nonlocal sent
-        if sent != worker.id:
-            sent = worker.id
-            out.write({"identity": sent, "url": worker.store.url, "lease": worker.registration.lease})
+        """Tell the supervisor that this worker runs, and under which identity to renew its lease."""
+        out.write({"identity": worker.id, "url": worker.store.url, "lease": worker.registration.lease})
 
     for event in ("worker_started", "beat"):  # at a beat: a worker that lost its lease has another identity
         worker.app.events.on(event, identify)
+    worker.app.events.on("stuck", lambda job: orders.put(STOP))  # the supervisor starts another process
     threading.Thread(target=read_orders, args=(control, orders), name="mainstay-orders", daemon=True).start()
     worker.start()
     tune_gc()
