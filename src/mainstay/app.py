@@ -86,7 +86,8 @@ class Mainstay:
         def job(
             self, *, name: str | None = None, queue: str = ..., priority: int = ..., retry: Retry | int = ...,
             timeout: Duration | None = ..., keep: Duration | None = ..., tags: Iterable[str] = ...,
-            stages: Iterable[str] = ..., process: bool = ...,
+            stages: Iterable[str] = ..., process: bool = ..., aliases: Iterable[str] = ..., version: int = ...,
+            upgrades: Mapping[int, Callable[[Any], Mapping[str, Any]]] = ...,
         ) -> _Decorator: ...  # fmt: skip
         def job(self, *function: Any, **given: Any) -> Any:
             """Make a function a job type: `@app.job` or `@app.job(queue="mail", retry=Retry(5), timeout="2m")`."""
@@ -163,7 +164,7 @@ class Mainstay:
         known = self._registry.get(job) if self._registry is not None else None
         if known is not None:
             text = known.schema.encode_mapping(payload or {}, self.max_payload)
-            return given.with_defaults(known.defaults).draft(job, text, self.clock.now())
+            return given.with_defaults(known.defaults).draft(known.name, text, self.clock.now())
         draft = given.draft(checked_name(job), encode(payload or {}, self.max_payload), self.clock.now())
         draft.undeclared = tuple(given.values)
         return draft

@@ -15,6 +15,7 @@ from tests.servers import engines, postgres
 from tests.servers.redis import place
 
 FIXTURES = Path(__file__).parent / "fixtures"
+SINCE = (1,)  # version
 NAMESPACE = re.compile(r"\bmainstay\b(?=[.;])")
 
 
@@ -69,9 +70,11 @@ def path(url):
 
 
 def fixture_rows(engine):
-    """What the code of schema 1 exported from the fixture."""
+    """What the code of schema 1 exported from the fixture, with the columns that jobs have got since."""
     text = (FIXTURES / f"{engines.kind(engine)}-1.rows.json").read_text(encoding="utf-8")
-    return {part: ordered(part, rows) for part, rows in json.loads(text).items()}
+    rows = json.loads(text)
+    rows["jobs"] = [[*row, *SINCE] for row in rows["jobs"]]
+    return {part: ordered(part, each) for part, each in rows.items()}
 
 
 def exported(url):
@@ -88,6 +91,16 @@ def ordered(part, rows):
 
 def versions(url):
     return open_migrations(url).found()
+
+
+def newest(url):
+    """What `versions` returns of a store that this code has upgraded."""
+    return open_migrations(url).needed, 2, 0
+
+
+def missing(url, version=1):
+    """The versions that follow this one."""
+    return list(range(version + 1, newest(url)[0] + 1))
 
 
 def up(url):

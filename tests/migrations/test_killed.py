@@ -13,7 +13,7 @@ import pytest
 from mainstay.core.errors import StoreBusy
 from tests.crash.points import Countdown
 from tests.crash.zygote import Zygote
-from tests.migrations.loading import exported, fixture_rows, loaded, up, versions
+from tests.migrations.loading import exported, fixture_rows, loaded, newest, up, versions
 from tests.servers import postgres
 from tests.servers.engines import kind
 from tests.servers.proxy import Proxy
@@ -44,12 +44,14 @@ def test_a_killed_upgrade_goes_on_where_it_stopped(engine, tmp_path, zygote):
             assert code in (0, -signal.SIGKILL), (tmp_path / "errors.log").read_text(encoding="utf-8")
             steps.add(versions(url)[::2])
             up(url)
-            assert versions(url) == (2, 2, 0)
+            assert versions(url) == newest(url)
             assert exported(url) == wanted
+            reached = newest(url)[0]
         if code == 0:
             break
     assert at > LEAST[kind(engine)], "the fuse does not burn"
-    assert steps == {(1, 0), (2, 0)} if kind(engine) == "sqlite" else {(1, 0), (1, 1), (1, 2), (2, 0)}
+    ends = {(1, 0), (reached, 0)}
+    assert steps == ends if kind(engine) == "sqlite" else steps >= ends | {(1, 1), (1, 2)}
 
 
 def upgrade(zygote, engine, url, at):
@@ -101,7 +103,7 @@ def test_a_build_that_outlives_its_client_is_not_disturbed(old, zygote):
         build.holder.rollback()
         eventually(lambda: valid(old) == [True], "the build ends by itself")
     up(old)
-    assert versions(old) == (2, 2, 0)
+    assert versions(old) == newest(old)
 
 
 @pytest.mark.engines("postgres")
@@ -111,12 +113,12 @@ def test_only_one_process_upgrades(old, zygote):
             up(old)
         build.holder.rollback()
         assert zygote.reap(build.pid) == 0
-    assert versions(old) == (2, 2, 0)
+    assert versions(old) == newest(old)
 
 
 @pytest.mark.engines("redis")
 def test_several_processes_may_upgrade(old, engine, zygote):
     for pid in [zygote.fork(ROLE, url=old) for _ in range(3)]:
         assert zygote.reap(pid) == 0
-    assert versions(old) == (2, 2, 0)
+    assert versions(old) == newest(old)
     assert exported(old) == fixture_rows(engine)

@@ -69,7 +69,9 @@ async def asynchronous(gate: str = "") -> str:
     return "asynchronous"
 
 
-@app.job(retry=ONCE, process=True)
+@app.job(
+    retry=ONCE, process=True, aliases=["apart"], version=2, upgrades={1: lambda old: {"gate": old.get("door", "")}}
+)
 def separate(gate: str = "") -> str:
     mark("started separate", gate, os.getpid())
     if gate:

@@ -72,7 +72,7 @@ def _opened(target: Target) -> tuple[Mainstay, list[Any]]:
 
     if target.wants_code():
         app = target.application()
-        return app, [type.info(app.clock.now()) for type in app.registry]
+        return app, [app.registry.expect(name).info(app.clock.now(), name) for name in app.registry.served()]
     return Mainstay(target.url()), []
 
 

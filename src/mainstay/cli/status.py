@@ -34,9 +34,9 @@ def status(target: Target, output: Output) -> None:
     with target.open() as app:
         now = output.now = app.clock.now()
         counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.diagnostics()
-        ended = app.store.throughput(now - HOUR, CAP)
+        ended, declared = app.store.throughput(now - HOUR, CAP), app.store.declarations(now)
         url = masked(target.url())
-    found = findings(counts, workers, now)
+    found = findings(counts, workers, declared, now)
     if output.shape.machine:
         output.record(_record(counts, workers, facts, ended, found))
     elif output.shape.quiet:

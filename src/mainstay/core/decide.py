@@ -67,7 +67,8 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
     if kind == "completed":
         return _ended(job, outcome, now, states.COMPLETED, outcome.reason)
     if kind == "released":
-        return _waiting(job, outcome, now, states.QUEUED, now, job.attempt - 1)
+        state = states.SCHEDULED if outcome.delay else states.QUEUED
+        return _waiting(job, outcome, now, state, now + outcome.delay, job.attempt - 1)
     if kind == "review":
         return _waiting(job, outcome, now, states.REVIEW, None, job.attempt)
     if kind == "snoozed":

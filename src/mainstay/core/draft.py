@@ -20,7 +20,7 @@ class Draft:
     __slots__ = (
         "backoff", "created_at", "id", "keep", "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
         "payload", "priority", "queue", "ref", "run_at", "tags", "tenant", "timeout", "type",
-        "undeclared",
+        "undeclared", "version",
     )  # fmt: skip
 
     def __init__(self, type: str, payload: str, **given: Any) -> None:
@@ -42,6 +42,7 @@ class Draft:
         self.ref: str | None = None
         self.tags: tuple[str, ...] = ()
         self.parent: str | None = None
+        self.version: int = 1  # of the payload: what its type's code was when it was made
         self.undeclared: tuple[str, ...] | None = None  # set where the producer lacks the type: what it chose itself
         for name, value in given.items():
             setattr(self, name, value)

@@ -44,7 +44,7 @@ class InlineWorker:
         self._in_flight = InFlight()
         self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events)
         self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
-        names = app.registry.names()
+        names = app.registry.served()
         wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)
         self._registration = Registration(app.store, app.registry, wants, 1, LEASE, app.clock)
         self._claimer = Claimer(
@@ -70,9 +70,7 @@ class InlineWorker:
         self._end(execution, RELEASED)
 
     def _end(self, execution: Execution, outcome: Outcome) -> None:
-        if outcome.kind == "completed in transaction":
-            outcome = self._reporter.verify(execution.job, outcome)
-        self._outcomes.add(execution, outcome)
+        self._outcomes.add(execution, self._reporter.checked(execution, outcome))
 
     def drain(self) -> None:
         """Run everything that is due now, and what that enqueues."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from ..core.ids import encode
 from ..core.job import WorkerInfo
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ..registry import Registry
     from ..stores.contract import Renewal, Store
     from .in_flight import Execution
+
+
+HEAD_START = 200
 
 
 def new_identity() -> str:
@@ -40,6 +44,7 @@ class Registration:
         self.held_until = 0  # when the lease ends: counted from the start of the last renewal that succeeded
         self.started_jobs = StartedJobs()
         self.open = False  # registered, and the lease is not known to be lost
+        self.yields_until = 0  # until then, workers with other code get the jobs first that become due
         self.stopping = False  # the worker ends: it claims nothing and starts nothing more
 
     @property
@@ -55,9 +60,9 @@ class Registration:
     def register(self) -> None:
         """Register under the present identity, with the types that this worker serves."""
         now = self._clock.now()
-        self._store.register_types([self._registry.expect(name).info(now) for name in self.types])
+        self._store.register_types([self._registry.expect(name).info(now, name) for name in self.types])
         now = self._clock.now()  # again: the call above may have taken long, and the lease runs from here
-        self._store.register(self._info(now))
+        self._store.register(self._info(now), [self._registry.expect(name).declaration(name) for name in self.types])
         self.started_jobs = self._store.started_jobs(self.id)
         self.registered, self.held_until, self.open = self.id, now + self.lease, True
 
@@ -85,6 +90,13 @@ class Registration:
             return False
         waited = now - execution.claimed_at
         return waited < self._sweep_grace or job.timeout is None or waited < job.timeout + self._sweep_grace
+
+    def head_start(self, now: int) -> int:
+        """Return how many ms later than others to claim what becomes due; 0 unless a job was left to other code lately.
+
+        Random, but the same for the same worker and instant: two workers that yield to each other take turns.
+        """
+        return crc32(f"{self.id} {now}".encode()) % HEAD_START if now < self.yields_until else 0
 
     def _info(self, now: int) -> WorkerInfo:
         return WorkerInfo(

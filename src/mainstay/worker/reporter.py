@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from ..context import completion
 from ..core.errors import StoreError
-from ..core.outcome import Outcome
+from ..core.outcome import INVALID, Outcome
 from ..core.states import COMPLETED
+from .rolling_deploy import left_to_others
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ..core.job import Claimed
     from ..core.updates import Update
     from ..stores.contract import Store
+    from .in_flight import Execution
     from .outcome_buffer import OutcomeBuffer
 
 
@@ -40,7 +42,15 @@ class WorkerReporter:
     def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
         return self._store, completion(job, self._clock.now(), result, children)
 
-    def verify(self, job: Claimed, outcome: Outcome) -> Outcome:
+    def checked(self, execution: Execution, outcome: Outcome) -> Outcome:
+        """Return the outcome to store: the store knows about a completion in a transaction, and about other workers."""
+        if outcome.kind == "completed in transaction":
+            return self._committed(execution.job)
+        if outcome.reason == INVALID and not outcome.retry:
+            return left_to_others(self._store, execution, outcome, self._clock.now())
+        return outcome
+
+    def _committed(self, job: Claimed) -> Outcome:
         """Return `completed` if the completion in the handler's transaction was committed, else a failure."""
         try:
             found = self._store.get(job.id)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .registration import Registration
     from .reporter import WorkerReporter
 
+YIELD = 60_000  # ms after a job was left to a worker with other code
+
 
 class Slots:
     """Runs claimed jobs and adds their outcomes to the buffer."""
@@ -110,8 +112,10 @@ class Slots:
         if execution.mark:
             self._registration.started_jobs.end(execution.mark)
             execution.mark = 0
-        if outcome is not COMPLETED and outcome.kind == "completed in transaction":
-            outcome = self._reporter.verify(execution.job, outcome)
+        if outcome is not COMPLETED:
+            outcome = self._reporter.checked(execution, outcome)
+            if outcome.delay and outcome.kind == "released":
+                self._registration.yields_until = self._clock.now() + YIELD
         if self._on_ended:
             self._events.emit("ended", job=execution.job, outcome=outcome)
         if not self._outcomes.add(execution, outcome):

@@ -227,7 +227,7 @@ def _complain(error: BaseException) -> None:
 
 def _wants(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | None) -> Mapping[str, Sequence[str]]:
     """Return the types to claim by queue: all of them in each, because a call may send a job to another queue."""
-    names = app.registry.names() if types is None else list(dict.fromkeys(types))
+    names = app.registry.served(types)
     own = list(dict.fromkeys(app.registry.expect(name).queue for name in names))
     served = own if queues is None else list(dict.fromkeys(queues))
     if not set(own) & set(served):
