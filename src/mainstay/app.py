@@ -6,7 +6,7 @@ from .core.clock import SystemClock
 from .core.draft import Draft
 from .core.errors import Conflict, NotFound, UsageError
 from .core.events import Events
-from .core.payload import MAX_BYTES, encode
+from .core.payload import MAX_BYTES, decode_result, encode
 from .handle import Handle
 from .options import Options, checked_name
 from .stores import open_store
@@ -214,6 +214,11 @@ class Mainstay:
             more = " …" if len(found) > 5 else ""
             raise UsageError(f"{prefix!r} is the start of several jobs: {', '.join(found[:5])}{more}")
         return found[0]
+
+    def decode_result(self, type: str, text: str | None) -> Any:
+        """Return a stored result: by the return type that the handler declares if its code is here, else as plain JSON."""
+        known = self._registry.get(type) if self._registry is not None else None
+        return decode_result(text) if known is None else known.schema.decode_result(text)
 
     def handle(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Return a handle to a job that was enqueued elsewhere."""
