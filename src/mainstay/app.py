@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .core.clock import SystemClock
 from .core.draft import Draft
-from .core.errors import Conflict, NotFound, UsageError
+from .core.errors import ConfigError, Conflict, NotFound, UsageError
 from .core.events import Events
 from .core.payload import MAX_BYTES, decode_result, encode
 from .handle import Handle
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
     from .core.clock import Clock, Duration
-    from .core.job import Action, Attempt, Job, LogLine
+    from .core.job import Job as StoredJob
     from .core.retry import Retry
     from .core.search_terms import Page
+    from .job import Action, Attempt, Job, LogLine
     from .options import JobOptions
     from .registry import JobType, Registry
     from .stores.contract import Store
     from .testing.kit import Kit
-    from .worker.runtime import Runtime
-    from .worker.worker import Worker
+    from .worker.worker import Runtime, Worker
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1_000  # jobs per transaction of enqueue_many
-CANCELLED = ("cancelled", "cancelling")
+COPIED = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "tenant", "ref", "tags")  # by `rerun`
 
 
 class Mainstay:
@@ -63,8 +63,9 @@ class Mainstay:
         self.max_payload = max_payload  # bytes of JSON
         self.clock: Clock = clock or SystemClock()
         self.events = Events()
-        self.store: Store = store if store is not None else open_store(url or _configured_url(), clock)
+        self.store: Store = store or (open_store(url, clock) if url else _configured_store(clock))
         self._registry: Registry | None = None
+        self.kit: Kit | None = None  # the test kit that has replaced the store and the clock
 
     @property
     def registry(self) -> Registry:
@@ -110,13 +111,9 @@ class Mainstay:
 
     # produce ------------------------------------------------------------------------------------------------------
     def enqueue(
-        self,
-        job: str | Draft,
-        payload: Mapping[str, Any] | None = None,
-        *,
-        tx: object = None,
+        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None,
         **options: Unpack[JobOptions],
-    ) -> Handle[Any]:
+    ) -> Handle[Any]:  # fmt: skip
         """Enqueue a prepared job, or one by the name of its type, also from a program that lacks the code.
 
         The payload is checked here if the code is here, else by the worker. With `tx=` it commits with that transaction.
@@ -124,33 +121,28 @@ class Mainstay:
         return self._accept([self._draft(job, payload, options)], tx)[0]
 
     async def aenqueue(
-        self,
-        job: str | Draft,
-        payload: Mapping[str, Any] | None = None,
-        *,
-        tx: object = None,
+        self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None,
         **options: Unpack[JobOptions],
-    ) -> Handle[Any]:
+    ) -> Handle[Any]:  # fmt: skip
         """As `enqueue`, awaited; `tx=` is then an async connection or session."""
         return (await self._aaccept([self._draft(job, payload, options)], tx))[0]
 
     def enqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
         """Enqueue prepared jobs, a thousand per transaction, or all with `tx=`; handles are in the order of the drafts."""
+        from itertools import islice
+
+        prepared = map(_prepared, drafts)
         if tx is not None:
-            return self._accept([_prepared(draft) for draft in drafts], tx)
+            return self._accept(list(prepared), tx)
         handles: list[Handle[Any]] = []
-        batch: list[Draft] = []
-        for draft in drafts:
-            batch.append(_prepared(draft))
-            if len(batch) == CHUNK:
-                handles += self._accept(batch, None)
-                batch = []
-        return handles + self._accept(batch, None) if batch else handles
+        while batch := list(islice(prepared, CHUNK)):
+            handles += self._accept(batch, None)
+        return handles
 
     async def aenqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
         """As `enqueue_many`, awaited; `tx=` is then an async connection or session."""
         if tx is not None:
-            return await self._aaccept([_prepared(draft) for draft in drafts], tx)
+            return await self._aaccept(list(map(_prepared, drafts)), tx)
         import asyncio
 
         return await asyncio.to_thread(self.enqueue_many, drafts)
@@ -194,6 +186,11 @@ class Mainstay:
     # look ---------------------------------------------------------------------------------------------------------
     def get(self, job_id: str | Handle[Any]) -> Job:
         """Return one job by its id, or by a prefix that no other job has."""
+        from .job import job_of
+
+        return job_of(self._stored(job_id), self.store.result)
+
+    def _stored(self, job_id: str | Handle[Any]) -> StoredJob:
         job = self.store.get(self.resolve(job_id))
         if job is None:
             raise NotFound(f"there is no job {job_id}")
@@ -222,11 +219,14 @@ class Mainstay:
 
     def handle(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Return a handle to a job that was enqueued elsewhere."""
-        return Handle(self, self.get(job_id).id, created=False)
+        return Handle(self, self._stored(job_id).id, created=False)
 
     def list(self, query: str = "", limit: int = 50, after: str | None = None) -> list[Job]:
         """Return the jobs that match a search such as `type:resize state:dead age:>1h`, newest first."""
-        return self.store.get_many(self.search(query, limit, after).ids)
+        from .job import job_of
+
+        found = self.store.get_many(self.search(query, limit, after).ids)
+        return [job_of(job, self.store.result) for job in found]
 
     def search(self, query: str = "", limit: int = 50, after: str | None = None) -> Page:
         """Return the ids that match a search, where the next page starts, and how far a text search looked."""
@@ -237,25 +237,31 @@ class Mainstay:
 
     def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt]:
         """Return every attempt at a job, oldest first."""
-        return self.store.attempts(self.get(job_id).id)
+        from .job import Attempt, each_of
+
+        return each_of(Attempt, self.store.attempts(self._stored(job_id).id))
 
     def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine]:
         """Return a job's log."""
-        return self.store.logs(self.get(job_id).id, after, limit)
+        from .job import LogLine, each_of
+
+        return each_of(LogLine, self.store.logs(self._stored(job_id).id, after, limit))
 
     def actions(self, job_id: str | Handle[Any] | None = None, limit: int = 100) -> Sequence[Action]:
         """Return what operators did, newest first."""
-        return self.store.actions(None if job_id is None else self.resolve(job_id), limit)
+        from .job import Action, each_of
+
+        return each_of(Action, self.store.actions(None if job_id is None else self.resolve(job_id), limit))
 
     # operate ------------------------------------------------------------------------------------------------------
     def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
         """Cancel a job; return `cancelled` or, for a running job, `cancelling`. With `tx=` it commits with that transaction."""
+        full, now = self.resolve(job_id), self.clock.now()
         if tx is None:
-            return self._operate("cancel", job_id, actor, CANCELLED)
+            return _checked("cancel", full, self.store.cancel([full], now, actor)[full])
         from .stores import outbox
 
-        full = self.resolve(job_id)
-        return _checked("cancel", full, outbox.cancel(self.store, tx, [full], self.clock.now(), actor)[full], CANCELLED)
+        return _checked("cancel", full, outbox.cancel(self.store, tx, [full], now, actor)[full])
 
     async def acancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
         """As `cancel`, awaited; `tx=` is then an async connection or session."""
@@ -267,15 +273,27 @@ class Mainstay:
 
         full = await asyncio.to_thread(self.resolve, job_id)
         replies = await outbox.acancel(self.store, tx, [full], self.clock.now(), actor)
-        return _checked("cancel", full, replies[full], CANCELLED)
+        return _checked("cancel", full, replies[full])
 
     def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
-        return self._operate("retry", job_id, actor, ("queued",))
+        full = self.resolve(job_id)
+        return _checked("retry", full, self.store.retry([full], self.clock.now(), actor)[full])
+
+    def rerun(self, job_id: str | Handle[Any]) -> Handle[Any]:
+        """Enqueue a copy of a job that has ended: the same arguments and policy, no key. Its `parent` is the first job."""
+        from .core.states import ENDED
+
+        job = self._stored(job_id)
+        if job.state not in ENDED:
+            raise Conflict(f"job {job.id} is {job.label}, it has not ended: app.retry runs a waiting job now")
+        copied = {name: getattr(job, name) for name in COPIED}
+        return self._accept([Draft(job.type, job.payload, parent=job.id, **copied)], None)[0]
 
     def delete(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Remove a job that does not run, with its history."""
-        return self._operate("delete", job_id, actor, ("deleted",))
+        full = self.resolve(job_id)
+        return _checked("delete", full, self.store.delete([full], self.clock.now(), actor)[full])
 
     def approve(self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python") -> str:
         """Complete a job in review with the output it proposed."""
@@ -285,18 +303,9 @@ class Mainstay:
         """End a job in review as dead."""
         return self._resolve_review(job_id, False, note, actor)
 
-    def _operate(self, verb: str, job_id: str | Handle[Any], actor: str, good: tuple[str, ...]) -> str:
-        full = self.resolve(job_id)
-        return _checked(verb, full, getattr(self.store, verb)([full], self.clock.now(), actor)[full], good)
-
     def _resolve_review(self, job_id: str | Handle[Any], approve: bool, note: str, actor: str) -> str:
         full = self.resolve(job_id)
-        verdict = self.store.resolve_review(full, approve, self.clock.now(), actor, note)
-        if verdict == "missing":
-            raise NotFound(f"there is no job {job_id}")
-        if verdict not in ("approved", "rejected"):
-            raise Conflict(f"job {full} is {verdict}, not in review: there is nothing to decide")
-        return verdict
+        return _checked("decide", full, self.store.resolve_review(full, approve, self.clock.now(), actor, note))
 
     # run ----------------------------------------------------------------------------------------------------------
     def worker(self, **options: Unpack[WorkerOptions]) -> Worker:
@@ -316,20 +325,25 @@ class Mainstay:
         self.store.close()
 
 
-def _checked(verb: str, job_id: str, verdict: str, good: tuple[str, ...]) -> str:
+def _checked(verb: str, job_id: str, verdict: str) -> str:
     """Return the store's reply, or raise the exception that it means."""
     if verdict == "missing":
         raise NotFound(f"there is no job {job_id}")
-    if verdict not in good:
-        raise Conflict(_REFUSED.get((verb, verdict), f"cannot {verb} job {job_id}: it is {verdict}"))
-    return verdict
+    if verdict in _DONE[verb]:
+        return verdict
+    if verb == "decide":
+        raise Conflict(f"job {job_id} is {verdict}, not in review: there is nothing to decide")
+    raise Conflict(_REFUSED.get((verb, verdict), f"cannot {verb} job {job_id}: it is {verdict}"))
 
 
+_DONE = {
+    "cancel": ("cancelled", "cancelling"), "retry": ("queued",), "delete": ("deleted",), "decide": ("approved", "rejected")
+}  # fmt: skip
 _REFUSED = {
     ("cancel", "ended"): "the job has ended: there is nothing to cancel",
     ("retry", "running"): "the job is running: cancel it first, or wait for it to end",
     ("retry", "queued"): "the job is queued already",
-    ("retry", "completed"): "the job completed: enqueue a new one to do the work again",
+    ("retry", "completed"): "the job completed: app.rerun(id) enqueues a copy",
     ("retry", "duplicate"): "another job holds its key: wait for that one to end, or cancel it",
     ("delete", "running"): "the job is running: cancel it first",
 }
@@ -352,11 +366,19 @@ def _prepared(job: Draft) -> Draft:
     return job
 
 
-def _configured_url() -> str:
+def _configured_store(clock: Clock | None) -> Store:
+    """Return the store that the environment or the settings file names; an error says which of them did."""
     import os
 
-    if os.environ.get("MAINSTAY_URL"):
-        return os.environ["MAINSTAY_URL"]
-    from .settings_file import load_settings
+    url, source = os.environ.get("MAINSTAY_URL", ""), "the environment variable MAINSTAY_URL"
+    if not url:
+        from .settings_file import load_settings
 
-    return load_settings().url
+        settings = load_settings()
+        url, source = settings.url, settings.sources.get("url", "")
+    try:
+        return open_store(url, clock)
+    except ConfigError as error:
+        if source:
+            error.add_note(f"the URL comes from {source}")
+        raise

@@ -7,11 +7,11 @@ can be called plainly. Outside a job, reports are ignored, and what only a job h
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
-from .core.decide import Transition, decide
+from .core.decide import decide
 from .core.errors import UsageError
 from .core.outcome import COMPLETED, Cancelled, Stopping
 from .core.payload import clean, encode_result
@@ -19,16 +19,15 @@ from .core.updates import Checkpoint, Log, Progress, Update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Literal
+    from contextlib import AbstractContextManager
 
+    from .core.decide import Transition
     from .core.draft import Draft
     from .core.job import Claimed
     from .stores.contract import Store
 
-    Completion = tuple[Store, Transition]
-    Level = Literal["debug", "info", "warning", "error"]
-
-LEVELS = ("debug", "info", "warning", "error")
+Level = Literal["debug", "info", "warning", "error"]
+LEVELS = get_args(Level)
 MESSAGE, STAGE = 10_000, 200  # characters of one log line, and of a stage's name
 
 
@@ -43,8 +42,9 @@ class Reporter(Protocol):
         """Return what an earlier attempt saved."""
         ...
 
-    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
-        """Return the store and the transition with which the job completes in its handler's own transaction."""
+    @property
+    def store(self) -> Store:
+        """The store in which a handler completes its job."""
         ...
 
     def now(self) -> int:
@@ -157,17 +157,20 @@ class Context:
         """Complete the job in the caller's transaction: its writes and the completion are one. Raises `LeaseLost`."""
         from .stores import outbox
 
-        store, transition = self._reporter.completing(self.job, self.children, encode_result(result))
-        outbox.finish(store, tx, transition)
+        outbox.finish(*self._completion(tx, result))
         self.completed_in = tx
 
     async def acomplete_in(self, tx: object, result: Any = None) -> None:
         """As `complete_in`, for an async connection or session."""
         from .stores import outbox
 
-        store, transition = self._reporter.completing(self.job, self.children, encode_result(result))
-        await outbox.afinish(store, tx, transition)
+        await outbox.afinish(*self._completion(tx, result))
         self.completed_in = tx
+
+    def _completion(self, tx: object, result: Any) -> tuple[Store, object, Transition]:
+        outcome, job = COMPLETED._replace(result=encode_result(result), children=self.children), self.job
+        transition = decide(job, outcome, self._reporter.now(), random=float)  # 0.0: a completion has no wait to vary
+        return self._reporter.store, tx, transition
 
 
 current: ContextVar[Context] = ContextVar("mainstay.ctx")
@@ -177,34 +180,18 @@ class _Proxy:
     """Passes every attribute on to the context of the job that runs here."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_running(), name)
+        return getattr(current.get(None) or _Outside(), name)
 
     def __repr__(self) -> str:
         context = current.get(None)
         return f"<ctx of job {context.id}>" if context else "<ctx: no job runs here>"
 
 
-class _NoReporter:
-    """Ignores the reports of a handler that was called plainly, outside any job."""
-
-    def now(self) -> int:
-        return 0
-
-    def report(self, update: Update) -> None:
-        pass
-
-    def checkpoint(self, job: Claimed) -> str | None:
-        return None
-
-    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
-        raise UsageError(_NOT_HERE)
-
-
 class _Outside(Context):
     """What `ctx` is in a plain call: reports are ignored, nothing is saved, and what only a job has raises."""
 
     def __init__(self) -> None:
-        self._reporter = _NoReporter()
+        pass
 
     @property
     def job(self) -> Claimed:  # type: ignore[override]
@@ -213,8 +200,11 @@ class _Outside(Context):
     def _write(self, level: str, message: str, fields: dict[str, Any]) -> None:
         pass
 
-    def _show(self) -> None:
+    def progress(self, done: float, total: float | None = None) -> None:
         pass
+
+    def stage(self, name: str) -> AbstractContextManager[None]:  # type: ignore[override]
+        return nullcontext()
 
     @property
     def attempt(self) -> int:
@@ -234,17 +224,4 @@ _NOT_HERE = (
 )
 
 
-def _running() -> Context:
-    return current.get(None) or _Outside()
-
-
 ctx = cast("Context", _Proxy())
-
-
-def completion(job: Claimed, now: int, result: str | None, children: tuple[Draft, ...]) -> Transition:
-    """Return the transition of a job that completes in its handler's own transaction."""
-    return decide(job, COMPLETED._replace(result=result, children=children), now, _no_jitter)
-
-
-def _no_jitter() -> float:
-    return 0.0

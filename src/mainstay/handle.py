@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from .app import Mainstay
     from .core.clock import Duration
-    from .core.job import Job
+    from .core.job import Job as StoredJob
+    from .job import Job
 
     R = TypeVar("R")
 
@@ -34,6 +35,11 @@ class Handle(_Typed[R]):
 
     def job(self) -> Job:
         """Read the job from the store and return it."""
+        from .job import job_of
+
+        return job_of(self._stored(), self._app.store.result)
+
+    def _stored(self) -> StoredJob:
         job = self._app.store.get(self.id)
         if job is None:
             raise NotFound(
@@ -44,12 +50,14 @@ class Handle(_Typed[R]):
     @property
     def state(self) -> str:
         """The current state of the job."""
-        return self.job().state
+        return self._stored().state
 
     def result(self, timeout: Duration | None = None) -> R:
         """Wait for the job to end and return its result; raises `JobFailed` or `ResultTimeout`."""
         from .waiting import wait_for
 
+        if self._app.kit is not None:
+            self._app.kit.check_runs(self)
         return self._outcome(wait_for(self._app.store, self.id, timeout))
 
     async def aresult(self, timeout: Duration | None = None) -> R:  # noqa: ASYNC109  (the thread's, not the task's)
@@ -58,7 +66,7 @@ class Handle(_Typed[R]):
 
         return await asyncio.to_thread(self.result, timeout)
 
-    def _outcome(self, job: Job | None) -> R:
+    def _outcome(self, job: StoredJob | None) -> R:
         if job is None:
             raise ResultTimeout(f"job {self.id} has not ended yet; it is not cancelled")
         if job.state == "review":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 from .app import Mainstay
@@ -44,23 +45,19 @@ def _module(name: str, spec: str) -> ModuleType:
         return importlib.import_module(name)
     except MainstayError:
         raise
-    except ModuleNotFoundError as error:
-        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            raise AppNotLoaded(
-                f"there is no module {error.name!r} here ({spec})", f"cd to its folder, or --app folder.{spec}"
-            ) from None
-        raise _broken(name, error) from error
     except Exception as error:  # the user's module may raise anything
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{name}.".startswith(f"{missing}."):
+            raise AppNotLoaded(
+                f"there is no module {missing!r} here ({spec})", f"cd to its folder, or --app folder.{spec}"
+            ) from None
         raise _broken(name, error) from error
 
 
 def _broken(name: str, error: Exception) -> AppNotLoaded:
     """Return the error for code that failed while it was imported: what and where, in one line."""
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        if "importlib" not in trace.tb_frame.f_code.co_filename:
-            place = f" ({os.path.relpath(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})"
-        trace = trace.tb_next
+    frames = [frame for frame in extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    place = f" ({os.path.relpath(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     if isinstance(error, SyntaxError):
         place = f" ({os.path.relpath(error.filename or name)}, line {error.lineno})"
     return AppNotLoaded(

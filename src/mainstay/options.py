@@ -66,12 +66,14 @@ class Options:
                 raise UsageError(
                     f"there is no option {name!r}{did_you_mean(name, NAMES)}; there are: {', '.join(NAMES)}"
                 )
-        values: dict[str, Any] = {}  # set on every draft unchanged
-        for name, check in _CHECKS.items():
-            if name in given:
-                values.update(_checked(name, check, given[name]))
-        self.values = values
-        self.relative = {name: given[name] for name in _RELATIVE if given.get(name) is not None}
+        given = {name: value for name, value in given.items() if value is not None or name not in _NONE_IS_UNSET}
+        checked = {name: _checked(name, value) for name, value in given.items() if name not in ("unique", "period")}
+        if "retry" in checked:
+            checked["max_attempts"], checked["backoff"] = checked.pop("retry")
+        self.values = {
+            name: value for name, value in checked.items() if name not in _RELATIVE
+        }  # the same on every draft
+        self.relative = {name: given[name] for name in _RELATIVE if name in given}
         _consistent(given)
         if not of_type:
             _waits_only(given.get("retry"))
@@ -81,7 +83,7 @@ class Options:
         draft = Draft(type, payload)
         for name, value in self.values.items():
             setattr(draft, name, value)
-        if self.relative:
+        if self.relative or draft.key is not None:
             self._settle(draft, now)
         return draft
 
@@ -103,21 +105,28 @@ class Options:
         return merged
 
 
-def _checked(name: str, check: Callable[[Any], dict[str, Any]], value: Any) -> dict[str, Any]:
+def _checked(name: str, value: Any) -> Any:
+    """Return what is stored for an option."""
+    if name in _RULES:
+        fits, rule = _RULES[name]
+        if not fits(value):
+            raise UsageError(f"{name}={value!r}: {rule}")
+        return value
     try:
-        return check(value)
+        return _CONVERTED[name](value)
     except ValueError as error:  # the message about a duration does not name the option
         raise UsageError(f"{name}: {error}") from error
 
 
-_RELATIVE = ("delay", "at", "unique", "period", "key")
+_RELATIVE = ("delay", "at", "unique", "period")  # a draft gets what follows from them and the time
+_NONE_IS_UNSET = (*_RELATIVE, "key", "on_conflict", "tenant", "ref")
 
 
 def _consistent(given: Mapping[str, Any]) -> None:
-    if given.get("delay") is not None and given.get("at") is not None:
+    if "delay" in given and "at" in given:
         raise UsageError("give delay= or at=, not both")
     for name in ("unique", "period", "on_conflict"):
-        if given.get(name) is not None and given.get("key") is None:
+        if name in given and "key" not in given:
             raise UsageError(f"{name}= needs key=: it says how long and how strictly the key holds")
 
 
@@ -137,82 +146,48 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _queue(value: Any) -> dict[str, Any]:
-    if not isinstance(value, str) or not 0 < len(value) <= 100 or not value.isprintable():
-        raise UsageError(f"queue={value!r}: a name of 1 to 100 printable characters")
-    return {"queue": value}
+def _is_text(value: Any, most: int) -> bool:
+    return isinstance(value, str) and len(value) <= most and value.isprintable()
 
 
-def _priority(value: Any) -> dict[str, Any]:
-    if isinstance(value, bool) or not isinstance(value, int) or not -1000 <= value <= 1000:
-        raise UsageError(f"priority={value!r}: a whole number from -1000 to 1000; higher runs first")
-    return {"priority": value}
-
-
-def _retry(value: Any) -> dict[str, Any]:
+def _retry(value: Any) -> tuple[int, str | None]:
     from .core.retry import Retry
 
     if isinstance(value, int) and not isinstance(value, bool):
         value = Retry(value)
     if not isinstance(value, Retry):
         raise UsageError(f"retry={value!r}: how many attempts, as a number, or Retry(5, base='2s', cap='1h')")
-    return {"max_attempts": value.attempts, "backoff": value.pack()}
+    return value.attempts, value.pack()
 
 
-def _timeout(value: Any) -> dict[str, Any]:
-    limit = None if value is None else milliseconds(value)
+def _keep(value: Any) -> int | None:
+    return None if value is None else milliseconds(value)
+
+
+def _timeout(value: Any) -> int | None:
+    limit = _keep(value)
     if limit == 0:
         raise UsageError("timeout=0: give a duration above zero, or None for no limit")
-    return {"timeout": limit}
+    return limit
 
 
-def _keep(value: Any) -> dict[str, Any]:
-    return {"keep": None if value is None else milliseconds(value)}
-
-
-def _delay(value: Any) -> dict[str, Any]:
-    if value is not None:
-        milliseconds(value)
-    return {}
-
-
-def _at(value: Any) -> dict[str, Any]:
-    if value is not None:
-        _instant(value)
-    return {}
-
-
-def _key(value: Any) -> dict[str, Any]:
-    return {} if value is None else {"key": str(value)}
-
-
-def _on_conflict(value: Any) -> dict[str, Any]:
-    if value not in keys.ON_CONFLICT:
-        raise UsageError(f"on_conflict={value!r}: one of {', '.join(keys.ON_CONFLICT)}")
-    return {"on_conflict": value}
-
-
-def _tags(value: Any) -> dict[str, Any]:
+def _tags(value: Any) -> tuple[str, ...]:
     tags = (value,) if isinstance(value, str) else tuple(value)
     for tag in tags:
-        if not isinstance(tag, str) or not 0 < len(tag) <= 100 or not tag.isprintable():
+        if not tag or not _is_text(tag, 100):
             raise UsageError(f"tag {tag!r}: a text of 1 to 100 printable characters")
-    return {"tags": tags}
-
-
-def _short(name: str) -> Any:
-    def check(value: Any) -> dict[str, Any]:
-        if value is not None and (not isinstance(value, str) or len(value) > 200 or not value.isprintable()):
-            raise UsageError(f"{name}={value!r}: a text of up to 200 printable characters")
-        return {name: value}
-
-    return check
+    return tags
 
 
 def _instant(value: Any) -> int:
     """Return an instant as milliseconds: from an aware datetime, ISO text with a zone, or seconds since the epoch."""
     if isinstance(value, str):
-        value = _read_instant(value)
+        from datetime import datetime
+
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise UsageError(f"at={value!r} is not an instant: write it as 2030-01-31T09:30:00+00:00") from None
     if hasattr(value, "timestamp"):
         if value.tzinfo is None:
             raise UsageError(f"at={value}: has no time zone; give datetime.now(timezone.utc) or another aware one")
@@ -222,18 +197,18 @@ def _instant(value: Any) -> int:
     return round(value * 1000)
 
 
-def _read_instant(text: str) -> datetime:
-    from datetime import datetime
-
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"at={text!r} is not an instant: write it as 2030-01-31T09:30:00+00:00") from None
-
-
-_CHECKS = {
-    "queue": _queue, "priority": _priority, "retry": _retry, "timeout": _timeout, "keep": _keep, "key": _key,
-    "on_conflict": _on_conflict, "tags": _tags, "tenant": _short("tenant"), "ref": _short("ref"), "delay": _delay,
-    "at": _at,
+_SHORT = "a text of up to 200 printable characters"
+_RULES: dict[str, tuple[Callable[[Any], object], str]] = {
+    "queue": (lambda value: value and _is_text(value, 100), "a name of 1 to 100 printable characters"),
+    "priority": (
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and -1000 <= value <= 1000,
+        "a whole number from -1000 to 1000; higher runs first",
+    ),
+    "on_conflict": (lambda value: value in keys.ON_CONFLICT, f"one of {', '.join(keys.ON_CONFLICT)}"),
+    "tenant": (lambda value: _is_text(value, 200), _SHORT),
+    "ref": (lambda value: _is_text(value, 200), _SHORT),
+}
+_CONVERTED: dict[str, Callable[[Any], Any]] = {
+    "retry": _retry, "timeout": _timeout, "keep": _keep, "key": str, "tags": _tags, "delay": milliseconds, "at": _instant,
 }  # fmt: skip
 NO_OPTIONS = Options({})

@@ -10,7 +10,7 @@ For `created` and `finished`, `=` holds pairs: from (inclusive), until (exclusiv
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .core import ids, states
 from .core.clock import milliseconds
@@ -39,14 +39,11 @@ FOREVER = 2**63 - 1
 MAX_TEXT, MAX_TERMS, MAX_VALUES = 4_000, 50, 200
 
 _NAME = re.compile(r'([A-Za-z][^:"\s,<>=]*):')
-_OPS = (">=", "<=", ">", "<")
-
-
-class Value(NamedTuple):
-    """One value as typed; a quoted one has no operator."""
-
-    text: str
-    quoted: bool
+_OPERATOR, _TURNED = re.compile("[<>]=?"), str.maketrans("<>", "><")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_PIECE = re.compile(rf'(?:{_QUOTED.pattern}|".*|[^\s"])+', re.DOTALL)  # a quote that is not closed takes the rest
+_ITEM = re.compile(rf'((?:{_QUOTED.pattern}|[^,"])*),', re.DOTALL)
+_OTHER_OPERATOR = re.compile(r'([A-Za-z][\w.]*)(>=|<=|=+|>|<)([^"]*)$')
 
 
 def parse(text: str, now: int) -> list[Term]:
@@ -57,32 +54,12 @@ def parse(text: str, now: int) -> list[Term]:
         text.encode()
     except UnicodeEncodeError:
         raise UsageError("the search holds characters that are not valid Unicode; type it again") from None
-    pieces = _pieces(text)
+    pieces = _PIECE.findall(text)
+    if pieces and '"' in _QUOTED.sub("", pieces[-1]):
+        raise UsageError(f'the quote in {pieces[-1]!r} is not closed; write "…" around words that belong together')
     if len(pieces) > MAX_TERMS:
         raise UsageError(f"a search has at most {MAX_TERMS} terms; join values with commas: id:01J…,01K…")
     return [_term(piece, now) for piece in pieces]
-
-
-def _pieces(text: str) -> list[str]:
-    """Split the text at spaces."""
-    return [piece for piece in _cut(text, str.isspace) if piece]
-
-
-def _cut(text: str, between: Callable[[str], bool]) -> list[str]:
-    """Split the text at the characters for which `between` is true, outside quotes."""
-    items, item, quoted, escaped = [], "", False, False
-    for character in text:
-        if not quoted and between(character):
-            items.append(item)
-            item = ""
-            continue
-        item += character
-        if not escaped and character == '"':
-            quoted = not quoted
-        escaped = quoted and not escaped and character == "\\"
-    if quoted:
-        raise UsageError(f'the quote in {item!r} is not closed; write "…" around words that belong together')
-    return [*items, item]
 
 
 def _term(piece: str, now: int) -> Term:
@@ -92,21 +69,33 @@ def _term(piece: str, now: int) -> Term:
         raise UsageError("'-' excludes a term: write it directly before the term, e.g. -tag:eu")
     named = _NAME.match(rest)
     if named is None:
-        return Term("text", "~", _texts("text", _values(rest)), negated)
-    return _qualified(named[1], _values(rest[named.end() :]), now, piece)._replace(negated=negated)
+        _check_operator(rest)
+        return Term("text", "~", tuple(map(_unquoted, _items("text", rest))), negated)
+    return _qualified(named[1], _items(named[1], rest[named.end() :]), now, piece)._replace(negated=negated)
 
 
-def _qualified(name: str, values: list[Value], now: int, piece: str) -> Term:
+def _check_operator(text: str) -> None:
+    """Raise for a field with another operator than a colon: `state=dead`, `age>1h`."""
+    found = _OTHER_OPERATOR.match(text)
+    if found and found[1].partition(".")[0].lower() in QUALIFIERS:
+        meant = f"{found[1]}:{found[2] if found[2][0] in '<>' else ''}{found[3]}"
+        raise UsageError(
+            f'{text}: a field is searched with a colon: {meant}. To look for the text itself, quote it: "{text}"'
+        )
+
+
+def _qualified(name: str, items: list[str], now: int, piece: str) -> Term:
     field, _, path = name.partition(".")
     field = field.lower()
     if field not in READERS or (path and field != "args"):
         raise _unknown(name, piece)
-    if not values:
+    if not items:
         raise UsageError(f"{name}: needs a value, e.g. {EXAMPLES[field]}")
-    if field == "args":
-        return _args(name, path, values)
-    op, values = _comparison(name, field, values)
-    return READERS[field](field, op, values, now)
+    parts = tuple(path.split(".")) if field == "args" else ()
+    if not all(parts):
+        raise UsageError(f"{name}: needs a path into the arguments, e.g. {EXAMPLES['args']}")
+    op, values = _comparison(name, field, items)
+    return READERS[field](field, op, values, now)._replace(path=parts)
 
 
 def _unknown(name: str, piece: str) -> UsageError:
@@ -122,87 +111,61 @@ def _unknown(name: str, piece: str) -> UsageError:
 # Values -------------------------------------------------------------------------------------------------------------
 
 
-def _values(text: str) -> list[Value]:
-    """Return the comma-separated values of a term."""
-    if not text:
-        return []
-    values = [_unquoted(item) for item in _cut(text, ",".__eq__)]
-    if any(not value.text for value in values):
+def _items(name: str, text: str) -> list[str]:
+    """Return the comma-separated values of a term as they were typed, with their quotes and operator."""
+    items = _ITEM.findall(f"{text},") if text else []
+    if "\0" in text:
+        raise UsageError(f"{name}: a value cannot hold a NUL character")
+    if not all(_unquoted(item) for item in items):
         raise UsageError(f"{text!r}: a value is missing; write a comma only between two values, and no empty quotes")
-    if len(values) > MAX_VALUES:
-        raise UsageError(f"a term has at most {MAX_VALUES} values, this one has {len(values):,}")
-    return values
+    if len(items) > MAX_VALUES:
+        raise UsageError(f"a term has at most {MAX_VALUES} values, this one has {len(items):,}")
+    return items
 
 
-def _unquoted(item: str) -> Value:
-    if '"' not in item:
-        return Value(item, quoted=False)
-    plain, escaped, quoted = "", False, False
-    for character in item:
-        if quoted and not escaped and character == "\\":
-            escaped = True
-            continue
-        if character == '"' and not escaped:
-            quoted = not quoted
-        else:
-            plain += character
-        escaped = False
-    return Value(plain, quoted=item.startswith('"'))
+def _unquoted(item: str) -> str:
+    return _QUOTED.sub(lambda quoted: re.sub(r"(?s)\\(.)", r"\1", quoted[0][1:-1]), item)
 
 
-def _comparison(name: str, field: str, values: list[Value]) -> tuple[str, list[Value]]:
-    """Return the operator before the first value, or "=", and the values without it."""
-    first = values[0]
-    op = "" if first.quoted else next((op for op in _OPS if first.text.startswith(op)), "")
-    if not op:
+def _comparison(name: str, field: str, items: list[str]) -> tuple[str, list[str]]:
+    """Return the operator before the first value, or "=", and the values without it and without quotes."""
+    found, values = _OPERATOR.match(items[0]), [_unquoted(item) for item in items]
+    if found is None:
         return "=", values
+    op, first = found[0], values[0]
     if field not in COMPARED and field != "age":
         raise UsageError(
-            f'{name}: cannot be compared with {op}; quote the value to search for it literally: {name}:"{first.text}"'
+            f'{name}: cannot be compared with {op}; quote the value to search for it literally: {name}:"{first}"'
         )
     if len(values) > 1:
         raise UsageError(f"{name}:{op} takes one value; write two terms for a range, e.g. {EXAMPLES[field]}")
-    if first.text == op:
+    if first == op:
         raise UsageError(f"{name}:{op} needs a value without a space before it, e.g. {EXAMPLES[field]}")
-    return op, [Value(first.text[len(op) :], quoted=False)]
-
-
-def _texts(name: str, values: list[Value]) -> tuple[str, ...]:
-    for value in values:
-        if "\0" in value.text:
-            raise UsageError(f"{name}: a value cannot hold a NUL character")
-    return tuple(value.text for value in values)
+    return op, [first.removeprefix(op)]
 
 
 # Readers: one for each kind of qualifier ------------------------------------------------------------------------------
 
 
-def _words(field: str, op: str, values: list[Value], now: int) -> Term:
-    return Term(field, op, _texts(field, values))
+def _words(field: str, op: str, values: list[str], now: int) -> Term:
+    return Term(field, "~" if "~" in FIELDS[field] else op, tuple(values))
 
 
-def _contains(field: str, op: str, values: list[Value], now: int) -> Term:
-    return Term(field, "~", _texts(field, values))
-
-
-def _ids(field: str, op: str, values: list[Value], now: int) -> Term:
+def _ids(field: str, op: str, values: list[str], now: int) -> Term:
     """Ids, or beginnings of ids."""
-    return Term(field, op, tuple(_id(field, value.text) for value in values))
-
-
-def _id(field: str, text: str) -> str:
-    found = ids.prefix(text)
-    if found is None:
+    found = [ids.prefix(text) for text in values]
+    if None in found:
+        text = values[found.index(None)]
         raise UsageError(f"{field}:{text} is not an id: an id is {ids.LENGTH} letters and digits, or its beginning")
-    return found
+    return Term(field, op, tuple(filter(None, found)))
 
 
-def _labels(field: str, op: str, values: list[Value], now: int) -> Term:
+def _labels(field: str, op: str, values: list[str], now: int) -> Term:
     found: list[str] = []
     for value in values:
-        word = value.text.lower()
+        word = value.lower()
         if word not in LABELS and word not in GROUPS:
-            raise _no_state(value.text)
+            raise _no_state(value)
         found += [label for label in GROUPS.get(word, (word,)) if label not in found]
     return Term(field, op, tuple(found))
 
@@ -215,86 +178,59 @@ def _no_state(word: str) -> UsageError:
     )
 
 
-def _numbers(field: str, op: str, values: list[Value], now: int) -> Term:
-    return Term(field, op, tuple(_whole(field, value.text) for value in values))
+def _numbers(field: str, op: str, values: list[str], now: int) -> Term:
+    for text in values:
+        if not re.fullmatch(r"-?[0-9]{1,18}", text):
+            raise UsageError(f"{field}:{text} needs a whole number, e.g. {EXAMPLES[field]}")
+    return Term(field, op, tuple(map(int, values)))
 
 
-def _whole(field: str, text: str) -> int:
-    if not re.fullmatch(r"-?[0-9]{1,18}", text):
-        raise UsageError(f"{field}:{text} needs a whole number, e.g. {EXAMPLES[field]}")
-    return int(text)
-
-
-def _age(field: str, op: str, values: list[Value], now: int) -> Term:
-    """Turn an age into a bound on `created`: `age:>1h` is `created` earlier than one hour ago."""
-    turned = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
+def _durations(field: str, op: str, values: list[str], now: int) -> Term:
+    """Lengths of time, compared. `age:>1h` becomes `created` earlier than one hour ago."""
+    text = values[0]
+    if op == "=" and field == "age":
+        raise UsageError(f"age: needs > or <: age:>{text} is older than that, age:<{text} is younger")
     if op == "=":
-        raise UsageError(
-            f"age: needs > or <: age:>{values[0].text} is older than that, age:<{values[0].text} is younger"
-        )
-    return Term("created", turned[op], (now - _duration(field, values[0].text),))
-
-
-def _took(field: str, op: str, values: list[Value], now: int) -> Term:
-    if op == "=":
-        raise UsageError(f"took: needs > or <, e.g. took:>{values[0].text}")
-    return Term(field, op, (_duration(field, values[0].text),))
-
-
-def _duration(field: str, text: str) -> int:
+        raise UsageError(f"took: needs > or <, e.g. took:>{text}")
     try:
-        return milliseconds(text)
+        length = milliseconds(text)
     except (ValueError, OverflowError):
         raise UsageError(f"{field}: {text!r} is not a duration; write 90s, 5m, 2h, 3d: {EXAMPLES[field]}") from None
-
-
-def _args(name: str, path: str, values: list[Value]) -> Term:
-    parts = tuple(path.split("."))
-    if not all(parts):
-        raise UsageError(f"{name}: needs a path into the arguments, e.g. {EXAMPLES['args']}")
-    op, values = _comparison(name, "args", values)
-    return Term("args", op, _texts(name, values), path=parts)
+    if field == "age":
+        return Term("created", op.translate(_TURNED), (now - length,))
+    return Term(field, op, (length,))
 
 
 # Instants -----------------------------------------------------------------------------------------------------------
 
 
-def _instants(field: str, op: str, values: list[Value], now: int) -> Term:
+def _instants(field: str, op: str, values: list[str], now: int) -> Term:
     if op == "=":
-        pairs = [_span(field, value.text, now) for value in values]
-        return Term(field, op, tuple(edge for pair in pairs for edge in pair))
-    start, end = _moment(field, op, values[0].text, now)
+        return Term(field, op, tuple(edge for text in values for edge in _span(field, text, now)))
+    text = values[0]
+    found = _moment(text, now)
+    if found is None and text[:1].isdigit() and text[-1:] in "smhdw":
+        raise UsageError(
+            f"{field}:{op}{text} is ambiguous; write {field}:{text} for the time since then, age:>{text} for before"
+        )
+    if found is None:
+        raise _no_instant(field, text)
     if op in {">", "<="}:  # after the end of the day or instant, or before it
-        return Term(field, ">=" if op == ">" else "<", (end,))
-    return Term(field, op, (start,))
+        return Term(field, ">=" if op == ">" else "<", (found[1],))
+    return Term(field, op, (found[0],))
 
 
 def _span(field: str, text: str, now: int) -> tuple[int, int]:
     """Return from and until of a day, or of the time since a duration ago."""
-    day = _day(text, now)
-    if day is not None:
-        return day
-    if _instant(text) is not None:
+    found = _moment(text, now)
+    if found is None:
+        try:
+            return now - milliseconds(text), FOREVER
+        except (ValueError, OverflowError):
+            raise _no_instant(field, text) from None
+    if found[1] - found[0] == 1:
         raise UsageError(f"{field}:{text} would match one millisecond only; compare instead: {field}:>={text}")
-    try:
-        return now - milliseconds(text), FOREVER
-    except (ValueError, OverflowError):
-        raise _no_instant(field, text) from None
-
-
-def _moment(field: str, op: str, text: str, now: int) -> tuple[int, int]:
-    """Return the start and the end of a day or an instant."""
-    day = _day(text, now)
-    if day is not None:
-        return day
-    instant = _instant(text)
-    if instant is not None:
-        return instant, instant + 1
-    if text[:1].isdigit() and text[-1:] in "smhdw":
-        raise UsageError(
-            f"{field}:{op}{text} is ambiguous; write {field}:{text} for the time since then, age:>{text} for before"
-        )
-    raise _no_instant(field, text)
+    return found
 
 
 def _no_instant(field: str, text: str) -> UsageError:
@@ -304,8 +240,8 @@ def _no_instant(field: str, text: str) -> UsageError:
     )
 
 
-def _day(text: str, now: int) -> tuple[int, int] | None:
-    """Return a day from midnight to midnight in local time. It may have 23 or 25 hours: the moments have no zone."""
+def _moment(text: str, now: int) -> tuple[int, int] | None:
+    """Return the start and the end of an instant or a day. A day in local time may have 23 or 25 hours."""
     from datetime import datetime, timedelta
 
     try:
@@ -313,18 +249,12 @@ def _day(text: str, now: int) -> tuple[int, int] | None:
             moment = datetime.fromtimestamp(now / 1000)  # noqa: DTZ006
             midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
             midnight -= timedelta(days=text.lower() == "yesterday")
+        elif "T" in text:
+            instant = _ms(datetime.fromisoformat(text))
+            return instant, instant + 1
         else:
             midnight = datetime.strptime(text, "%Y-%m-%d")  # noqa: DTZ007
         return _ms(midnight), _ms(midnight + timedelta(days=1))
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _instant(text: str) -> int | None:
-    from datetime import datetime
-
-    try:
-        return _ms(datetime.fromisoformat(text)) if "T" in text else None
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -334,10 +264,10 @@ def _ms(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
-READERS: dict[str, Callable[[str, str, list[Value], int], Term]] = {
+READERS: dict[str, Callable[[str, str, list[str], int], Term]] = {
     "id": _ids, "type": _words, "queue": _words, "state": _labels, "priority": _numbers, "attempt": _numbers,
     "worker": _words, "key": _words, "ref": _words, "tenant": _words, "tag": _words, "parent": _ids,
-    "error": _contains, "text": _contains, "args": _words, "age": _age, "took": _took,
+    "error": _words, "text": _words, "args": _words, "age": _durations, "took": _durations,
     "created": _instants, "finished": _instants,
 }  # fmt: skip
 EXAMPLES = {

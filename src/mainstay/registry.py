@@ -16,7 +16,7 @@ from .core.suggest import did_you_mean
 from .options import NAMES, NO_OPTIONS, POLICY, Options, checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from .app import Mainstay
@@ -33,10 +33,32 @@ TYPE_NAMES = ("queue", "priority", "retry", "timeout", "keep", "tags")  # the op
 OWN_NAMES = "process, stages, name, aliases, version, upgrades"
 
 
-class JobType(Generic[P, R, C]):
+class Bound(Generic[P, R]):
+    """A job type with the options of the next call."""
+
+    def __init__(self, type: JobType[P, R, Any], options: Options, tx: object = None) -> None:
+        self._type, self._options, self._tx = type, options, tx
+
+    def prepare(self, *args: P.args, **kwargs: P.kwargs) -> Draft:
+        """Return a job that is not enqueued yet: for `app.enqueue_many` and `ctx.enqueue`."""
+        if self._tx is not None:
+            raise UsageError("prepare takes no tx=: pass it to enqueue_many(…, tx=…)")
+        return self._type.draft(self._options, args, kwargs)
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Accept the job durably, or with the transaction given as `tx=`: it survives whatever happens to this process."""
+        return self._type.app.enqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """As `enqueue`, awaited."""
+        return await self._type.app.aenqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
+
+
+class JobType(Bound[P, R], Generic[P, R, C]):
     """A function that can also be enqueued. Calling it stays a plain call."""
 
     def __init__(self, app: Mainstay, function: Callable[P, C], name: str, given: dict[str, Any]) -> None:
+        super().__init__(self, NO_OPTIONS)
         self.app, self.function, self.name = app, function, checked_name(name)
         self.process = bool(given.pop("process", False))
         self.stages: tuple[str, ...] = tuple(given.pop("stages", ()))
@@ -61,18 +83,6 @@ class JobType(Generic[P, R, C]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> C:
         return self.function(*args, **kwargs)
 
-    def prepare(self, *args: P.args, **kwargs: P.kwargs) -> Draft:
-        """Return a job that is not enqueued yet: for `app.enqueue_many` and `ctx.enqueue`."""
-        return self.draft(NO_OPTIONS, args, kwargs)
-
-    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Accept the job durably; it survives whatever happens to this process afterwards."""
-        return self.app.enqueue(self.draft(NO_OPTIONS, args, kwargs))
-
-    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """As `enqueue`, awaited."""
-        return await self.app.aenqueue(self.draft(NO_OPTIONS, args, kwargs))
-
     def options(
         self, *, queue: str = _UNSET, priority: int = _UNSET, delay: Duration | None = None,
         at: datetime | str | float | None = None, retry: Retry | int = _UNSET, timeout: Duration | None = _UNSET,
@@ -81,9 +91,10 @@ class JobType(Generic[P, R, C]):
         tenant: str | None = None, ref: str | None = None, tx: object = None,
     ) -> Bound[P, R]:  # fmt: skip
         """Return the same type with options for the next call: `f.options(delay="5m").enqueue(…)`."""
-        given = {name: value for name, value in locals().items() if name in NAMES and value is not _UNSET}
-        given = {name: value for name, value in given.items() if value is not None or name in ("timeout", "keep")}
-        return Bound(self, Options({name: value for name, value in given.items() if value != ()}), tx)
+        given = {
+            name: value for name, value in locals().items() if name in NAMES and value is not _UNSET and value != ()
+        }
+        return Bound(self, Options(given), tx)
 
     def draft(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draft:
         """Return a job of this type with these options and arguments, checked."""
@@ -141,74 +152,33 @@ class JobType(Generic[P, R, C]):
         return f"<JobType {self.name}>"
 
 
-class Bound(Generic[P, R]):
-    """A type with options for one call."""
-
-    __slots__ = ("_options", "_tx", "_type")
-
-    def __init__(self, type: JobType[P, R, Any], options: Options, tx: object) -> None:
-        self._type, self._options, self._tx = type, options, tx
-
-    def prepare(self, *args: P.args, **kwargs: P.kwargs) -> Draft:
-        """Return a job that is not enqueued yet."""
-        if self._tx is not None:
-            raise UsageError("prepare takes no tx=: pass it to enqueue_many(…, tx=…)")
-        return self._type.draft(self._options, args, kwargs)
-
-    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Accept the job durably, or with the transaction given as `tx=`."""
-        return self._type.app.enqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
-
-    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """As `enqueue`, awaited."""
-        return await self._type.app.aenqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
-
-
-class Registry:
-    """The types of one application, by name and alias."""
-
-    def __init__(self) -> None:
-        self._types: dict[str, JobType[..., Any, Any]] = {}
-        self._known: dict[str, JobType[..., Any, Any]] = {}  # by alias too
+class Registry(dict[str, "JobType[..., Any, Any]"]):
+    """The types of one application, by name and by alias."""
 
     def add(self, type: JobType[..., Any, Any]) -> None:
         """Register a type; a name belongs to one function."""
-        for name in (type.name, *type.aliases):
-            before = self._known.get(name)
+        names = (type.name, *type.aliases)
+        for name in names:
+            before = self.get(name)
             if before is not None and _where(before) != _where(type):
                 raise ConfigError(
                     f"two jobs are called {name!r}: {_where(before)} and {_where(type)}. Give one of them name=…"
                 )
-        self._types[type.name] = type
-        self._known |= dict.fromkeys((type.name, *type.aliases), type)
-
-    def get(self, name: str) -> JobType[..., Any, Any] | None:
-        """Return the type of that name, or None."""
-        return self._known.get(name)
+        self.update(dict.fromkeys(names, type))
 
     def expect(self, name: str) -> JobType[..., Any, Any]:
         """Return the type of that name, or raise with the closest name."""
-        found = self._known.get(name)
+        found = self.get(name)
         if found is None:
-            raise UnknownType(f"no job is called {name!r}{did_you_mean(name, self._known)}")
+            raise UnknownType(f"no job is called {name!r}{did_you_mean(name, self)}")
         return found
 
-    def __iter__(self) -> Iterator[JobType[..., Any, Any]]:
-        return iter(self._types.values())
-
-    def __len__(self) -> int:
-        return len(self._types)
-
-    def names(self) -> list[str]:
-        """Return all names, sorted."""
-        return sorted(self._types)
-
     def served(self, names: Iterable[str] | None = None) -> list[str]:
-        """Return the names of the jobs that these types take, or all types: their own, then their aliases."""
-        types = [self.expect(name) for name in (self.names() if names is None else names)]
-        return list(
-            dict.fromkeys([*(type.name for type in types), *(alias for type in types for alias in type.aliases)])
-        )
+        """Return the names of the jobs that these types take, or all types: their own and their aliases."""
+        if names is None:
+            return sorted(self)
+        types = [self.expect(name) for name in names]
+        return list(dict.fromkeys(name for type in types for name in (type.name, *type.aliases)))
 
 
 def _checked_version(version: Any, upgrades: Any) -> tuple[int, dict[int, Callable[[Any], Any]]]:

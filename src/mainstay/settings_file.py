@@ -30,29 +30,19 @@ def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], fold
 
 
 def _from_file(folder: str) -> Source:
-    found = _nearest_file(folder)
-    if found is None:
-        return {}
-    path, table = found
-    if isinstance(table.get("url"), str):
-        table["url"] = _anchored(table["url"], os.path.dirname(path))
-    return from_mapping(table, f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path)
-
-
-def _nearest_file(folder: str) -> tuple[str, dict[str, Any]] | None:
+    """Return the settings of the file nearest to a folder, from there upwards."""
     here = os.path.abspath(folder)
-    while True:
-        for name in (FILE, PROJECT):
-            table = _table(os.path.join(here, name), name == PROJECT)
-            if table is not None:
-                return os.path.join(here, name), table
-        above = os.path.dirname(here)
-        if above == here:
-            return None
-        here = above
+    for path in (os.path.join(here, FILE), os.path.join(here, PROJECT)):
+        table = _table(path)
+        if table is not None:
+            if isinstance(table.get("url"), str):
+                table["url"] = _anchored(table["url"], here)
+            return from_mapping(table, f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path)
+    above = os.path.dirname(here)
+    return {} if above == here else _from_file(above)
 
 
-def _table(path: str, project: bool) -> dict[str, Any] | None:
+def _table(path: str) -> dict[str, Any] | None:
     """Return the settings in a file; None if there is no such file, or if it is a project's without our table."""
     try:
         with open(path, "rb") as file:
@@ -61,23 +51,21 @@ def _table(path: str, project: bool) -> dict[str, Any] | None:
         if not os.path.isfile(path):
             return None
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
-    if project and b"mainstay" not in content:
+    if path.endswith(PROJECT) and b"mainstay" not in content:
         return None
-    table = _toml(content, path)
-    if not project:
-        return table
-    tool = table.get("tool")
-    own = tool.get("mainstay") if isinstance(tool, dict) else None
-    return own if isinstance(own, dict) else None
-
-
-def _toml(content: bytes, path: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(content.decode())
+        table = tomllib.loads(content.decode())
     except ValueError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
+    return _own(table) if path.endswith(PROJECT) else table
+
+
+def _own(project: dict[str, Any]) -> dict[str, Any] | None:
+    tool = project.get("tool")
+    own = tool.get("mainstay") if isinstance(tool, dict) else None
+    return own if isinstance(own, dict) else None
 
 
 def _anchored(url: str, folder: str) -> str:

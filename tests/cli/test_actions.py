@@ -1,6 +1,7 @@
 """`retry`, `cancel`, `delete`, `approve`, `reject`: by id at once, by search after a look."""
 
 import json
+import re
 
 import pytest
 
@@ -44,7 +45,7 @@ def test_who_did_it_is_on_record(run, shop, monkeypatch):
 @pytest.mark.parametrize(
     ("verb", "make", "why"),
     [
-        ("retry", "end", "it completed; enqueue a new one"),
+        ("retry", "end", "it completed; --copy does the work again"),
         ("cancel", "dead", "it has ended"),
         ("approve", "dead", "it is dead"),
         ("reject", "add", "it is queued"),
@@ -58,7 +59,7 @@ def test_what_the_state_does_not_allow_is_a_conflict(run, shop, verb, make, why)
     result = run(verb, job)
     assert result.code == exits.CONFLICT
     assert why in result.err
-    assert f"try: mainstay show {job}" in result.err
+    assert f"try: mainstay {'retry' if make == 'end' else 'show'} {job}" in result.err
     assert shop.store.get(job) == before
 
 
@@ -115,6 +116,19 @@ def test_a_search_that_finds_nothing_changes_nothing(run, shop):
     shop.add()
     assert run("retry", "state:dead", "--yes") == (0, "", "nothing changed\n")
     assert run("retry", "state:dead") == (0, "", "0 jobs match. Nothing changed.\n")
+
+
+def test_a_completed_job_runs_again_as_a_copy(run, shop):
+    done, waiting = shop.end(payload='{"n":1}', tags=("eu",)), shop.add()
+    result = run("retry", done, "--copy")
+    copy = re.fullmatch(rf"{done} copied as (\w+)\n", result.out)[1]
+    job = shop.app.get(copy)
+    assert (job.state, job.parent, job.args, job.tags) == ("queued", done, {"n": 1}, ("eu",))
+    assert f"→ mainstay retry {done} --copy" in run("show", done).out
+    refused = run("retry", waiting, "--copy")
+    assert refused.code == exits.CONFLICT
+    assert "it has not ended" in refused.err
+    assert run("retry", "state:completed", "--copy", "--yes").err == "1 job copied\n"
 
 
 def test_everything_needs_to_be_said(run, shop):

@@ -31,9 +31,9 @@ def test_the_demo_tells_its_story_and_leaves_a_file_to_look_at(shell, tmp_path):
 
 
 @pytest.mark.slow
-def test_on_a_terminal_it_is_drawn_over_itself(terminal):
-    result = terminal("demo", "--seconds", "4", "--jobs", "8", env={"COLUMNS": "100", "LINES": "24"})
+def test_on_a_terminal_each_event_fits_its_line(terminal):
+    result = terminal("demo", "--seconds", "4", "--jobs", "8", env={"COLUMNS": "80", "NO_COLOR": "1"})
     assert result.code == 0
-    pictures = result.out.partition("What you saw")[0].split("\x1b[J")
-    assert len(pictures) > 10
-    assert max(picture.count("\n") for picture in pictures) <= 24
+    events = [line for line in result.out.partition("What you saw")[0].splitlines() if re.match(r" +[0-9.]+s  ", line)]
+    assert len(events) > 4
+    assert max(map(len, events)) <= 80

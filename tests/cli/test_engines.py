@@ -67,6 +67,7 @@ def test_a_job_from_enqueue_to_its_history(app, worker, run):
 def test_status_and_doctor_name_the_engine_and_its_durability(app, run):
     app.enqueue("greet", {"name": "ada"})
     head = run("status").out.splitlines()[0]
+    assert json.loads(run("status", "--json").out)["counts"][0]["oldest"].endswith("Z")
     assert any(name in head for name in ("PostgreSQL 1", "Valkey ", "Redis 6.2"))
     checks = {check["name"]: check for check in json.loads(run("doctor", "--json").out)}
     assert checks["durability"]["level"] == "warn"  # the tests' servers do without fsync

@@ -1,5 +1,6 @@
 """Whatever is wrong, a command ends with its exit code and one line that helps, never with a traceback or a new file."""
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -9,6 +10,9 @@ import pytest
 from mainstay.cli import exits
 from mainstay.cli.main import main
 from mainstay.core import errors
+from mainstay.core.decide import decide
+from mainstay.core.outcome import Outcome
+from mainstay.core.updates import Checkpoint, Log, Progress
 
 from .shop import Shop
 
@@ -144,8 +148,92 @@ def test_a_reader_that_has_seen_enough_is_no_error(app):
     assert process.wait(30) == 0
 
 
-def test_what_a_job_stored_cannot_steer_the_terminal(run, app):
-    Shop(app).add(payload='{"a": "\\u001b[2J"}', key="\x1b]0;title\x07")
-    for words in (["ls"], ["ls", "--fields", "key,args"], ["status"]):
-        assert "\x1b" not in run(*words).out
-    assert "\x1b" not in run("show", app.list()[0].id).out
+def test_an_error_says_where_its_url_comes_from(run, shell, tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path}/no/jobs.db"
+    enqueue = ["enqueue", "mail", "--force"]
+    for words in (["status"], ["migrate"], ["doctor"], enqueue):
+        assert "from" not in run(*words, "--url", url).err
+    (tmp_path / "mainstay.toml").write_text(f'url = "{url}"\n', encoding="utf-8")
+    for words in (["status"], ["doctor"], enqueue):
+        result = run(*words)
+        assert f"the store is {url}, from {tmp_path}/mainstay.toml" in result.out + result.err
+    monkeypatch.setenv("MAINSTAY_URL", url)
+    for words in (["status"], ["ls"], enqueue, enqueue[:2]):
+        assert f"the store is {url}, from the environment variable MAINSTAY_URL" in shell(*words).err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("state=dead", "state:dead"), ("state==dead", "state:dead"), ("age>1h", "age:>1h"), ("args.id=7", "args.id:7"),
+     ("attempt>=2", "attempt:>=2"), ("Type=mail", "Type:mail")],
+)  # fmt: skip
+def test_a_search_with_the_wrong_operator_is_explained(run, app, wrong, right):
+    Shop(app).add()
+    for words in (["ls"], ["retry"]):
+        result = run(*words, wrong)
+        assert result.code == exits.USAGE
+        assert f"a field is searched with a colon: {right}." in result.err
+    assert run("ls", f'"{wrong}"').code == exits.OK
+
+
+HOSTILE = "a\x1b]0;title\x07\x1b[2J\x9b31m\u202eb"
+
+
+def controls(text):
+    return [character for character in text if not character.isprintable() and character not in "\n\t"]
+
+
+@pytest.fixture
+def hostile(app):
+    """A running job in which everything that a job can set holds escape sequences."""
+    shop, quoted = Shop(app), json.dumps({HOSTILE: HOSTILE}, ensure_ascii=False)
+    given = dict.fromkeys(("key", "tenant", "ref", "parent"), HOSTILE)
+    claimed = shop.claim(payload=quoted, tags=(HOSTILE,), **given)
+    now, place = app.clock.now(), (claimed.seq, claimed.token)
+    shop.store.finish([], [
+        Log(*place, 1, now, HOSTILE, HOSTILE, HOSTILE, quoted), Progress(*place, now, 31, 50, HOSTILE),
+        Checkpoint(*place, now, quoted),
+    ])  # fmt: skip
+    return claimed
+
+
+def ended(app, claimed, kind):
+    """The job, ended with a hostile error, reason and result."""
+    json_text = json.dumps(HOSTILE, ensure_ascii=False)
+    outcome = Outcome(kind, error=HOSTILE, traceback=HOSTILE, reason=HOSTILE, result=json_text, retry=False)
+    app.store.finish([decide(claimed, outcome, app.clock.now(), lambda: 0.0)])
+
+
+@pytest.mark.parametrize("shape", [[], ["--json"], ["--jsonl"]], ids=str)
+@pytest.mark.parametrize("kind", [None, "failed", "review"])
+def test_what_a_job_stored_cannot_steer_the_terminal(run, app, hostile, kind, shape):
+    if kind:
+        ended(app, hostile, kind)
+    fields = ["--fields", "key,tenant,ref,parent,tags,stage,args,error,reason"]
+    for words in (
+        ["ls"],
+        ["ls", *fields],
+        ["show", hostile.id],
+        ["show", hostile.id, *fields],
+        ["logs", hostile.id],
+        ["status"],
+    ):
+        result = run(*words, *shape)
+        assert result.code == 0
+        assert controls(result.out) == [], words
+        if shape == ["--json"]:
+            assert json.loads(result.out)
+
+
+def test_what_a_job_stored_keeps_its_value_in_json(run, app, hostile):
+    record = json.loads(run("show", hostile.id, "--json").out)
+    assert (record["args"], record["stage"], record["key"]) == ({HOSTILE: HOSTILE}, HOSTILE, HOSTILE)
+
+
+def test_a_line_of_a_log_cannot_pretend_to_be_another(run, app):
+    claimed = Shop(app).claim()
+    forged = "fine\n2026-01-01T00:00:00.000Z error   forged"
+    app.store.finish([], [Log(claimed.seq, claimed.token, 1, app.clock.now(), "info", "s\nx", forged, None)])
+    first, *rest = run("logs", claimed.id).out.splitlines()
+    assert "info" in first
+    assert all(line.startswith("  ") for line in rest)

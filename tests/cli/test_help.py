@@ -8,7 +8,7 @@ import pytest
 
 from mainstay import __version__
 from mainstay.cli import exits
-from mainstay.cli.main import COMMANDS, SECTIONS, program
+from mainstay.cli.main import COMMANDS, MEANT, SECTIONS, program
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -63,6 +63,8 @@ def test_versions(run, shell):
     [
         (["lss"], 'there is no command "lss" (did you mean "ls"?)', "mainstay ls"),
         (["statsu", "--json"], 'did you mean "status"?', "mainstay status --json"),
+        (["workers"], 'did you mean "status"?', "mainstay status"),
+        (["list", "state:dead"], 'did you mean "ls"?', "mainstay ls state:dead"),
         (["frobnicate"], 'there is no command "frobnicate"', "mainstay --help"),
         (["ls", "--jsn"], "--jsn", "mainstay ls --help"),
         (["ls", "--limit", "0"], "0", "mainstay ls --help"),
@@ -93,3 +95,15 @@ def test_passwords_are_not_shown(run):
     result = run("config", "--url", "postgresql://me:secret@host/db", "--json")
     assert "secret" not in result.out
     assert "postgresql://me:***@host/db" in result.out
+
+
+def test_no_command_shows_a_password(run):
+    for url in ("mysql://me:hush@host/db", "amqp://me:hu?s=h@host", "nonsense:me:hush@host"):
+        for words in (["status"], ["doctor"], ["enqueue", "mail"], ["config"], ["ls"], ["migrate"], ["move", url]):
+            result = run(*words, *([] if words[0] == "move" else ["--url", url]))
+            assert "hu" not in result.out + result.err, words
+
+
+def test_every_word_that_was_meant_is_a_command():
+    assert set(MEANT.values()) <= set(COMMANDS)
+    assert not set(MEANT) & set(COMMANDS)

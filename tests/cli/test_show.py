@@ -10,6 +10,7 @@ from mainstay.cli.output import Output, columns, cut, size
 from mainstay.cli.records import FIELDS
 from mainstay.core.clock import HOUR
 from mainstay.core.job import TypeInfo
+from mainstay.core.updates import Log
 
 from .shop import COMPLETED, FAILED, Shop
 
@@ -198,6 +199,19 @@ def test_status_for_programs(run, shop):
     assert run("status", "-q").out == "mail\n"
 
 
+def test_status_for_programs_has_one_format(run, shop):
+    shop.join()
+    shop.add()
+    record = json.loads(run("status", "--json").out)
+    instants = [
+        record["counts"][0]["oldest"],
+        *(record["workers"][0][name] for name in ("started_at", "beat_at", "expires_at")),
+    ]
+    assert all(instant.endswith("Z") for instant in instants)
+    assert isinstance(record["store"]["size"], int)
+    assert not [name for name in record["store"] if " " in name]
+
+
 def test_status_shows_workers_that_are_stopping(run, shop):
     shop.join()
     shop.join(worker="wother")
@@ -227,6 +241,59 @@ def test_tables_fit_the_terminal(terminal, shop):
     seen = terminal("ls", env={"NO_COLOR": "1", "COLUMNS": "100"})
     assert max(len(line) for line in seen.out.splitlines()) <= 100
     assert "…" in seen.out
+
+
+def test_ls_fits_80_columns_and_keeps_the_ids_whole(terminal, shop):
+    jobs = [
+        shop.dead(type="newsletter.weekly.send_to_everyone"),
+        shop.add(),
+        shop.end(FAILED),
+        shop.speaking(),
+        shop.review(),
+    ]
+    seen = terminal("ls", env={"NO_COLOR": "1", "COLUMNS": "80"}).out.splitlines()
+    assert max(map(len, seen)) <= 80
+    assert all(any(job in line for line in seen) for job in jobs)
+    assert "TOOK" in terminal("ls", env={"NO_COLOR": "1", "COLUMNS": "140"}).out
+
+
+def test_status_and_show_fit_80_columns(terminal, shop):
+    job = shop.dead(type="newsletter.weekly.send_to_everyone", key="k" * 40, ref="r" * 30, tags=("a" * 20, "b" * 20))
+    for words in (["status"], ["show", job]):
+        seen = terminal(*words, env={"NO_COLOR": "1", "COLUMNS": "80"}).out.splitlines()
+        assert max(len(line) for line in seen if "sqlite://" not in line) <= 80, words
+
+
+def test_show_is_bounded_and_json_is_whole(run, shop):
+    text = "x" * 900_000
+    job = shop.end(COMPLETED._replace(result=json.dumps(["y"] * 90_000)), payload=json.dumps({"text": text}))
+    out = run("show", job).out
+    assert len(out) < 5_000
+    assert "900 KB; --json prints all" in out
+    assert "more lines: --json prints all" in out
+    record = json.loads(run("show", job, "--json").out)
+    assert record["args"] == {"text": text}
+    assert len(record["result"]) == 90_000
+
+
+def test_show_counts_children_and_log_lines_that_it_leaves_out(run, shop):
+    claimed = shop.claim()
+    children = [shop.add(parent=claimed.id) for _ in range(25)]
+    notes = [Log(claimed.seq, claimed.token, n, 0, "info", None, f"line {n}", None) for n in range(1, 31)]
+    shop.store.finish([], notes)
+    out = run("show", claimed.id).out
+    assert f"… more: mainstay ls parent:{claimed.id}" in out
+    assert f"… 20 more: mainstay logs {claimed.id}" in out
+    assert "line 30" in out
+    assert sorted(json.loads(run("show", claimed.id, "--json").out)["children"]) == sorted(children)
+
+
+def test_logs_prints_every_page(run, shop, monkeypatch):
+    monkeypatch.setattr("mainstay.cli.jobs.PAGE", 7)
+    claimed = shop.claim()
+    shop.store.finish([], [Log(claimed.seq, claimed.token, n, 0, "info", None, "x", None) for n in range(1, 31)])
+    assert len(run("logs", claimed.id).out.splitlines()) == 30
+    assert len(json.loads(run("logs", claimed.id, "--json").out)) == 30
 
 
 def test_text_is_cut_by_columns_not_by_characters():

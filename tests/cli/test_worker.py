@@ -1,6 +1,7 @@
 """`worker`: a real process that runs jobs, says so, and ends well."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -67,6 +68,7 @@ def test_it_runs_jobs_and_stops_when_asked(start, app):
         "stopped",
     ):
         assert part in said, said
+    assert all(re.match(r"\d{4}-\d\d-\d\dT[\d:.]+Z ", line) for line in said.splitlines())  # as in any other pipe
     assert app.store.workers() == []
 
 

@@ -29,7 +29,7 @@ def hold(url, desk):
 
     def holding(job):
         connection.execute(
-            f'SELECT 1 FROM "{desk.store.db.load.schema}".job WHERE seq = %s FOR NO KEY UPDATE', (job.seq,)
+            f'SELECT 1 FROM "{desk.store.db.dialect.schema}".job WHERE seq = %s FOR NO KEY UPDATE', (job.seq,)
         )
         return connection
 
@@ -61,7 +61,7 @@ def test_what_the_holder_gives_to_another_is_no_longer_ours(desk, hold):
     job = desk.run()
     blocker = hold(job)
     assert desk.end(job) == "busy"
-    blocker.execute(f'UPDATE "{desk.store.db.load.schema}".job SET token = token + 1 WHERE seq = %s', (job.seq,))
+    blocker.execute(f'UPDATE "{desk.store.db.dialect.schema}".job SET token = token + 1 WHERE seq = %s', (job.seq,))
     blocker.commit()
     assert desk.end(job) == "lost"
 

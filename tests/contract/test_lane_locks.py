@@ -34,7 +34,7 @@ def test_jobs_that_another_claimer_has_locked_are_passed_over(desk, url, wanted)
     """Locked are the jobs that both would take first: the other one does not wait, and gets as many as it asked for."""
     ids = [job_id for job_id, _ in desk.store.enqueue([draft("a", queue="urgent") for _ in range(40)], desk.now)]
     with psycopg.connect(**parse_url(url)[0]) as other:
-        schema = desk.store.db.load.schema
+        schema = desk.store.db.dialect.schema
         other.execute(f'SELECT seq FROM "{schema}".job ORDER BY seq LIMIT 30 FOR NO KEY UPDATE')
         assert [job.id for job in desk.take(5, wants=WANTS[wanted])] == ids[30:35]
 
@@ -46,7 +46,7 @@ def test_a_claim_locks_no_more_jobs_than_it_takes(desk, url, wanted):
     desk.store.enqueue([draft(type, queue=queue) for queue in QUEUES for type in TYPES for _ in range(5)], desk.now)
     desk.take(4, wants=WANTS[wanted])
     with psycopg.connect(**parse_url(url)[0]) as other:
-        waiting = f'SELECT count(*) FROM "{desk.store.db.load.schema}".job WHERE state = $$queued$$'
+        waiting = f'SELECT count(*) FROM "{desk.store.db.dialect.schema}".job WHERE state = $$queued$$'
         assert other.execute(f"{waiting} AND xmax <> $$0$$").fetchone() == (0,)  # that is, no transaction has locked it
         assert other.execute(waiting).fetchone() == (71,)
 
@@ -56,7 +56,7 @@ def test_lanes_whose_jobs_others_have_locked_do_not_hide_the_rest(desk, url):
     types = [f"t{n:03}" for n in range(90)]
     ids = [job_id for job_id, _ in desk.store.enqueue([draft(type) for type in types], desk.now)]
     with psycopg.connect(**parse_url(url)[0]) as other:
-        other.execute(f'SELECT seq FROM "{desk.store.db.load.schema}".job ORDER BY seq LIMIT 80 FOR NO KEY UPDATE')
+        other.execute(f'SELECT seq FROM "{desk.store.db.dialect.schema}".job ORDER BY seq LIMIT 80 FOR NO KEY UPDATE')
         assert [job.id for job in desk.take(3, wants={"default": types})] == ids[80:83]
 
 
@@ -64,7 +64,7 @@ def test_lanes_whose_jobs_others_have_locked_do_not_hide_the_rest(desk, url):
 def test_a_deleted_job_leaves_nothing_of_an_update_that_is_being_written(desk, url):
     """The update has locked the job and inserted a line; the delete waits for its end and removes the line too."""
     job = desk.run()
-    schema = desk.store.db.load.schema
+    schema = desk.store.db.dialect.schema
     with psycopg.connect(**parse_url(url)[0]) as other:
         other.execute(f'SELECT seq FROM "{schema}".job WHERE seq = %s FOR KEY SHARE', [job.seq])
         other.execute(f'INSERT INTO "{schema}".log VALUES (%s, 1, 1, 1, $$info$$, NULL, $$late$$, NULL)', [job.seq])

@@ -50,7 +50,7 @@ def test_a_row_that_somebody_holds_delays_that_job_alone(desk, pooler):
     waiting = desk.add()
     outcomes = [transition(job, COMPLETED, desk.now) for job in (held, other)]
     with psycopg.connect(pooler.url()) as blocker:
-        blocker.execute(f'SELECT 1 FROM "{desk.store.db.load.schema}".job WHERE seq = {held.seq} FOR NO KEY UPDATE')
+        blocker.execute(f'SELECT 1 FROM "{desk.store.db.dialect.schema}".job WHERE seq = {held.seq} FOR NO KEY UPDATE')
         claims = desk.claim(1, finishing=outcomes)
         assert (claims.verdicts, [job.id for job in claims.jobs]) == (["busy", "stored"], [waiting])
     assert desk.end(held) == "stored"

@@ -226,13 +226,12 @@ def test_a_page_without_room_is_refused(store, clock):
 )
 def test_a_search_on_postgresql_scans_no_table(shop, text):
     """Not even once, to hash it: `attempt` grows with the history."""
-    from mainstay.stores.postgres.search import dialect
-    from mainstay.stores.sql.search import search
+    from mainstay.stores.sql.search import search_operations
 
     for _ in range(3):
         shop.run(outcome=FAILED, tags=("eu", "us"))
-    db, now = shop.store.db, shop.clock.now()
-    plans = db.run(lambda: explained(search(dialect(db.load), parse(text, now), 5, None, now)))
+    store, now = shop.store, shop.clock.now()
+    plans = store.db.run(lambda: explained(search_operations(store.dialect, parse(text, now), 5, None, now)))
     assert plans
     assert "Seq Scan" not in "\n".join(plans)
 
@@ -249,3 +248,7 @@ def explained(operations):
             statement = operations.send(result)
         except StopIteration:
             return plans
+
+
+def test_states_in_which_there_is_no_job(shop):
+    assert shop.find("state:queued") == shop.find("state:queued type:none") == shop.find("state:dead,queued") == []

@@ -12,8 +12,7 @@ import redis
 from msgspec import msgpack
 
 from mainstay.stores import open_store
-from mainstay.stores.redis.record import FIELDS
-from mainstay.stores.redis.state_codes import STATES
+from mainstay.stores.redis.record import FIELDS, STATES
 from tests.contract import redis_keys
 from tests.servers.redis import place
 from tests.simulation.history import Record

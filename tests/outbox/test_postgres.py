@@ -93,7 +93,7 @@ def test_a_plain_job_costs_no_savepoint(app, place):
             app.enqueue("work", tx=own)
         app.enqueue_many([app.work.prepare(n) for n in range(9)], tx=own)
         whole = own.execute("SELECT pg_current_xact_id()::text").fetchone()[0]
-        schema = app.store.db.load.schema
+        schema = app.store.db.dialect.schema
         rows = own.execute(f'SELECT xmin::text FROM "{schema}".job').fetchall()
         assert rows == [(whole,)] * 12  # what is written behind a savepoint has an id of its own
 

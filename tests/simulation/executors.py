@@ -30,7 +30,7 @@ Interrupted.__name__ = "CancelledError"
 
 
 class SimulatedExecutor:
-    """In place of `Threads`, whose handlers nothing can stop, and of `Loop`, whose handlers can be interrupted.
+    """In place of `Loop`, whose handlers can be interrupted.
 
     `play` makes the script of a handler; `ended` is called when one has ended.
     """
@@ -45,11 +45,6 @@ class SimulatedExecutor:
         self._running: dict[Execution, Any] = {}  # and its script
         self.jobs: deque[Execution] = deque()
         self.stuck = 0
-
-    @property
-    def backlog(self) -> int:
-        """How many jobs wait for a slot."""
-        return len(self.jobs)
 
     def start(self, executions: list[Execution]) -> None:
         """Run these as slots come free."""
@@ -95,11 +90,6 @@ class SimulatedExecutor:
         self._finish(execution, outcome)
         self._launch()
 
-    def give_up(self, execution: Execution) -> None:
-        """Replace the slot of a handler that does not return."""
-        execution.stop = GIVEN_UP
-        self.stuck += 1
-
     def interrupt(self, execution: Execution) -> None:
         """Raise in the handler, at its next line."""
         self._later(0, lambda: self._go_on(execution, Interrupted()))
@@ -110,8 +100,27 @@ class SimulatedExecutor:
         self.jobs.clear()
         return found
 
+    def cancel(self, execution: Execution, because: str) -> None:
+        """Interrupt the handler of a cancelled job."""
+        self.interrupt(execution)
+
+    def ask_to_stop(self, execution: Execution) -> None:
+        """The context tells the handler."""
+
     def stop(self) -> None:
         """There is nothing to stop."""
+
+
+class SimulatedThreads(SimulatedExecutor):
+    """In place of `Threads`, whose handlers nothing can stop."""
+
+    def interrupt(self, execution: Execution) -> None:
+        """Replace the slot of a handler that does not return."""
+        execution.stop = GIVEN_UP
+        self.stuck += 1
+
+    def cancel(self, execution: Execution, because: str) -> None:
+        """The context tells the handler."""
 
 
 class SimulatedInFlight(InFlight):

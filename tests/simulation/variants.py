@@ -19,9 +19,8 @@ from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.upkeep import sweep
 from mainstay.worker import outcome_buffer
 from mainstay.worker.claimer import Claimer
-from mainstay.worker.heartbeat import Heartbeat
 from mainstay.worker.outcome_buffer import OutcomeBuffer
-from mainstay.worker.registration import Registration
+from mainstay.worker.registration import Heartbeat, Registration
 from mainstay.worker.slots import Slots
 from mainstay.worker.worker import Worker
 from tests.simulation.faulty import FaultyStore
@@ -193,7 +192,7 @@ def uncertain_claim_forgotten() -> AbstractContextManager[object]:
     step = Claimer.step
 
     def forgetful(claimer: Any, now: int) -> int:
-        claimer.uncertain.pending = False
+        claimer.offers.uncertain = False
         return step(claimer, now)
 
     return patched((Claimer, "step", forgetful))

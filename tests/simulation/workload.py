@@ -50,7 +50,7 @@ ENDINGS = {
     "moody": {"return": 3, "raise": 3, "hang": 3, "snooze": 3, "review": 1, "cancel": 1, "permanent": 1, "children": 4, "crash": 1},
 }  # fmt: skip
 _CHOICES = {name: [kind for kind, weight in kinds.items() for _ in range(weight)] for name, kinds in ENDINGS.items()}
-TYPES: dict[str, JobType[..., Any, Any]] = {job_type.name: job_type for job_type in app.registry}
+TYPES: dict[str, JobType[..., Any, Any]] = dict(app.registry)
 
 
 class Stage:

@@ -11,12 +11,12 @@ from mainstay.app import Mainstay
 from mainstay.core.errors import LeaseLost, StoreError
 from mainstay.core.ids import IDS, Ids
 from mainstay.stores.sqlite.store import SqliteStore
-from mainstay.worker.runtime import Runtime
+from mainstay.worker.worker import Runtime
 from tests.simulation import commit_log
 from tests.simulation.actors import Operator, Producer
 from tests.simulation.checker import Violation, check
 from tests.simulation.concurrent_writer import ConcurrentWriter
-from tests.simulation.executors import SimulatedExecutor, SimulatedInFlight
+from tests.simulation.executors import SimulatedExecutor, SimulatedInFlight, SimulatedThreads
 from tests.simulation.faulty import FaultyStore, Nemesis, swarm
 from tests.simulation.history import History
 from tests.simulation.patches import patched
@@ -272,9 +272,12 @@ class World:
 
     def _runtime(self) -> Runtime:
         """Return virtual time and the seed, where the real worker uses threads, the clock and the system's randomness."""
-        executor = partial(SimulatedExecutor, self.scheduler, self._play, self._ended)
+        executors = (
+            partial(kind, self.scheduler, self._play, self._ended) for kind in (SimulatedThreads, SimulatedExecutor)
+        )
+        threads, loop = executors
         return Runtime(
-            service=partial(Service, self.scheduler, self._broken), threads=executor, loop=executor,
+            service=partial(Service, self.scheduler, self._broken), threads=threads, loop=loop,
             in_flight=partial(SimulatedInFlight, self.scheduler, 10_000), identity=self.identity,
             random=self.random.random, sweep_grace=self.random.choice((1_000, 5_000, 60_000)),
         )  # fmt: skip

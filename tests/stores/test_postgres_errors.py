@@ -78,9 +78,10 @@ def test_a_connection_that_dies_in_the_middle_of_a_verb_is_an_error_of_ours(serv
 
 def test_a_server_that_does_not_answer_is_taken_for_gone(desk, monkeypatch):
     job = desk.add()
-    monkeypatch.setattr("mainstay.stores.postgres.wire.ANSWER", 0.05)
+    monkeypatch.setattr("mainstay.stores.postgres.connect.ANSWER", 0.05)
+    desk.store.db.close()
     with pytest.raises(StoreUnavailable, match="not known"):
-        desk.store.db.batch([Statement("SELECT pg_sleep(1)")])
+        desk.store.db.send(Statement("SELECT pg_sleep(1)"))
     monkeypatch.undo()
     assert desk.take_this(job)
 
@@ -195,7 +196,7 @@ def test_a_key_that_an_open_transaction_holds_is_waited_for_but_not_for_ever(url
 
 
 def test_all_connections_in_use(url, monkeypatch):
-    monkeypatch.setattr("mainstay.stores.postgres.connect.WAIT", 0.05)
+    monkeypatch.setattr("mainstay.stores.postgres.pool.WAIT", 0.05)
     with open_store(f"{url}?connections=1") as store:
         with store.db.checkout(), pytest.raises(StoreBusy, match="connections=2"):
             store.types()

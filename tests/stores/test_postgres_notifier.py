@@ -88,7 +88,7 @@ def test_a_program_that_ends_takes_no_ring_with_it(url, store):
 
 
 def test_b50_an_enqueue_succeeds_though_its_ring_fails(store, monkeypatch):
-    (store.db.load._cache.clear(), monkeypatch.setitem(store.db.load._cache, "ring", "SELECT no_such_function()"))
+    monkeypatch.setitem(store.dialect._texts, "notify", ("SELECT no_such_function($1, $2)", ["channel", "what"]))
     ((job, created),) = store.enqueue([draft()], 1)
     assert created
     assert store.get(job).state == "queued"

@@ -11,16 +11,20 @@ import pytest
 
 from mainstay.core.clock import ManualClock
 from mainstay.core.outcome import COMPLETED
-from mainstay.stores import open_store
-from mainstay.stores.postgres import sql
-from mainstay.stores.sql import dialect
+from mainstay.stores import open_store, operations
+from mainstay.stores.postgres import dialect as own
 from mainstay.stores.sql.actions import BELONGINGS
 from tests.contract.building import Desk, draft, transition
 from tests.servers import postgres
 from tests.servers.engines import postgres_server
 
-FILES = {path.stem for folder in (sql.FOLDER, dialect.FOLDER) for path in Path(folder).glob("*.sql")}
-NAMES = sorted(FILES - {"remove"} | {f"remove:{table}" for table in BELONGINGS})
+FILES = {path.stem for folder in (own.FOLDER, operations.SHARED) for path in Path(folder).glob("*.sql")}
+UPDATED = ("log", "progress", "checkpoint")
+NAMES = sorted(
+    FILES - {"remove", "update"}
+    | {f"remove:{table}" for table in BELONGINGS}
+    | {f"update:{table}" for table in UPDATED}
+)
 # What must be in the plan, and how often at least.
 INDEXES = {
     "claim": ("Index Scan using job_lane", 6), "claim_lane": ("Index Scan using job_lane", 3), "claim_wide": ("using job_lane", 4), "claim_ready": ("using job_due", 2),
@@ -35,8 +39,8 @@ INDEXES = {
     "listen_poll": ("using job_lane", 1), "cancel_waiting": ("Index Scan using job_pkey", 1),
     "lock_jobs": ("using body_id", 1), "remove_jobs": ("Index Scan using job_pkey", 1),
     "export_jobs": ("using job_pkey", 2), "export_logs": ("Index Scan using log_pkey", 1),
-    "update_log": ("Index Scan using job_pkey", 1), "update_progress": ("Index Scan using job_pkey", 1),
-    "update_checkpoint": ("Index Scan using job_pkey", 1), "retry": ("Index Scan using job_pkey", 1),
+    "update:log": ("Index Scan using job_pkey", 1), "update:progress": ("Index Scan using job_pkey", 1),
+    "update:checkpoint": ("Index Scan using job_pkey", 1), "retry": ("Index Scan using job_pkey", 1),
 }  # fmt: skip
 # These tables are as small as there are workers, types and settings.
 SCAN = re.compile(r"Index (Only )?Scan (Backward )?using (?P<index>\w+) on (?P<table>\w+)")
@@ -69,12 +73,12 @@ def store(request):
         store.enqueue([draft() for _ in range(500)], desk.now)
         store.finish([transition(job, COMPLETED, desk.now) for job in desk.take(300)])
         for table in TABLES:
-            server.run(STATISTICS[seen].format(schema=store.db.load.schema, table=table))
+            server.run(STATISTICS[seen].format(schema=store.db.dialect.schema, table=table))
         yield store
 
 
 def plan(store, name):
-    return explained(store, store.dialect.text(name))
+    return explained(store, store.dialect.numbered(name)[0])
 
 
 def explained(store, text):
@@ -159,5 +163,5 @@ def test_tags_are_deleted_by_their_primary_key(store):
 def test_the_dialect_knows_the_columns_of_the_body(store):
     text = "SELECT attname FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0"
     with store.db.checkout() as wire:
-        rows = wire.connection.execute(text, [f"{store.db.load.schema}.body"]).fetchall()
+        rows = wire.connection.execute(text, [f"{store.db.dialect.schema}.body"]).fetchall()
     assert {row[0] for row in rows} == {"job", *store.dialect.body}

@@ -10,14 +10,15 @@ from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import WorkerInfo
 from mainstay.core.outcome import COMPLETED, Outcome
+from mainstay.stores import operations
 from mainstay.stores.operations import Result
-from mainstay.stores.sql import actions, dialect
+from mainstay.stores.sql import actions
 from mainstay.stores.sqlite import claim, inserts, sql
 from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.stores.sqlite.store import SqliteStore
 
 OWN = sorted(Path(sql.FOLDER).glob("*.sql"))
-SHARED = [path for path in sorted(Path(dialect.FOLDER).glob("*.sql")) if path.name not in {own.name for own in OWN}]
+SHARED = [path for path in sorted(Path(operations.SHARED).glob("*.sql")) if path.name not in {own.name for own in OWN}]
 FILES = OWN + SHARED
 TABLES = [f"remove:{table}" for table in actions.BELONGINGS]
 NAMES = [path.stem for path in FILES if path.stem != "remove"] + TABLES
@@ -196,7 +197,7 @@ def reads_whole(line):
 
 
 def test_every_statement_is_used():
-    stores = Path(dialect.FOLDER).parents[1]
+    stores = Path(operations.SHARED).parents[1]
     code = "\n".join(
         path.read_text(encoding="utf-8") for part in ("sql", "sqlite") for path in (stores / part).glob("*.py")
     )

@@ -6,7 +6,7 @@ from mainstay.core.draft import Draft
 from mainstay.core.search_terms import Term
 from mainstay.query import parse
 from mainstay.stores.sql import search
-from mainstay.stores.sqlite.search import DIALECT
+from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.stores.sqlite.sql import run
 from mainstay.stores.sqlite.store import SqliteStore
 
@@ -25,9 +25,9 @@ def plan(store, text):
     terms = parse(text, NOW)
     with store.db.reading() as connection:
         path = run(connection, search._choose(DIALECT, search._paths(terms)))
-        checks = [search._check(term, NOW) for term in terms if term not in path.covers]
+        checks = [search.check(term, NOW) for term in terms if term not in path.covers]
         bounds = search._bounds(5, 1 if checks else None)
-        sql, values = DIALECT.statement(search._selected(DIALECT, path, [*checks, *bounds], 51))
+        sql, values = DIALECT.built(search._selected(DIALECT, path, [*checks, *bounds], 51))
         return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
 
 

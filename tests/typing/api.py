@@ -283,6 +283,10 @@ Retry(never=("ValueError",))  # type: ignore[arg-type]  # pyright: ignore[report
 # Look, operate, run -------------------------------------------------------------------------------------------------------------
 
 assert_type(app.get("01J"), Job)
+assert_type(app.get("01J").created_at, datetime)
+assert_type(app.get("01J").finished_at, datetime | None)
+assert_type(app.get("01J").timeout, timedelta | None)
+assert_type(app.rerun("01J"), Handle[Any])
 assert_type(app.list("state:dead"), list[Job])
 assert_type(app.handle("01J"), Handle[Any])
 assert_type(app.cancel("01J"), str)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mainstay.stores.postgres import sql as postgres
-from mainstay.stores.sql import dialect
+from mainstay.stores import operations
+from mainstay.stores.postgres import dialect as postgres
 from mainstay.stores.sqlite import inserts, sql
 
-FOLDERS = (sql.FOLDER, postgres.FOLDER, dialect.FOLDER)
+FOLDERS = (sql.FOLDER, postgres.FOLDER, operations.SHARED)
 STATEMENTS = sorted(path for folder in FOLDERS for path in Path(folder).rglob("*.sql") if path.stem != "admit")
 INSERTED = re.compile(
     r"INSERT INTO mainstay\.job \(seq, state, ord, [^)]*\)\nSELECT seq, \{admit\.state [^}]*\}, \{admit\.ord [^}]*\},"
@@ -26,7 +26,7 @@ def test_a_statement_enters_a_job_by_the_admission_step_only(path):
 
 def test_inserts_enter_jobs_by_the_admission_step():
     text = inserts.insert_jobs(inserts.JOB, 1)
-    assert sql.admission("state", "?9", "?1").replace("?9", "?") in re.sub(r"\?(?!1\b)\d+", "?", text)
+    assert operations.admission("state", "?9", "?1").replace("?9", "?") in re.sub(r"\?(?!1\b)\d+", "?", text)
     assert text.count("'queued'") == text.count("'scheduled'") == 1
 
 

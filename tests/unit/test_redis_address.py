@@ -52,7 +52,7 @@ def test_no_password_is_ever_shown():
         ("redis://a:port/0", "not a port"),
         ("redis://a:70000/0", "not a port"),
         ("redis://a/zero", "number of the database"),
-        ("redis://a/0?colour=red", "unknown option colour"),
+        ("redis://a/0?colour=red", "unknown option 'colour'"),
         ("redis://a/0?prefix=a{b}", "printable"),
         ("redis://a/0?prefix=", "printable"),
         ("redis://a/0?socket_timeout=soon", "seconds"),

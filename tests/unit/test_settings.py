@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mainstay import Mainstay
 from mainstay.core.errors import ConfigError
 from mainstay.core.settings import FIELDS, Settings, masked
 from mainstay.settings_file import load_settings, read_settings as read
@@ -278,6 +279,16 @@ def test_passwords_are_never_shown_in_what_is_no_url(text, shown):
         ("redis://host:6379/0?prefix=a@b", "redis://host:6379/0?prefix=a@b"),
         ("postgresql://me:hu?sh@host/db", "postgresql://me:***@host/db"),
         ("mysql+x://me:hush@host/db", "mysql+x://me:***@host/db"),
+        ("mysql://me:hu?s=h@host/db", "mysql://me:***@host/db"),
+        (
+            "postgresql://h/db?listen=postgresql://me:hush@h2/db&x=1",
+            "postgresql://h/db?listen=postgresql://me:***@h2/db&x=1",
+        ),
+        (
+            "postgresql://me@h/db?listen=postgresql%3A%2F%2Fme%3Ahush%40h2",
+            "postgresql://me@h/db?listen=postgresql://me:***@h2",
+        ),
+        ("mysql://host/db?password=hu sh&x=1", "mysql://host/db?password=***&x=1"),
         ("postgresql://host/db?sslpassword=hush&x=1", "postgresql://host/db?sslpassword=***&x=1"),
         ("sqlite:///a:b@c.db", "sqlite:///a:b@c.db"),
         ("sqlite:///jobs.db", "sqlite:///jobs.db"),
@@ -331,3 +342,18 @@ def test_toml_is_read_only_when_there_is_a_file(tmp_path):
     write(tmp_path / "pyproject.toml", "[project]\nname = 'other'\n")
     ran = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("place", ["environment variable MAINSTAY_URL", "mainstay.toml"])
+def test_an_error_about_a_configured_url_says_where_it_comes_from(tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    if place == "mainstay.toml":
+        monkeypatch.delenv("MAINSTAY_URL", raising=False)
+        write(tmp_path / place, 'url = "mysql://me:hush@host/db"\n')
+    else:
+        monkeypatch.setenv("MAINSTAY_URL", "mysql://me:hush@host/db")
+    with pytest.raises(ConfigError) as caught:
+        Mainstay()
+    (note,) = caught.value.__notes__
+    assert note.startswith("the URL comes from")
+    assert note.endswith(place)

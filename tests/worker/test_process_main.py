@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from mainstay import JobFailed
-from mainstay.worker import spawn
+from mainstay.worker import pipes
 from tests.waiting import eventually
 from tests.worker.conftest import WORKER, attempt, gone, installed
 
@@ -79,9 +79,9 @@ def test_no_child_is_left_when_the_worker_stops(jobs, journal):
 def test_a_child_searches_where_its_worker_does_and_leaves_no_trace_of_it(monkeypatch, before):
     monkeypatch.setattr(sys, "path", ["/own", "/other"])
     monkeypatch.setenv("PYTHONPATH", before)
-    monkeypatch.setattr(os, "environ", spawn._environment())
+    monkeypatch.setattr(os, "environ", pipes._environment())
     monkeypatch.setattr(sys, "path", ["/fresh"])
-    spawn.restore_path()
+    pipes.restore_path()
     assert sys.path == ["/own", "/other"]
     left = {name: value for name, value in os.environ.items() if "PYTHONPATH" in name}
     assert left == ({"PYTHONPATH": before} if before else {})

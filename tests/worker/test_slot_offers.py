@@ -136,7 +136,7 @@ def test_while_a_job_may_still_come_the_worker_does_not_ask_the_store(app, worke
     app.enqueue("work", {"n": 1})
     offer = worker.claimer.offers.make(clock.now())
     jobs = claim(worker)
-    worker.claimer.uncertain.pending = True  # a claim of its own got no reply
+    worker.claimer.offers.uncertain = True  # a claim of its own got no reply
     worker.claimer.step(clock.now())
     assert len(worker.in_flight) == 0
     offer.take(jobs)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..core.errors import Conflict, NotFound
+from ..query import parse
 from . import exits
 from .options import command, shaped, targeted
 from .output import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ..app import Mainstay
     from .output import Output
@@ -24,151 +25,111 @@ PAGE, CHUNK = 5_000, 200  # ids per search; jobs per transaction, so that other 
 
 
 class Verb(NamedTuple):
-    """One action: its name, the results that mean it was done, and the function that does it."""
+    """One action: its name, the results that mean it was done, its help, examples of its arguments, its own option."""
 
     name: str
     done: tuple[str, ...]
-    do: Callable[[Mainstay, Sequence[str], str, str], dict[str, str]]
+    help: str
+    examples: tuple[str, ...]
+    option: Callable[..., Any] = lambda command: command
 
 
-RETRY = Verb("retry", ("queued",), lambda app, ids, by, _: app.store.retry(ids, app.clock.now(), by))
-CANCEL = Verb("cancel", ("cancelled", "cancelling"), lambda app, ids, by, _: app.store.cancel(ids, app.clock.now(), by))
-DELETE = Verb("delete", ("deleted",), lambda app, ids, by, _: app.store.delete(ids, app.clock.now(), by))
-APPROVE = Verb("approve", ("approved",), lambda app, ids, by, note: _resolve(app, ids, True, by, note))
-REJECT = Verb("reject", ("rejected",), lambda app, ids, by, note: _resolve(app, ids, False, by, note))
+NOTE = click.option("--note", default="", help="Kept in the job's history.")
+COPY = click.option("--copy", is_flag=True, help="Enqueue copies of ended jobs instead, completed ones too.")
+VERBS = (
+    Verb(
+        "retry", ("queued", "copied"),
+        """Run dead, cancelled or waiting jobs again, now.
+
+        They are queued at once, with all their attempts again. Give ids, or a search (see mainstay ls --help). A search
+        prints what it found and needs --yes. A completed job keeps its result: --copy enqueues a new job with its
+        arguments, whose parent it is.
+        """,
+        ("01JQ93", "01JQ93 --copy", "'state:dead error:ReadTimeout' --dry-run", "'state:dead error:ReadTimeout' --yes"),
+        COPY,
+    ),
+    Verb(
+        "cancel", ("cancelled", "cancelling"),
+        """Cancel waiting jobs and ask running ones to stop.
+
+        A running job stops at its next safe point and ends as cancelled.
+        """,
+        ("01JQ93", "'type:newsletter state:waiting' --dry-run", "'type:newsletter state:waiting' --yes"),
+    ),
+    Verb(
+        "delete", ("deleted",),
+        """Remove jobs and their history.
+
+        A running job is not removed: cancel it first. The audit log keeps one line for each job.
+        """,
+        ("01JQ93", "'state:ended age:>30d' --dry-run", "'state:ended age:>30d' --yes"),
+    ),
+    Verb(
+        "approve", ("approved",),
+        """Complete jobs in review.
+
+        The output that the job proposed becomes its result.
+        """,
+        ('01JQ93 --note "checked by hand"', "'state:review type:invoice' --yes"), NOTE,
+    ),
+    Verb(
+        "reject", ("rejected",),
+        """End jobs in review as dead.
+
+        mainstay retry runs one again.
+        """,
+        ('01JQ93 --note "wrong customer"', "'state:review age:>7d' --yes"), NOTE,
+    ),
+)  # fmt: skip
 REFUSED = {
     "missing": "there is no such job",
     "ended": "it has ended",
     "running": "it is running; cancel it first",
     "queued": "it is queued already",
-    "completed": "it completed; enqueue a new one to do the work again",
+    "completed": "it completed; --copy does the work again, as a new job",
+    "alive": "it has not ended; without --copy, a waiting job runs now",
     "duplicate": "another job holds its key; wait for that one, or cancel it",
 }
-
-
-def _resolve(app: Mainstay, ids: Sequence[str], approve: bool, actor: str, note: str) -> dict[str, str]:
-    return {job_id: app.store.resolve_review(job_id, approve, app.clock.now(), actor, note) for job_id in ids}
-
-
-def acting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the arguments and options of every action."""
-    for option in (
-        targeted,
-        shaped,
-        click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
-        click.option("--dry-run", is_flag=True, help="Only print what would be done."),
-        click.option("--all", "everything", is_flag=True, help="All jobs."),
-        click.argument("jobs", nargs=-1, metavar="[ID… | SEARCH…]"),
-    ):
-        function = option(function)
-    return function
-
-
-noted = click.option("--note", default="", help="Kept in the job's history.")
-
-
-@command(
-    """
-    mainstay retry 01JQ93
-    mainstay retry 'state:dead error:ReadTimeout' --dry-run
-    mainstay retry 'state:dead error:ReadTimeout' --yes
-    """
+OPTIONS = (
+    targeted,
+    shaped,
+    click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
+    click.option("--dry-run", is_flag=True, help="Only print what would be done."),
+    click.option("--all", "everything", is_flag=True, help="All jobs."),
+    click.argument("jobs", nargs=-1, metavar="[ID… | SEARCH…]"),
 )
-@acting
-def retry(**given: Any) -> int:
-    """Run dead, cancelled or waiting jobs again, now.
-
-    They are queued at once, with all their attempts again. Give ids, or a search (see mainstay ls --help). A search
-    prints what it found and needs --yes.
-    """
-    return act(RETRY, **given)
 
 
-@command(
-    """
-    mainstay cancel 01JQ93
-    mainstay cancel 'type:newsletter state:waiting' --dry-run
-    mainstay cancel 'type:newsletter state:waiting' --yes
-    """
-)
-@acting
-def cancel(**given: Any) -> int:
-    """Cancel waiting jobs and ask running ones to stop.
+def _command(verb: Verb) -> click.Command:
+    def run(**given: Any) -> int:
+        return act(verb, **given)
 
-    A running job stops at its next safe point and ends as cancelled.
-    """
-    return act(CANCEL, **given)
+    run.__name__, run.__doc__ = verb.name, verb.help
+    made: Callable[..., Any] = run
+    for option in (*OPTIONS, verb.option):
+        made = option(made)
+    return command("\n".join(f"mainstay {verb.name} {example}" for example in verb.examples))(made)
 
 
-@command(
-    """
-    mainstay delete 01JQ93
-    mainstay delete 'state:ended age:>30d' --dry-run
-    mainstay delete 'state:ended age:>30d' --yes
-    """
-)
-@acting
-def delete(**given: Any) -> int:
-    """Remove jobs and their history.
-
-    A running job is not removed: cancel it first. The audit log keeps one line for each job.
-    """
-    return act(DELETE, **given)
-
-
-@command(
-    """
-    mainstay approve 01JQ93 --note "checked by hand"
-    mainstay approve 'state:review type:invoice' --yes
-    """
-)
-@noted
-@acting
-def approve(note: str, **given: Any) -> int:
-    """Complete jobs in review.
-
-    The output that the job proposed becomes its result.
-    """
-    return act(APPROVE, note=note, **given)
-
-
-@command(
-    """
-    mainstay reject 01JQ93 --note "wrong customer"
-    mainstay reject 'state:review age:>7d' --yes
-    """
-)
-@noted
-@acting
-def reject(note: str, **given: Any) -> int:
-    """End jobs in review as dead.
-
-    mainstay retry runs one again.
-    """
-    return act(REJECT, note=note, **given)
-
-
-# How it is done ---------------------------------------------------------------------------------------------------------
+retry, cancel, delete, approve, reject = map(_command, VERBS)
 
 
 def act(
     verb: Verb, target: Target, output: Output, jobs: tuple[str, ...], everything: bool, dry_run: bool, yes: bool,
-    note: str = "",
+    note: str = "", copy: bool = False,
 ) -> int:  # fmt: skip
     """Do an action to the jobs given by id or found by a search, which is confirmed first. Return the exit code."""
     if bool(jobs) == everything:
-        problem = "--all takes no search" if jobs else "which jobs?"
+        name = f"mainstay {verb.name}"
         raise exits.Hint(
-            problem, f"mainstay {verb.name} ID, mainstay {verb.name} 'state:…' or mainstay {verb.name} --all"
+            "--all takes no search" if jobs else "which jobs?", f"{name} ID, {name} 'state:…' or {name} --all"
         )
     with target.open() as app:
         by_id = bool(jobs) and not any(":" in word for word in jobs)
         ids = [_resolved(app, word) for word in jobs] if by_id else _found(app, " ".join(jobs))
-        if dry_run or (not by_id and not yes):
-            go_on = _preview(app, output, verb, ids, dry_run)
-            if not go_on:
-                return exits.OK
-        results = _done(app, output, verb, ids, note)
+        if (dry_run or not (by_id or yes)) and not _preview(app, output, verb, ids, dry_run):
+            return exits.OK
+        results = _done(app, output, verb, ids, note, copy)
     return _report(output, verb, results, by_id)
 
 
@@ -176,35 +137,30 @@ def _resolved(app: Mainstay, word: str) -> str:
     try:
         return app.resolve(word)
     except NotFound as error:
+        parse(word, 0)  # explains a search that is written wrongly, such as state=dead
         raise NotFound(f"{error}; to search for the word: text:{word}") from None
 
 
 def _found(app: Mainstay, query: str) -> list[str]:
     """Return every id that the search finds, from all pages: nothing is changed before."""
-    found: list[str] = []
-    after = None
-    while True:
-        page = app.search(query, PAGE, after)
+    page = app.search(query, PAGE)
+    found = list(page.ids)
+    while page.after is not None:
+        page = app.search(query, PAGE, page.after)
         found += page.ids
-        after = page.after
-        if after is None:
-            return found
+    return found
 
 
 def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run: bool) -> bool:
     """Print what would be done and, on a terminal, ask. Return whether to continue."""
-    types = Counter(
-        job.type for start in range(0, len(ids), PAGE) for job in app.store.get_many(ids[start : start + PAGE])
-    )
+    types = Counter(job.type for part in _parts(ids, PAGE) for job in app.store.get_many(part))
     listed = ", ".join(f"{type} {count:,}" for type, count in types.most_common(5))
-    matched = f"{plural(len(ids), 'job')} {'matches' if len(ids) == 1 else 'match'}" + (
-        f" ({listed})" if listed else ""
-    )
+    matched = plural(len(ids), "job matches", "jobs match") + (f" ({listed})" if listed else "")
     if dry_run or not ids:
         if output.shape.machine:
-            output.record({"matched": len(ids), "types": dict(types), "changed": 0})
+            output.data({"matched": len(ids), "types": dict(types), "changed": 0})
         else:
-            exits.say(f"{matched}. Nothing changed." + (f" Add --yes to {verb.name}." if ids and dry_run else ""))
+            exits.say(f"{matched}. Nothing changed." + (f" Add --yes to {verb.name}." if ids else ""))
         return False
     if not sys.stdin.isatty():
         raise exits.Hint(
@@ -213,54 +169,63 @@ def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run:
     return click.confirm(f"{matched}. {verb.name.capitalize()} them?", err=True)
 
 
-def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str) -> dict[str, str]:
+def _done(app: Mainstay, output: Output, verb: Verb, ids: list[str], note: str, copy: bool) -> dict[str, str]:
     results: dict[str, str] = {}
-    for start in range(0, len(ids), CHUNK):
-        results |= verb.do(app, ids[start : start + CHUNK], actor(), note)
-        if len(ids) > 10 * CHUNK and sys.stderr.isatty():
-            sys.stderr.write(f"\r{len(results):,} of {len(ids):,}{chr(10) if len(results) == len(ids) else ''}")
+    for part in _parts(ids, CHUNK):
+        now, by = app.clock.now(), actor()
+        if copy:
+            results |= {job_id: _copied(app, job_id) for job_id in part}
+        elif verb.option is NOTE:
+            approve = verb.name == "approve"
+            results |= {job_id: app.store.resolve_review(job_id, approve, now, by, note) for job_id in part}
+        else:
+            results |= getattr(app.store, verb.name)(part, now, by)
+        if len(ids) > CHUNK:
+            output.live(f"{len(results):,} of {len(ids):,}")
+    output.live()
     return results
+
+
+def _copied(app: Mainstay, job_id: str) -> str:
+    try:
+        return f"copied as {app.rerun(job_id).id}"
+    except NotFound:
+        return "missing"
+    except Conflict:
+        return "alive"
+
+
+def _parts(ids: list[str], size: int) -> list[list[str]]:
+    return [ids[start : start + size] for start in range(0, len(ids), size)]
 
 
 def _report(output: Output, verb: Verb, results: dict[str, str], by_id: bool) -> int:
     """Print the result for each job given by id, or totals for a search. Return the exit code."""
-    changed = [job_id for job_id, result in results.items() if result in verb.done]
-    refused = {job_id: result for job_id, result in results.items() if result not in verb.done}
-    if output.shape.machine:
-        output.record({"matched": len(results), "changed": len(changed), "jobs": results})
-    elif output.shape.quiet:
-        output.lines(changed)
-    elif by_id:
-        output.lines(f"{job_id} {results[job_id]}" for job_id in changed)
-    else:
-        counted = Counter(results[job_id] for job_id in changed)
-        output.talk(
-            ", ".join(f"{plural(count, 'job')} {result}" for result, count in counted.items()) or "nothing changed"
-        )
-    return _refusals(verb, changed, refused)
-
-
-def _refusals(verb: Verb, changed: list[str], refused: dict[str, str]) -> int:
+    changed = {job_id: result for job_id, result in results.items() if result.split()[0] in verb.done}
+    refused = {job: REFUSED.get(result, f"it is {result}") for job, result in results.items() if job not in changed}
+    counted = Counter(result.split()[0] for result in changed.values())
+    total = ", ".join(f"{plural(count, 'job')} {result}" for result, count in counted.items()) or "nothing changed"
+    output.give(
+        lambda: {"matched": len(results), "changed": len(changed), "jobs": results}, changed,
+        lambda: output.lines(map(" ".join, changed.items())) if by_id else output.talk(total),
+    )  # fmt: skip
     if not refused:
         return exits.OK
-    if len(refused) == 1:
-        ((job_id, result),) = refused.items()
-        exits.complain(
-            f"job {job_id} was not changed: {_why(result)}",
-            f"mainstay show {job_id}" if result != "missing" else "mainstay ls",
-        )
-    else:
-        reasons = Counter(_why(result) for result in refused.values())
-        exits.complain(
-            f"{len(refused):,} jobs were not changed: " + ", ".join(f"{n:,} × {why}" for why, n in reasons.items())
-        )
+    _complain(refused)
     if changed:
         return exits.PARTIAL
-    return exits.code(NotFound() if set(refused.values()) == {"missing"} else Conflict())
+    return exits.code(NotFound() if set(results.values()) == {"missing"} else Conflict())
 
 
-def _why(result: str) -> str:
-    return REFUSED.get(result, f"it is {result}")
+def _complain(refused: dict[str, str]) -> None:
+    """Print why jobs were not changed."""
+    if len(refused) == 1:
+        ((job_id, why),) = refused.items()
+        attempt = {REFUSED["missing"]: "ls", REFUSED["completed"]: f"retry {job_id} --copy"}.get(why, f"show {job_id}")
+        exits.complain(f"job {job_id} was not changed: {why}", f"mainstay {attempt}")
+    else:
+        reasons = ", ".join(f"{number:,} × {why}" for why, number in Counter(refused.values()).items())
+        exits.complain(f"{len(refused):,} jobs were not changed: {reasons}")
 
 
 def actor() -> str:

@@ -17,21 +17,12 @@ if TYPE_CHECKING:
 @shaped
 def version(output: Output) -> None:
     """Show the versions of mainstay, Python and SQLite."""
-    found = {"mainstay": __version__, "python": platform.python_version(), "sqlite": sqlite_version()}
-    if output.shape.machine:
-        output.record(found)
-    elif output.shape.quiet:
-        output.line(__version__)
-    else:
-        output.line(" · ".join(f"{name} {number}" for name, number in found.items()))
-
-
-def sqlite_version() -> str:
-    """Return the version of the SQLite in this Python, as a store reports it."""
     from ..stores import open_store
 
     with open_store("sqlite:///:memory:") as store:
-        return store.diagnostics()["engine"].removeprefix("SQLite ")
+        sqlite = store.diagnostics()["engine"].removeprefix("SQLite ")
+    found = {"mainstay": __version__, "python": platform.python_version(), "sqlite": sqlite}
+    output.give(lambda: found, [__version__], lambda: output.line(" · ".join(map(" ".join, found.items()))))
 
 
 @command("mainstay config\nmainstay config --json\nMAINSTAY_URL=sqlite:///other.db mainstay config")
@@ -44,7 +35,7 @@ def config(target: Target, output: Output) -> None:
     """
     rows = target.settings().explain()
     if output.shape.machine:
-        output.records([{"name": name, "value": value, "source": source} for name, value, source in rows])
+        output.data([{"name": name, "value": value, "source": source} for name, value, source in rows])
     else:
         cells: list[list[Cell]] = [[(name, "bold"), _shown(value), (source, "dim")] for name, value, source in rows]
         output.table(["NAME", "VALUE", "FROM"], cells)

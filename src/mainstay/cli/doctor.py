@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import SECOND, human, iso
-from ..core.errors import MainstayError, StoreError, StoreUnavailable
+from ..core.errors import MainstayError, StoreUnavailable
 from ..core.settings import masked
 from . import exits
 from .findings import differences, live, served, trouble
@@ -57,7 +57,7 @@ def doctor(target: Target, output: Output) -> int:
     """
     checks = [*_machine(target), *_application(target), *_store(target)]
     if output.shape.machine:
-        output.records([check._asdict() for check in checks])
+        output.data([check._asdict() for check in checks])
     else:
         _print(output, [check for check in checks if check.level != OK or not output.shape.quiet])
     levels = {check.level for check in checks}
@@ -67,10 +67,10 @@ def doctor(target: Target, output: Output) -> int:
 def _print(output: Output, checks: list[Check]) -> None:
     width = max((len(check.name) for check in checks), default=0)
     for check in checks:
-        level = output.paint(f"{check.level:4}", STYLES[check.level])
-        output.line(f" {level}  {check.name:{width}}  {exits.printable(check.text)}")
+        level = (f"{check.level:4}", STYLES[check.level])
+        output.paragraph(level, f"  {check.name:{width}}  ", text=check.text, indent=1)
         if check.fix:
-            output.line(f"       {'':{width}}  {output.paint('→ ' + check.fix, 'link')}")
+            output.paragraph(("→ ", "link"), text=check.fix, style="link", indent=width + 9)
 
 
 # The machine --------------------------------------------------------------------------------------------------------------
@@ -109,18 +109,17 @@ def _application(target: Target) -> Iterator[Check]:
             yield Check(OK, "application", "none given; --app module:app checks it too")
             return
         app = target.application()
-        names = app.registry.names()
-        for type in app.registry:
+        names = sorted(app.registry)
+        for type in app.registry.values():
             type.schema.build()
     except (MainstayError, TypeError) as error:
         yield Check(FAIL, "application", str(error), getattr(error, "attempt", ""))
         return
-    if not names:
-        yield Check(
-            WARN, "application", f"{spec} defines no job", "import the modules that hold its @app.job functions"
-        )
-    else:
+    if names:
         yield Check(OK, "application", f"{spec} defines {plural(len(names), 'type')}: {', '.join(names)}")
+    else:
+        fix = "import the modules that hold its @app.job functions"
+        yield Check(WARN, "application", f"{spec} defines no job", fix)
 
 
 # The store ----------------------------------------------------------------------------------------------------------------
@@ -131,20 +130,23 @@ def _store(target: Target) -> Iterator[Check]:
     try:
         with target.open() as app:
             yield from _opened(app, masked(target.url()))
-    except StoreUnavailable as error:
-        missing = "no such file" in str(error)
-        fix = "nothing to do: the first enqueue or worker creates it" if missing else ""
-        yield Check(WARN if missing else FAIL, "store", str(error), fix)
-    except (StoreError, MainstayError) as error:
-        yield Check(FAIL, "store", str(error), getattr(error, "attempt", ""))
+    except MainstayError as error:
+        if isinstance(error, StoreUnavailable) and "no such file" in str(error):
+            yield Check(WARN, "store", exits.explained(error), "nothing to do: the first enqueue or worker creates it")
+        else:
+            yield Check(FAIL, "store", exits.explained(error), getattr(error, "attempt", ""))
 
 
 def _opened(app: Mainstay, url: str) -> Iterator[Check]:
+    from ..stores.move import closed
+
     facts, now = app.store.diagnostics(), app.clock.now()
     about = f"{facts['engine']}, {size(int(facts.get('size', 0)))}, schema {facts['schema']}, readable from {facts['readable from']}"
     yield Check(OK, "store", f"{url} ({about})")
     yield _durability(facts)
-    yield from _moved(app)
+    why_closed = closed(app.store)
+    if why_closed:
+        yield Check(FAIL, "move", why_closed)
     for name in ("pooler", "connections", "role", "maxmemory"):
         if name in facts:
             yield Check(OK, name, facts[name])
@@ -168,22 +170,11 @@ def _durability(facts: dict[str, str]) -> Check:
     return Check(WARN, "durability", how, f"{fix}, if that is more than you can lose")
 
 
-def _moved(app: Mainstay) -> Iterator[Check]:
-    from ..stores.move import closed
-
-    why = closed(app.store)
-    if why:
-        yield Check(FAIL, "move", why)
-
-
 def _disk(path: str) -> Check:
     free = shutil.disk_usage(os.path.dirname(path)).free
-    text = f"{size(free)} free"
-    if free < LOW:
-        return Check(
-            FAIL if free < EMPTY else WARN, "disk", text, "free some space; mainstay delete 'state:ended age:>7d'"
-        )
-    return Check(OK, "disk", text)
+    level = FAIL if free < EMPTY else WARN if free < LOW else OK
+    fix = "" if level == OK else "free some space; mainstay delete 'state:ended age:>7d'"
+    return Check(level, "disk", f"{size(free)} free", fix)
 
 
 def _clock(workers: list[WorkerInfo], now: int) -> Check:

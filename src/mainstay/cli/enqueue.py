@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,9 +11,13 @@ import click
 from ..core.errors import ResultTimeout
 from . import enqueue_args
 from .options import command, shaped, targeted
+from .output import dumped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..app import Mainstay
+    from ..core.job import TypeInfo
     from ..handle import Handle
     from .output import Output
     from .target import Target
@@ -56,31 +61,26 @@ def enqueue(
     """
     if timeout and not wait:
         raise click.UsageError("--timeout limits --wait and needs it; the type of a job sets the job's own timeout")
-    app, own = _opened(target)
-    try:
+    with _opened(target) as (app, own):
         handle = enqueue_args.send(app, type, arguments, given | {"in": delay}, own, force)
         _print_handle(output, handle, given["key"])
         if wait:
             _wait(output, handle, timeout)
-    finally:
-        app.close()
 
 
-def _opened(target: Target) -> tuple[Mainstay, list[Any]]:
-    """Open the store, created if it is missing. Return it with the types that the application defines."""
-    from ..app import Mainstay
-
+@contextmanager
+def _opened(target: Target) -> Iterator[tuple[Mainstay, list[TypeInfo]]]:
+    """Open the store, created if it is missing. Give it with the types that the application defines."""
     if target.wants_code():
-        app = target.application()
-        return app, [app.registry.expect(name).info(app.clock.now(), name) for name in app.registry.served()]
-    return Mainstay(target.url()), []
+        with closing(target.application()) as app:
+            yield app, [type.info(app.clock.now(), name) for name, type in app.registry.items()]
+    else:
+        with target.open(create=True) as app:
+            yield app, []
 
 
 def _print_handle(output: Output, handle: Handle[Any], key: str | None) -> None:
-    if output.shape.machine:
-        output.record({"id": handle.id, "created": handle.created})
-    else:
-        output.line(handle.id)
+    output.give(lambda: {"id": handle.id, "created": handle.created}, [handle.id], lambda: output.line(handle.id))
     if not handle.created:
         output.talk(f"nothing new: this job has the key {key!r} already")
 
@@ -93,6 +93,4 @@ def _wait(output: Output, handle: Handle[Any], timeout: str | None) -> None:
     except ResultTimeout:
         raise ResultTimeout(f"job {handle.id} has not ended within {timeout}; it is not cancelled") from None
     if not output.shape.quiet:
-        import json
-
-        output.line(json.dumps(result, ensure_ascii=False))
+        output.line(dumped(result))

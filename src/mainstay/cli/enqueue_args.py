@@ -11,7 +11,7 @@ from .exits import Hint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from ..app import Mainstay
@@ -47,10 +47,8 @@ def _check_name(type: str, known: Mapping[str, TypeInfo], words: Sequence[str]) 
 
     near = closest(type, known)
     if near is not None:
-        raise Hint(
-            f'no worker has ever served a job type "{type}" (did you mean "{near}"?); --force enqueues it anyway',
-            " ".join(["mainstay enqueue", near, *words]),
-        )
+        why = f'no worker has ever served a job type "{type}" (did you mean "{near}"?); --force enqueues it anyway'
+        raise Hint(why, " ".join(["mainstay enqueue", near, *words]))
 
 
 def read(type: str, words: Sequence[str], info: TypeInfo | None) -> dict[str, Any]:
@@ -90,11 +88,12 @@ def _not_json(word: str) -> Any:
 
 def _document(word: str) -> dict[str, Any]:
     import json
-    import sys
 
     try:
-        text = sys.stdin.read() if word == "-" else _contents(word[1:])
-        found = json.loads(text)
+        with open(0 if word == "-" else word[1:], encoding="utf-8", closefd=word != "-") as file:
+            found = json.load(file)
+    except OSError as error:
+        raise UsageError(f"{word}: the file cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(f"{word}: the arguments are not JSON: {error}") from None
     if not isinstance(found, dict):
@@ -102,39 +101,21 @@ def _document(word: str) -> dict[str, Any]:
     return found
 
 
-def _contents(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except OSError as error:
-        raise UsageError(f"@{path}: the file cannot be read: {error.strerror}") from None
-
-
-# Arguments against the signature --------------------------------------------------------------------------------------
-
-
 def parameters(signature: str) -> dict[str, tuple[str, bool]]:
     """Return name → (annotation, required) of a signature such as `name(path: str, width: int = 800)`."""
-    return {_name(part): (_annotation(part), "=" not in part) for part in _parts(signature) if part[0] not in "*/"}
+    found = {}
+    for part in _parts(signature):
+        declared, default, _ = part.partition("=")
+        name, _, annotation = declared.partition(":")
+        found[name.strip()] = annotation.strip(), not default
+    return {name: about for name, about in found.items() if name[0] not in "*/"}
 
 
 def _parts(signature: str) -> list[str]:
+    """Split the parameters at the commas outside brackets and quotes."""
     inside = signature[signature.find("(") + 1 : signature.rfind(")")]
-    return [part.strip() for part in _split(inside) if part.strip()]
-
-
-def _name(part: str) -> str:
-    return part.partition("=")[0].partition(":")[0].strip()
-
-
-def _annotation(part: str) -> str:
-    return part.partition(":")[2].partition("=")[0].strip()
-
-
-def _split(text: str) -> list[str]:
-    """Split at the commas outside brackets and quotes."""
     parts, depth, quote = [""], 0, ""
-    for character in text:
+    for character in inside:
         if quote:
             quote = "" if character == quote else quote
         elif character in "'\"":
@@ -144,7 +125,7 @@ def _split(text: str) -> list[str]:
             parts.append("")
         else:
             parts[-1] += character
-    return parts
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _check_arguments(type: str, payload: Mapping[str, Any], signature: str, words: Sequence[str]) -> None:
@@ -169,21 +150,16 @@ def _no_argument(type: str, name: str, signature: str, words: Sequence[str]) -> 
     return Hint(f'{type} has no argument "{name}"{hint}\n{signature}', " ".join(["mainstay enqueue", type, *kept]))
 
 
-# Options --------------------------------------------------------------------------------------------------------------
-
-
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of the command as `app.enqueue` takes them."""
-    found = {_NAMES.get(name, name): word for name, word in given.items() if word not in (None, ())}
-    if "priority" in found:
-        found["priority"] = _whole("--priority", found["priority"], -1000, 1000)
-    if "retry" in found:
-        found["retry"] = _whole("--attempts", found["retry"], 1, 1_000_000)
-    if "delay" in found:
-        found["delay"] = duration("--in", found["delay"])
-    if "at" in found:
-        found["at"] = _instant(found["at"])
-    return found
+    parse: dict[str, Callable[[Any], Any]] = {
+        "priority": lambda word: _whole("--priority", word, -1000, 1000), "at": _instant,
+        "attempts": lambda word: _whole("--attempts", word, 1, 1_000_000), "in": lambda word: duration("--in", word),
+    }  # fmt: skip
+    return {
+        _NAMES.get(name, name): parse[name](word) if name in parse else word
+        for name, word in given.items() if word not in (None, ())
+    }  # fmt: skip
 
 
 def duration(flag: str, text: str) -> float:
@@ -210,6 +186,5 @@ def _instant(text: str) -> str:
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except (ValueError, OverflowError, OSError):
-        raise UsageError(
-            f"--at {text!r} is not an instant; write 2026-01-31T09:30 (local) or 2026-01-31T09:30Z"
-        ) from None
+        how = "write 2026-01-31T09:30 (local) or 2026-01-31T09:30Z"
+        raise UsageError(f"--at {text!r} is not an instant; {how}") from None

@@ -56,9 +56,23 @@ def report(error: BaseException, traceback: bool = False) -> int:
 
         tracebacks.print_exception(error)
     known = isinstance(error, errors.MainstayError)
-    message = str(error) if known else f"{type(error).__name__}: {error} (this is a bug in mainstay)"
+    message = explained(error) if known else f"{type(error).__name__}: {error} (this is a bug in mainstay)"
     complain(message, getattr(error, "attempt", "") if known else "the same command with --traceback, and report it")
     return code(error)
+
+
+def from_source(error: errors.MainstayError, url: str, source: str) -> errors.MainstayError:
+    """Return the error with a note that says where the URL of its store comes from."""
+    if source:
+        from ..core.settings import masked
+
+        error.add_note(f"the store is {masked(url)}, from {source}")
+    return error
+
+
+def explained(error: BaseException) -> str:
+    """Return the message of an error, and its notes below it."""
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def complain(message: str, attempt: str = "") -> None:
@@ -86,4 +100,4 @@ def printable(text: str) -> str:
     """Return the text with control characters escaped, except newlines and tabs: stored text must not control the terminal."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)

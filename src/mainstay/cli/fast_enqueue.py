@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from ..core.errors import MainstayError
+from ..core.errors import ConfigError, MainstayError, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +24,17 @@ def quick(argv: Sequence[str], environ: Mapping[str, str]) -> int | None:
     if found is None or environ.get("MAINSTAY_APP"):
         return None
     type, pairs, given = found
-    url = given.pop("url", None) or environ.get("MAINSTAY_URL")
+    chosen = given.pop("url", None)
+    url = chosen or environ.get("MAINSTAY_URL")
     if not url:
         return None
     from . import exits
 
     try:
         return enqueue(url, type, pairs, given)
+    except (StoreError, ConfigError) as error:
+        source = "" if chosen else "the environment variable MAINSTAY_URL"
+        return exits.report(exits.from_source(error, url, source))
     except MainstayError as error:
         return exits.report(error)
     except KeyboardInterrupt:

@@ -37,7 +37,15 @@ def findings(
     counts: Sequence[Count], workers: Sequence[WorkerInfo], declared: Sequence[Declaration], now: int
 ) -> list[Finding]:
     """Return all findings, the most urgent first."""
-    return [*trouble(counts, workers, now), *differences(declared), *_review(counts), *_dead(counts)]
+    review = [
+        Finding(f"{_wait(count.jobs, count.type)} for a decision", f"mainstay ls state:review type:{count.type}")
+        for count in counts if count.label == "review"
+    ]  # fmt: skip
+    dead = [
+        Finding(f"{plural(count.jobs, 'job')} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
+        for count in counts if count.label == "dead"
+    ]  # fmt: skip
+    return [*trouble(counts, workers, now), *differences(declared), *review, *dead]
 
 
 def differences(declared: Sequence[Declaration]) -> list[Finding]:
@@ -77,32 +85,17 @@ def _unserved(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) 
 
 
 def _wait(number: int, type: str) -> str:
-    return f"{plural(number, 'job')} of {type} {'waits' if number == 1 else 'wait'}"
+    return plural(number, f"job of {type} waits", f"jobs of {type} wait")
 
 
 def _silent(workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
-    silent = [worker for worker in workers if worker.expires_at <= now]
     return [
         Finding(
             f"worker {worker.id} ({worker.host}, pid {worker.pid}) was last seen {human(now - worker.beat_at)} ago"
             + (f" with {plural(worker.running, 'job')}" if worker.running else ""),
             "mainstay worker --app …   (any worker takes over)",
         )
-        for worker in silent
-    ]
-
-
-def _review(counts: Sequence[Count]) -> list[Finding]:
-    return [
-        Finding(f"{_wait(count.jobs, count.type)} for a decision", f"mainstay ls state:review type:{count.type}")
-        for count in counts if count.label == "review"
-    ]  # fmt: skip
-
-
-def _dead(counts: Sequence[Count]) -> list[Finding]:
-    return [
-        Finding(f"{plural(count.jobs, 'job')} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
-        for count in counts if count.label == "dead"
+        for worker in workers if worker.expires_at <= now
     ]  # fmt: skip
 
 

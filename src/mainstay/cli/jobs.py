@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..core.clock import iso
+from ..core.errors import NotFound
 from ..core.states import ENDED
 from ..core.suggest import did_you_mean
 from ..query import parse
 from . import records
+from .exits import Hint
 from .options import command, shaped, targeted
+from .output import state
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from .output import Cell, Output
     from .target import Target
 
+PAGE = 10_000  # log lines per read
 POLL = 0.25  # seconds between two reads of `logs --follow`
 LEVELS = {"debug": "dim", "info": "", "warning": "warn", "error": "bad", "critical": "bad"}
 
@@ -51,29 +55,23 @@ def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after
         jobs = app.store.get_many(page.ids)
         output.now = app.clock.now()
         known = [] if jobs else [info.name for info in app.store.types()]
-    _print_jobs(output, jobs)
+    output.give(lambda: [records.of_job(job, output.now) for job in jobs], page.ids, lambda: _print_jobs(output, jobs))
     _print_page(output, page, query, known)
 
 
 def _print_jobs(output: Output, jobs: list[Job]) -> None:
-    found = [(job, records.of_job(job, output.now)) for job in jobs]
-    if output.shape.machine:
-        output.records([record for _, record in found])
-    elif output.shape.quiet:
-        output.lines(job.id for job in jobs)
-    elif output.shape.fields:
-        names = output.shape.fields
-        output.table(names, [[records.cell(output, record, job, name) for name in names] for job, record in found])
+    if output.shape.fields:
+        records.print_fields(output, jobs)
     elif jobs:
         rows = [_row(output, job) for job in jobs]
-        output.table(["STATE", "ID", "TYPE", "TRY", "CREATED", "TOOK", "ABOUT"], rows, right=(3, 5))
+        output.table(["STATE", "ID", "TYPE", "TRY", "CREATED", "TOOK", "ABOUT"], rows, right=(3, 5), drop=(5, 3, 4))
 
 
 def _row(output: Output, job: Job) -> list[Cell]:
     tries = f"{job.attempt}/{job.max_attempts}"
-    took = output.spent(records.took(job, output.now))
+    took = output.spent(records.durations(job, output.now)["took"])
     when, about = output.when(job.created_at), records.about(job)
-    return [output.state(job.label), job.id, (job.type, "bold"), tries, (when, "dim"), took, (about, "dim")]
+    return [state(job.label), job.id, (job.type, "bold"), tries, (when, "dim"), took, (about, "dim")]
 
 
 def _print_page(output: Output, page: Page, query: tuple[str, ...], known: list[str]) -> None:
@@ -112,46 +110,48 @@ def logs(target: Target, output: Output, job: str, follow: bool) -> None:
     The beginning of the id is enough. Lines of earlier attempts come first.
     """
     with target.open() as app:
-        job_id = app.get(job).id
-        seen = _print_lines(app, output, job_id, 0)
-        while follow and app.get(job_id).state not in ENDED:
-            time.sleep(POLL)
+        job_id, seen, ended = stored(app, job).id, 0, False
+        while not ended:
+            ended = not follow or stored(app, job_id).state in ENDED  # read before the lines, so that none is missed
             seen += _print_lines(app, output, job_id, seen)
-        seen += _print_lines(app, output, job_id, seen) if follow else 0
+            if not ended:
+                time.sleep(POLL)
     if not seen:
         output.talk(f"job {job_id} has logged nothing")
 
 
+def stored(app: Mainstay, word: str) -> Job:
+    """Return the job with this id or beginning of an id, as the store returns it."""
+    if ":" in word:
+        raise Hint(f"{word!r} is a search; this command takes the id of one job", f"mainstay ls {word}")
+    job = app.store.get(app.resolve(word))
+    if job is None:
+        raise NotFound(f"there is no job {word}")
+    return job
+
+
 def _print_lines(app: Mainstay, output: Output, job_id: str, after: int) -> int:
     """Print the lines after the first `after` ones. Return how many were printed."""
-    lines = app.store.logs(job_id, after, 10_000)
+    lines = page = app.store.logs(job_id, after, PAGE)
+    while len(page) == PAGE:
+        page = app.store.logs(job_id, after + len(lines), PAGE)
+        lines = lines + page
     if output.shape.machine:
         if lines or (output.shape.json and not after):  # no lines: print one empty array
-            output.records([records.of_line(line) for line in lines])
+            output.data([records.of(line) for line in lines])
     else:
-        output.lines(log_line(output, line) for line in lines)
+        for line in lines:
+            output.line(*log_line(output, line))
     return len(lines)
 
 
-def log_line(output: Output, line: LogLine) -> str:
+def log_line(output: Output, line: LogLine) -> list[Cell]:
     """Return a line such as `09:41:03 info  read  sent 3 chunks  page=4`."""
-    from .exits import printable
-
-    at = clock_time(line.at) if output.tty else iso(line.at)
     fields = "  ".join(f"{name}={_plain(value)}" for name, value in line.fields.items())
-    stage = f"{output.paint(line.stage, 'running')}  " if line.stage else ""
-    style = LEVELS.get(line.level, "")
-    level = output.paint(f"{line.level:7}", style) if style else f"{line.level:7}"
-    tail = f"  {output.paint(printable(fields), 'dim')}" if fields else ""
-    return f"{output.paint(at, 'dim')} {level} {stage}{printable(line.message)}{tail}"
+    level = (f"{line.level:7}", LEVELS.get(line.level, ""))
+    stage: list[Cell] = [(f" {line.stage} ", "running")] if line.stage else []
+    return [(output.moment(line.at), "dim"), " ", level, *stage, f" {line.message}  ", (fields, "dim")]
 
 
 def _plain(value: Any) -> str:
-    import json
-
     return value if isinstance(value, str) and value.isprintable() and " " not in value else json.dumps(value)
-
-
-def clock_time(at: int) -> str:
-    """Return the local time of day, to the second."""
-    return time.strftime("%H:%M:%S", time.localtime(at / 1000))

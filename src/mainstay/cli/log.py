@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 from ..core.clock import human, iso
 from .exits import coloured, printable
-from .jobs import clock_time
-from .output import GLYPHS, STYLES
+from .output import GLYPHS, STYLES, dumped, local_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..app import Mainstay
     from ..core.job import Claimed
     from ..core.outcome import Outcome
 
 LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
+EVENTS = (
+    "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
+    "cancelling", "pruned",
+)  # fmt: skip
 KINDS = {
     "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
     "snoozed": "scheduled", "failed": "retrying", "crashed": "retrying", "lost_unknown": "retrying", "timed out": "retrying",
@@ -27,19 +27,14 @@ KINDS = {
 
 
 class WorkerLog:
-    """Subscribes to the events of an application and logs them."""
+    """Subscribes to the events of an application and logs them: the method `_x` the event `x`."""
 
     def __init__(self, app: Mainstay, level: str, form: str) -> None:
         self._clock = app.clock
         self._least, self._json = LEVELS.index(level), form == "json"
-        self._colour = coloured(sys.stderr)
-        listeners: dict[str, Callable[..., None]] = {
-            "worker_started": self._started, "worker_stopping": self._stopping, "worker_stopped": self._stopped,
-            "ended": self._ended, "lost": self._lost, "swept": self._swept, "lease_lost": self._lease_lost,
-            "store_error": self._store_error, "late": self._late, "cancelling": self._cancelling, "pruned": self._pruned,
-        }  # fmt: skip
-        for name, listener in listeners.items():
-            app.events.on(name, listener)
+        self._colour, self._tty = coloured(sys.stderr), sys.stderr.isatty()
+        for name in EVENTS:
+            app.events.on(name, getattr(self, f"_{name}"))
 
     def write(self, level: str, event: str, text: str, label: str = "", **fields: Any) -> None:
         """Write one line, if its level is high enough."""
@@ -47,33 +42,25 @@ class WorkerLog:
             return
         now = self._clock.now()
         if self._json:
-            line = json.dumps(
-                {"at": iso(now), "level": level, "event": event, **fields}, ensure_ascii=False, default=str
-            )
+            record = {"at": iso(now), "level": level, "event": event, **fields}
+            line = dumped(record)
         else:
             glyph = GLYPHS.get(label, "!" if level in {"warning", "error"} else "·")
-            line = f"{clock_time(now)} {self._painted(glyph, label)} {printable(text)}"
+            painted = f"\033[{STYLES[label]}m{glyph}\033[0m" if self._colour and label else glyph
+            at = local_time(now, now) if self._tty else iso(now)
+            line = f"{at} {painted} {printable(text)}"
         sys.stderr.write(line + "\n")
 
-    def _painted(self, glyph: str, label: str) -> str:
-        return f"\033[{STYLES[label]}m{glyph}\033[0m" if self._colour and label in STYLES else glyph
-
-    # events -----------------------------------------------------------------------------------------------------------
-    def _started(self, worker: Any) -> None:
+    def _worker_started(self, worker: Any) -> None:
         types = list(worker.types)
         text = f"worker {worker.id} is ready: {worker.concurrency} slots, serving {', '.join(types)}"
         self.write("info", "worker_started", text, worker=worker.id, slots=worker.concurrency, types=types)
 
-    def _stopping(self, worker: Any) -> None:
-        limit = human(worker.grace)
-        self.write(
-            "info",
-            "worker_stopping",
-            f"stopping: running jobs have {limit}; a second signal stops them now",
-            worker=worker.id,
-        )
+    def _worker_stopping(self, worker: Any) -> None:
+        text = f"stopping: running jobs have {human(worker.grace)}; a second signal stops them now"
+        self.write("info", "worker_stopping", text, worker=worker.id)
 
-    def _stopped(self, worker: Any) -> None:
+    def _worker_stopped(self, worker: Any) -> None:
         self.write("info", "worker_stopped", "stopped", worker=worker.id)
 
     def _ended(self, job: Claimed, outcome: Outcome) -> None:
@@ -100,9 +87,8 @@ class WorkerLog:
         self.write("warning", "swept", f"freed {len(freed)} jobs of dead workers", jobs=len(freed))
 
     def _lease_lost(self, worker: str) -> None:
-        self.write(
-            "error", "lease_lost", f"worker {worker} lost its lease; it dropped its jobs and rejoins", worker=worker
-        )
+        text = f"worker {worker} lost its lease; it dropped its jobs and rejoins"
+        self.write("error", "lease_lost", text, worker=worker)
 
     def _store_error(self, error: BaseException, wait: int) -> None:
         self.write("error", "store_error", f"{error} (trying again in {human(wait)})", error=str(error), wait=wait)

@@ -47,6 +47,13 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "move": ("move", "Copy every job, with its history, from one store to another."),
     },
 }
+# What people type who come from other programs, or guess.
+MEANT = {
+    "workers": "status", "queues": "status", "types": "status", "stats": "status", "ps": "status", "top": "status",
+    "list": "ls", "jobs": "ls", "search": "ls", "find": "ls", "get": "show", "inspect": "show", "info": "show",
+    "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "serve": "worker", "rm": "delete",
+    "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "requeue": "retry", "init": "migrate",
+}  # fmt: skip
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 _EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, not an option
 
@@ -55,7 +62,6 @@ class Program(click.Group):
     """The group of all commands, each imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -70,9 +76,9 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first word names; the error for an unknown one suggests the nearest."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = closest(args[0], COMMANDS)
-            hint = f' (did you mean "{near}"?)' if near else ""
+            near = MEANT.get(args[0]) or closest(args[0], COMMANDS)
             again = " ".join(["mainstay", near, *args[1:]]) if near else "mainstay --help"
+            hint = f' (did you mean "{near}"?)' if near else ""
             raise exits.Hint(f'there is no command "{args[0]}"{hint}', again)
         return super().resolve_command(ctx, args)
 
@@ -84,13 +90,11 @@ class Program(click.Group):
             return _reader_gone()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by section."""
         for title, commands in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write examples and exit codes."""
         with formatter.section("Examples"):
             for line in ("mainstay demo", "mainstay ls 'state:dead error:timeout' --url sqlite:///jobs.db"):
                 formatter.write(f"  {line}\n")
@@ -128,7 +132,8 @@ def main(argv: Sequence[str]) -> int:
     try:
         return _run(words)
     except click.ClickException as error:
-        exits.complain(error.format_message().rstrip("."), _help_of(error))
+        context = getattr(error, "ctx", None)
+        exits.complain(error.format_message().rstrip("."), f"{context.command_path if context else 'mainstay'} --help")
         return exits.USAGE
     except (click.Abort, KeyboardInterrupt):
         return exits.INTERRUPTED
@@ -148,8 +153,3 @@ def _reader_gone() -> int:
     """Discard the rest of stdout: Python would report an error when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return exits.OK
-
-
-def _help_of(error: click.ClickException) -> str:
-    context = getattr(error, "ctx", None)
-    return f"{context.command_path if context else 'mainstay'} --help"

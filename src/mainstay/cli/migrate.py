@@ -8,7 +8,6 @@ import click
 
 from ..stores import open_migrations
 from . import exits
-from .exits import Hint
 from .options import command, shaped, targeted
 from .output import plural
 
@@ -34,11 +33,12 @@ def migrate(target: Target, action: str, since: int | None, output: Output) -> i
     killed one stopped · sql prints the statements for a role that may run them. A SQLite file upgrades itself when it is
     opened and no worker runs.
     """
-    migrations = open_migrations(target.url())
-    if action == "sql":
-        output.line(_script(migrations, migrations.found()[0] if since is None else since))
-        return exits.OK
-    return _up(migrations, output) if action == "up" else _status(migrations, output)
+    with target.located() as url:
+        migrations = open_migrations(url)
+        if action == "sql":
+            output.lines(_script(migrations, migrations.found()[0] if since is None else since).split("\n"))
+            return exits.OK
+        return _up(migrations, output) if action == "up" else _status(migrations, output)
 
 
 def _script(migrations: Migrations, since: int) -> str:
@@ -46,7 +46,7 @@ def _script(migrations: Migrations, since: int) -> str:
         return f"-- {_place(migrations)} has schema {since}: there is nothing to do"
     text = migrations.sql(since)
     if text is None:
-        raise Hint(f"{_place(migrations)} has no SQL", "mainstay migrate up")
+        raise exits.Hint(f"{_place(migrations)} has no SQL", "mainstay migrate up")
     return text
 
 
@@ -58,7 +58,7 @@ def _status(migrations: Migrations, output: Output) -> int:
         "pending": pending, "steps_done": step,
     }  # fmt: skip
     if output.shape.machine:
-        output.record(record)
+        output.data(record)
     else:
         output.line(f"{_place(migrations)} {_described(record)}")
     return exits.PARTIAL if pending else exits.FAILED if readable_from > migrations.needed else exits.OK
@@ -82,11 +82,10 @@ def _up(migrations: Migrations, output: Output) -> int:
     numbers = migrations.up(lambda line: None if output.shape.machine else output.line(line))
     version = migrations.found()[0]
     if output.shape.machine:
-        output.record({**migrations.where, "version": version, "applied": numbers})
-    elif numbers:
-        output.line(f"{_place(migrations)} has schema {version} now: {plural(len(numbers), 'migration')} applied")
+        output.data({**migrations.where, "version": version, "applied": numbers})
     else:
-        output.line(f"{_place(migrations)} has schema {version}: there is nothing to do")
+        said = f" now: {plural(len(numbers), 'migration')} applied" if numbers else ": there is nothing to do"
+        output.line(f"{_place(migrations)} has schema {version}{said}")
     return exits.OK
 
 

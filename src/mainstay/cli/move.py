@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -42,71 +41,53 @@ def move(source: str, target: str | None, force: bool, reopen: bool, batch: int,
     both stores row by row; after that, workers start on TO only.
     """
     from ..stores import open_store
+    from ..stores.move import reopen as reopened, shown
 
     with open_store(existing(source)) as old:
         if reopen:
-            _reopen(old, output)
-            return
-        if not target:
-            raise Hint(
-                "TO is missing: name the store to move to",
-                f"mainstay move {masked(source)} postgresql://user@host/database",
-            )
-        with open_store(target) as new:
-            _move(old, new, force, batch, output)
-
-
-def _reopen(store: Store, output: Output) -> None:
-    from ..stores.move import reopen, shown
-
-    reopen(store)
-    output.talk(f"workers may start on {shown(store)} again, with the jobs as they were before the move")
+            reopened(old)
+            output.talk(f"workers may start on {shown(old)} again, with the jobs as they were before the move")
+        elif not target:
+            attempt = f"mainstay move {masked(source)} postgresql://user@host/database"
+            raise Hint("TO is missing: name the store to move to", attempt)
+        else:
+            with open_store(target) as new:
+                _move(old, new, force, batch, output)
 
 
 def _move(source: Store, target: Store, force: bool, batch: int, output: Output) -> None:
     from ..stores.move import move, shown
 
-    bar = Bar(sys.stderr.isatty() and not output.shape.machine and not output.shape.quiet)
     try:
-        moved = move(source, target, bar, force, batch)
+        moved = move(source, target, Bar(output), force, batch)
     except KeyboardInterrupt:
-        bar.clear()
+        output.live()
         output.talk("stopped: run the same command again to continue; until then no worker starts on either store")
         raise
     finally:
-        bar.clear()
-    if output.shape.machine:
-        output.record(
-            {part: {"rows": found.rows, "checksum": f"{found.checksum:016x}"} for part, found in moved.items()}
-        )
-    elif not output.shape.quiet:
-        output.table(
-            ["part", "rows", "checksum"],
-            [[p, f"{d.rows:,}", f"{d.checksum:016x}"] for p, d in moved.items()],
-            right=(1,),
-        )
+        output.live()
+    parts = {part: {"rows": found.rows, "checksum": f"{found.checksum:016x}"} for part, found in moved.items()}
+
+    def text() -> None:
+        rows = [[part, f"{found['rows']:,}", str(found["checksum"])] for part, found in parts.items()]
+        output.table(["part", "rows", "checksum"], rows, right=(1,))
         output.line(f"{plural(moved['jobs'].rows, 'job')} moved to {shown(target)}; both stores hold the same rows.")
         output.line(f"Start workers with --url {shown(target)}; {shown(source)} is closed to them.")
 
+    output.give(lambda: parts, (), text)
+
 
 class Bar:
-    """The progress bar of a move: one line of a terminal, redrawn."""
+    """The progress bar of a move."""
 
-    def __init__(self, shown: bool) -> None:
-        self._shown, self._at = shown, 0.0
+    def __init__(self, output: Output) -> None:
+        self._output, self._at = output, 0.0
 
     def __call__(self, doing: str, part: str, rows: int, total: int) -> None:
         """Draw the bar, at most once in `EVERY` seconds."""
-        if not self._shown or (time.monotonic() - self._at < EVERY and rows != total):
+        if time.monotonic() - self._at < EVERY and rows != total:
             return
         self._at = time.monotonic()
         full = WIDTH * rows // total if total else 0
         bar = f"[{'█' * full}{' ' * (WIDTH - full)}] {rows:,} of {total:,}" if total else f"{rows:,}"
-        sys.stderr.write(f"\r\033[K{doing} {part:8} {bar}")
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Remove the bar."""
-        if self._shown:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+        self._output.live(f"{doing} {part:8} {bar}")

@@ -1,8 +1,8 @@
-"""The options that commands share."""
+"""How commands are declared: their examples, and the options that they share."""
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Command = Callable[..., Any]
+
+url_option = click.option("--url", metavar="URL", help="The store, e.g. sqlite:///jobs.db. [env: MAINSTAY_URL]")
+app_option = click.option("--app", metavar="MODULE:APP", help="Your application, e.g. jobs:app. [env: MAINSTAY_APP]")
+_SHAPE = (
+    click.option("--fields", metavar="A,B", default="", help="Print only these fields."),
+    click.option("-q", "--quiet", is_flag=True, help="Print ids only, and no messages."),
+    click.option("--jsonl", is_flag=True, help="Print JSON, one object per line."),
+    click.option("--json", is_flag=True, help="Print JSON with all fields."),
+)
 
 
 def targeted(function: Command) -> Command:
@@ -28,20 +37,6 @@ def targeted(function: Command) -> Command:
     return url_option(app_option(with_target))
 
 
-def url_option(function: Command) -> Command:
-    """Add `--url`, which the program and each command accept."""
-    return click.option(
-        "--url", metavar="URL", help="The store, e.g. sqlite:///jobs.db. [env: MAINSTAY_URL]"
-    )(function)  # fmt: skip
-
-
-def app_option(function: Command) -> Command:
-    """Add `--app`, which the program and each command accept."""
-    return click.option("--app", metavar="MODULE:APP", help="Your application, e.g. jobs:app. [env: MAINSTAY_APP]")(
-        function
-    )
-
-
 def shaped(function: Command) -> Command:
     """Add `--json`, `--jsonl`, `-q` and `--fields`; the command gets an `output`."""
 
@@ -52,25 +47,13 @@ def shaped(function: Command) -> Command:
             raise click.UsageError("--json and --jsonl exclude each other")
         return function(output=Output(Shape(json, jsonl, quiet, chosen)), **rest)
 
-    for option in reversed(_SHAPE):
-        with_output = option(with_output)
-    return with_output
-
-
-_SHAPE = (
-    click.option("--json", is_flag=True, help="Print JSON with all fields."),
-    click.option("--jsonl", is_flag=True, help="Print JSON, one object per line."),
-    click.option("-q", "--quiet", is_flag=True, help="Print ids only, and no messages."),
-    click.option("--fields", metavar="A,B", default="", help="Print only these fields."),
-)
+    return reduce(lambda made, option: option(made), _SHAPE, with_output)
 
 
 class Example(click.Command):
     """A command whose help ends with examples."""
 
-    def __init__(self, *args: Any, examples: str = "", **rest: Any) -> None:
-        super().__init__(*args, **rest)
-        self.examples = [line.strip() for line in examples.strip().splitlines()]
+    examples: list[str]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""
@@ -78,11 +61,12 @@ class Example(click.Command):
             formatter.write("".join(f"  {line}\n" for line in self.examples))
 
 
-def command(examples: str, **settings: Any) -> Callable[[Command], click.Command]:
+def command(examples: str) -> Callable[[Command], Example]:
     """Return a decorator that makes a command with examples in its help."""
 
-    def made(function: Command) -> click.Command:
-        name = function.__name__.strip("_")
-        return click.command(name, cls=Example, examples=examples, **settings)(function)
+    def made(function: Command) -> Example:
+        found = click.command(function.__name__, cls=Example)(function)
+        found.examples = [line.strip() for line in examples.strip().splitlines()]
+        return found
 
     return made

@@ -1,18 +1,25 @@
-"""What commands print: data to stdout, messages to stderr. Terminals get colour and relative times, pipes plain text and ISO."""
+"""What commands print: data to stdout, messages to stderr. Terminals get colour and relative times, pipes plain text and ISO.
+
+All text goes through `line`, `table` or `data`, which escape control characters: what a job stored cannot control a terminal.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
+import textwrap
+import time
 import unicodedata
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.clock import SystemClock, human, iso
 from .exits import coloured, printable, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     Cell = str | tuple[str, str]  # text, or text with a style
 
@@ -26,6 +33,8 @@ STYLES = {
     "review": "38;5;141", "retrying": "38;5;214", "completed": "38;5;108", "cancelled": "38;5;245", "dead": "38;5;203",
     "bold": "1", "dim": "2", "good": "38;5;108", "warn": "38;5;214", "bad": "38;5;203", "link": "38;5;75",
 }  # fmt: skip
+NARROW, LAST = 8, 12  # columns that a shortened column keeps; and the last one, before others are dropped for it
+_SPECIAL = re.compile(r"[^\x20-\x7e\n]")
 
 
 class Shape(NamedTuple):
@@ -53,51 +62,75 @@ class Output:
         self.width = shutil.get_terminal_size((100, 24)).columns if self.tty else 10_000
 
     # data -----------------------------------------------------------------------------------------------------------
-    def line(self, text: str = "") -> None:
-        """Print one line of data; it may contain styles from `paint`."""
-        sys.stdout.write(text + "\n")
-
-    def lines(self, texts: Iterable[str]) -> None:
-        """Print several lines."""
-        for text in texts:
-            self.line(text)
-
-    def records(self, records: Sequence[dict[str, Any]]) -> None:
-        """Print records as one JSON array, or as one JSON object per line."""
-        chosen = [self._chosen(record) for record in records]
-        if self.shape.jsonl:
-            self.lines(json.dumps(record, ensure_ascii=False) for record in chosen)
+    def give(self, data: Callable[[], Any], ids: Iterable[str], text: Callable[[], object]) -> None:
+        """Print the output in the format asked for: `data` as JSON, the `ids` only, or what `text` prints."""
+        if self.shape.machine:
+            self.data(data())
+        elif self.shape.quiet:
+            self.lines(ids)
         else:
-            self.line(json.dumps(chosen, ensure_ascii=False, indent=2))
+            text()
 
-    def record(self, record: dict[str, Any]) -> None:
-        """Print one record as JSON."""
-        indent = None if self.shape.jsonl else 2
-        self.line(json.dumps(self._chosen(record), ensure_ascii=False, indent=indent))
+    def data(self, data: Any) -> None:
+        """Print a record or a list of records as JSON; with `--jsonl` one object per line."""
+        chosen = [self._chosen(record) for record in data] if isinstance(data, list) else self._chosen(data)
+        if self.shape.jsonl:
+            sys.stdout.writelines(f"{dumped(each)}\n" for each in (chosen if isinstance(chosen, list) else [chosen]))
+        else:
+            sys.stdout.write(dumped(chosen, indent=2) + "\n")
 
     def _chosen(self, record: dict[str, Any]) -> dict[str, Any]:
         return {name: record.get(name) for name in self.shape.fields} if self.shape.fields else record
 
-    def table(self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int] = ()) -> None:
-        """Print aligned columns; on a terminal the last one is shortened to fit. `right` lists the columns to align right."""
-        self.lines(self.rendered(headers, rows, right))
+    def line(self, *cells: Cell, indent: int = 0) -> None:
+        """Print one line; the lines of a text with newlines are indented below it."""
+        text = "".join(map(self._painted, cells)).rstrip()
+        sys.stdout.write(" " * indent + text.replace("\n", "\n" + " " * (indent + 2)) + "\n")
 
-    def rendered(self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int] = ()) -> list[str]:
-        """Return the lines of a table."""
-        grid: list[Sequence[Cell]] = [[(name, "dim") for name in headers], *rows]
-        widths = [max(columns(_text(row[n])) for row in grid) for n in range(len(headers))]
-        return [self._row(row, widths, right) for row in grid]
+    def paragraph(self, *head: Cell, text: str, style: str = "", indent: int = 0) -> None:
+        """Print a text behind a head; on a terminal, it is wrapped and its lines begin below each other."""
+        hang = columns("".join(map(_text, head)))
+        wrap = partial(textwrap.wrap, width=max(self.width - indent - hang, 20), break_long_words=False)
+        for n, part in enumerate(part for line in text.split("\n") for part in wrap(line)):
+            self.line(*(head if n == 0 else [" " * hang]), (part, style), indent=indent)
 
-    def _row(self, row: Sequence[Cell], widths: Sequence[int], right: Sequence[int]) -> str:
-        last = len(row) - 1
-        room = max(self.width - sum(widths[:-1]) - 2 * last - 1, 12)
-        cells = []
-        for n, cell in enumerate(row):
-            text = cut(_text(cell), room) if n == last else _text(cell)
-            gap = " " * max(widths[n] - columns(text), 0)
-            painted = self.paint(text, cell[1]) if isinstance(cell, tuple) else text
-            cells.append(gap + painted if n in right else painted if n == last else painted + gap)
-        return (" " + "  ".join(cells)).rstrip()
+    def lines(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.line(text)
+
+    def heading(self, title: str) -> None:
+        """Print a title, with an empty line above it."""
+        self.line()
+        self.line((title, "bold"), indent=1)
+
+    def facts(self, *facts: Cell, indent: int = 0) -> None:
+        """Print facts with a dot between them, in as many lines as they need."""
+        line: list[Cell] = []
+        for fact in facts:
+            if line and indent + columns("".join(map(_text, line))) + 3 + columns(_text(fact)) > self.width:
+                self.line(*line, indent=indent)
+                line = []
+            line += [" · ", fact] if line else [fact]
+        self.line(*line, indent=indent)
+
+    def table(
+        self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int] = (), drop: Sequence[int] = (),
+        indent: int = 1,
+    ) -> None:  # fmt: skip
+        """Print aligned columns. `right` lists those to align right.
+
+        A terminal that is too narrow loses the columns of `drop`, in this order, then the widest are shortened; an id is not.
+        """
+        grid: list[Sequence[Cell]] = [[(name, "dim") for name in headers], *rows] if any(headers) else [*rows]
+        room, last = self.width - indent, len(headers) - 1
+        widths = {n: min(max(columns(_text(row[n])) for row in grid), room) for n in range(len(headers))}
+        for column in drop:
+            if sum(widths.values()) - max(widths[last] - LAST, 0) + 2 * (len(widths) - 1) > room:
+                del widths[column]
+        _shorten(widths, room, [n for n, name in enumerate(headers) if name.lower() == "id"])
+        for row in grid:
+            cells = [part for n in widths for part in ("  ", *_aligned(row[n], widths[n], n in right))]
+            self.line(*cells[1:], indent=indent)
 
     # messages -------------------------------------------------------------------------------------------------------
     def talk(self, text: str) -> None:
@@ -105,14 +138,18 @@ class Output:
         if not self.shape.quiet and not self.shape.machine:
             say(text)
 
-    # forms ----------------------------------------------------------------------------------------------------------
-    def paint(self, text: str, style: str) -> str:
-        """Return the text in a style, if the output has colour."""
-        return f"\033[{STYLES[style]}m{text}\033[0m" if self.colour and text else text
+    def live(self, *cells: Cell) -> None:
+        """Draw a line of stderr over itself, if it is a terminal; no text removes the line."""
+        if sys.stderr.isatty() and not self.shape.quiet and not self.shape.machine:
+            sys.stdout.flush()
+            sys.stderr.write("\r\033[K" + "".join(map(self._painted, cells)))
+            sys.stderr.flush()
 
-    def state(self, label: str) -> Cell:
-        """Return a state with its glyph, styled."""
-        return f"{GLYPHS.get(label, '?')} {label}", label
+    # forms ----------------------------------------------------------------------------------------------------------
+    def _painted(self, cell: Cell) -> str:
+        text, style = (cell, "") if isinstance(cell, str) else cell
+        text = printable(text)
+        return f"\033[{STYLES[style]}m{text}\033[0m" if self.colour and style and text else text
 
     def when(self, at: int | None) -> str:
         """Return an instant: relative on a terminal, ISO in a pipe."""
@@ -120,15 +157,53 @@ class Output:
             return "–" if self.tty else ""
         if not self.tty:
             return iso(at)
-        return f"in {human(at - self.now)}" if at > self.now else f"{human(self.now - at)} ago"
+        distance = human(abs(at - self.now)).split()[0]  # the largest unit is enough
+        return f"in {distance}" if at > self.now else f"{distance} ago"
+
+    def moment(self, at: int) -> str:
+        """Return an instant: local time on a terminal, with the date if it is not today; ISO in a pipe."""
+        return local_time(at, self.now) if self.tty else iso(at)
 
     def spent(self, ms: int | None) -> str:
         """Return a duration as text."""
         return ("–" if self.tty else "") if ms is None else human(ms)
 
 
+def state(label: str) -> Cell:
+    """Return a state with its glyph, styled."""
+    return f"{GLYPHS.get(label, '?')} {label}", label
+
+
+def dumped(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON in which every character that is not printable is escaped; what JSON lacks becomes text."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    return _SPECIAL.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
+
+
+def _shorten(widths: dict[int, int], room: int, whole: Sequence[int]) -> None:
+    """Make the widest columns narrower until all fit, except those that must stay whole."""
+    while sum(widths.values()) + 2 * (len(widths) - 1) > room:
+        widest = max((n for n in widths if n not in whole), key=widths.__getitem__, default=-1)
+        if widest < 0 or widths[widest] <= NARROW:
+            return
+        widths[widest] -= 1
+
+
+def _aligned(cell: Cell, width: int, right: bool) -> tuple[Cell, Cell]:
+    text = cut(_text(cell), width)
+    gap = " " * (width - columns(text))
+    styled = text if isinstance(cell, str) else (text, cell[1])
+    return (gap, styled) if right else (styled, gap)
+
+
 def _text(cell: Cell) -> str:
-    return printable(cell[0] if isinstance(cell, tuple) else cell).replace("\n", " ")
+    return printable(cell if isinstance(cell, str) else cell[0]).replace("\n", " ")
+
+
+def local_time(at: int, now: int) -> str:
+    """Return the local time of day, to the second, with the date if that is not the day of `now`."""
+    day, clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at / 1000)).split()
+    return clock if day == time.strftime("%Y-%m-%d", time.localtime(now / 1000)) else f"{day} {clock}"
 
 
 def columns(text: str) -> int:
@@ -149,13 +224,9 @@ def cut(text: str, room: int) -> str:
 
 def size(number: int) -> str:
     """Return a number of bytes as text, such as `1.5 MB`."""
-    if number < 1000:
-        return f"{number} B"
-    value, units = number / 1000, ["KB", "MB", "GB", "TB"]
-    while value >= 1000 and len(units) > 1:
-        value /= 1000
-        units.pop(0)
-    return f"{value:.1f} {units[0]}" if value < 10 else f"{value:.0f} {units[0]}"
+    power = min((len(str(number)) - 1) // 3, 4)
+    value = number / 1000**power
+    return f"{value:.{int(power > 0 and value < 10)}f} {('B', 'KB', 'MB', 'GB', 'TB')[power]}"
 
 
 def plural(count: int, word: str, words: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Jobs, attempts, actions and log lines as records for JSON output, and as short texts for tables."""
+"""Jobs, attempts, actions, log lines and workers as records for JSON output, and jobs as short texts for tables."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ..core.clock import iso
 from ..core.errors import UsageError
 from ..core.suggest import did_you_mean
+from .output import state
 
 if TYPE_CHECKING:
-    from ..core.job import Action, Attempt, Job, LogLine
+    from collections.abc import Sequence
+
+    from ..core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo
     from .output import Cell, Output
 
 FIELDS = (
@@ -22,48 +25,33 @@ FIELDS = (
 
 def of_job(job: Job, now: int) -> dict[str, Any]:
     """Return a job as a record: instants in ISO 8601, durations in seconds, arguments parsed."""
+    seconds = {name: None if ms is None else ms / 1000 for name, ms in durations(job, now).items()}
+    known = of(job) | seconds | {"args": loaded(job.payload), "label": job.label}
+    return {name: known[name] for name in FIELDS}
+
+
+def of(item: Job | Attempt | Action | LogLine | Count | WorkerInfo) -> dict[str, Any]:
+    """Return what a store returned as a record: instants in ISO 8601."""
     return {
-        "id": job.id, "type": job.type, "queue": job.queue, "state": job.state, "label": job.label,
-        "priority": job.priority, "args": loaded(job.payload), "attempt": job.attempt, "max_attempts": job.max_attempts,
-        "crashes": job.crashes, "worker": job.worker, "created_at": iso(job.created_at), "run_at": _iso(job.run_at),
-        "started_at": _iso(job.started_at), "finished_at": _iso(job.finished_at), "expires_at": _iso(job.expires_at),
-        "took": _seconds(took(job, now)), "timeout": _seconds(job.timeout), "key": job.key, "tenant": job.tenant,
-        "ref": job.ref, "tags": list(job.tags), "parent": job.parent, "done": job.done, "total": job.total,
-        "stage": job.stage, "error": job.error, "reason": job.reason,
-    }  # fmt: skip
+        name: iso(value) if _instant(name) and value is not None else value for name, value in item._asdict().items()
+    }
 
 
-def of_attempt(attempt: Attempt) -> dict[str, Any]:
-    """Return an attempt as a record."""
-    times = {"started_at": iso(attempt.started_at), "ended_at": _iso(attempt.ended_at)}
-    return attempt._asdict() | times
+def _instant(name: str) -> bool:
+    return name in {"at", "oldest"} or name.endswith("_at")
 
 
-def of_action(action: Action) -> dict[str, Any]:
-    """Return an action of an operator as a record."""
-    return action._asdict() | {"at": iso(action.at)}
-
-
-def of_line(line: LogLine) -> dict[str, Any]:
-    """Return a log line as a record."""
-    return line._asdict() | {"at": iso(line.at)}
-
-
-def took(job: Job, now: int) -> int | None:
-    """Return how long the last attempt took, or the running one has taken so far."""
-    if job.started_at is None:
-        return None
-    if job.state == "running":
-        return max(now - job.started_at, 0)
-    return None if job.finished_at is None else max(job.finished_at - job.started_at, 0)
+def durations(job: Job, now: int) -> dict[str, int | None]:
+    """Return the timeout of a job, and how long its last attempt took or the running one has taken so far."""
+    until = now if job.state == "running" else job.finished_at
+    took = None if job.started_at is None or until is None else max(until - job.started_at, 0)
+    return {"took": took, "timeout": job.timeout}
 
 
 def loaded(text: str | None) -> Any:
     """Return parsed JSON, or the text itself if it is not JSON: a damaged payload stays visible."""
-    if text is None:
-        return None
     try:
-        return json.loads(text)
+        return None if text is None else json.loads(text)
     except ValueError:
         return text
 
@@ -88,9 +76,7 @@ def progress(job: Job) -> str:
     """Return `62%`, `18 done` or an empty text."""
     if job.done is None:
         return ""
-    if not job.total:
-        return f"{job.done:g} done"
-    return f"{100 * job.done / job.total:.0f}%"
+    return f"{100 * job.done / job.total:.0f}%" if job.total else f"{job.done:g} done"
 
 
 def check_fields(fields: tuple[str, ...]) -> None:
@@ -102,23 +88,20 @@ def check_fields(fields: tuple[str, ...]) -> None:
             )
 
 
-def cell(output: Output, record: dict[str, Any], job: Job, name: str) -> Cell:
-    """Return one field of a job as a cell of a table."""
+def print_fields(output: Output, jobs: Sequence[Job]) -> None:
+    """Print the fields that `--fields` chose, as a table."""
+    names = output.shape.fields
+    output.table(names, [[_cell(output, job, name) for name in names] for job in jobs])
+
+
+def _cell(output: Output, job: Job, name: str) -> Cell:
     if name in {"label", "state"}:
-        return output.state(job.label)
-    if name.endswith("_at"):
-        return output.when(getattr(job, name))
+        return state(job.label)
     if name in {"took", "timeout"}:
-        return output.spent(None if record[name] is None else round(record[name] * 1000))
-    value = record[name]
+        return output.spent(durations(job, output.now)[name])
     if name == "args":
-        return short(value)
-    return ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
-
-
-def _iso(at: int | None) -> str | None:
-    return None if at is None else iso(at)
-
-
-def _seconds(ms: int | None) -> float | None:
-    return None if ms is None else ms / 1000
+        return short(loaded(job.payload))
+    value = getattr(job, name)
+    if _instant(name):
+        return output.when(value)
+    return ", ".join(value) if isinstance(value, tuple) else "" if value is None else str(value)

@@ -1,39 +1,41 @@
-"""`show`: prints everything about one job."""
+"""`show`: prints everything about one job. Long texts are shortened; `--json` prints them whole."""
 
 from __future__ import annotations
 
 import json
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..core.clock import human, iso
+from ..core.clock import human
 from ..core.states import ENDED
 from . import records
-from .exits import printable
 from .findings import why_waiting
-from .jobs import clock_time, log_line
+from .jobs import log_line, stored
 from .options import command, shaped, targeted
-from .output import GLYPHS, cut
+from .output import size, state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ..app import Mainstay
     from ..core.job import Action, Attempt, Job
-    from .output import Output
+    from .output import Cell, Output
     from .target import Target
 
 CAP, CHILDREN, LINES = 10_000, 20, 10
+LONG, MANY = 400, 40  # characters of a line and lines of a section that are printed
 OUTCOMES = {"review": "asked for a review", "released": "was released", "snoozed": "was snoozed"}
 NEXT = {
-    "dead": "mainstay retry {id}",
-    "cancelled": "mainstay retry {id}",
-    "review": "mainstay approve {id}   or   mainstay reject {id} --note …",
-    "running": "mainstay logs {id} --follow   ·   mainstay cancel {id}",
-    "retrying": "mainstay retry {id}   (now)   ·   mainstay cancel {id}",
-    "scheduled": "mainstay retry {id}   (now)   ·   mainstay cancel {id}",
+    "completed": ("retry {id} --copy   (again, as a new job)",),
+    "dead": ("retry {id}",),
+    "cancelled": ("retry {id}",),
+    "review": ("approve {id}", "reject {id} --note …"),
+    "running": ("logs {id} --follow", "cancel {id}"),
+    "retrying": ("retry {id}   (now)", "cancel {id}"),
+    "scheduled": ("retry {id}   (now)", "cancel {id}"),
 }
 
 
@@ -44,38 +46,29 @@ NEXT = {
 def show(target: Target, output: Output, job: str) -> None:
     """Show everything about one job.
 
-    The beginning of the id is enough. For a waiting job it says why it waits.
+    The beginning of the id is enough. For a waiting job it says why it waits. Long texts are shortened; --json prints
+    them whole.
     """
     records.check_fields(output.shape.fields)
     with target.open() as app:
-        found = app.get(job)
+        found = stored(app, job)
         output.now = app.clock.now()
-        if output.shape.machine:
-            output.record(_record(app, found, output.now))
-        elif output.shape.quiet:
-            output.line(found.id)
-        elif output.shape.fields:
-            record = records.of_job(found, output.now)
-            cells = [records.cell(output, record, found, name) for name in output.shape.fields]
-            output.table(output.shape.fields, [cells])
-        else:
-            _print(app, output, found)
+        output.give(
+            lambda: _record(app, found, output.now), [found.id],
+            lambda: records.print_fields(output, [found]) if output.shape.fields else _print(app, output, found),
+        )  # fmt: skip
 
 
 def _record(app: Mainstay, job: Job, now: int) -> dict[str, Any]:
     store = app.store
     return records.of_job(job, now) | {
-        "attempts": [records.of_attempt(attempt) for attempt in store.attempts(job.id)],
+        "attempts": [records.of(attempt) for attempt in store.attempts(job.id)],
         "result": records.loaded(store.result(job.id)),
         "checkpoint": records.loaded(store.checkpoint(job.id)),
-        "children": _children(app, job),
-        "actions": [records.of_action(action) for action in store.actions(job.id, CAP)],
+        "children": app.search(f"parent:{job.id}", CAP).ids,
+        "actions": [records.of(action) for action in store.actions(job.id, CAP)],
         "waiting": _reasons(app, job, now),
     }
-
-
-def _children(app: Mainstay, job: Job) -> list[str]:
-    return list(app.search(f"parent:{job.id}", CHILDREN).ids)
 
 
 def _reasons(app: Mainstay, job: Job, now: int) -> list[str]:
@@ -91,31 +84,33 @@ def _print(app: Mainstay, output: Output, job: Job) -> None:
     attempts = app.store.attempts(job.id)
     _print_head(output, job)
     if job.state == "running" and (job.done is not None or job.stage):
-        output.line(f"  {bar(output, job)} {records.progress(job)} {_stage(app, job)}".rstrip())
+        output.line(*bar(job), " ", records.progress(job), " ", _stage(app, job), indent=2)
     _section(output, "waiting because", _reasons(app, job, output.now))
-    _section(output, "timeline", _timeline(output, job, attempts))
+    output.heading("timeline")
+    output.table([""] * 4, _timeline(output, job, attempts), right=(1,), indent=3)
     _section(output, "arguments", _arguments(job.payload))
     _section(output, "error", _error(job, attempts))
     _section(output, "result" if job.state != "review" else "proposed result", _json(app.store.result(job.id)))
     _section(output, "checkpoint", _json(app.store.checkpoint(job.id)))
-    _section(output, "children", [_child(output, child) for child in app.store.get_many(_children(app, job))])
-    _section(output, "log", _log(app, output, job))
+    _print_children(app, output, job)
+    _print_log(app, output, job)
     _section(output, "history", [_action(output, action) for action in app.store.actions(job.id, LINES)])
-    if job.label in NEXT:
-        output.line(f"\n {output.paint('→ ' + NEXT[job.label].format(id=job.id), 'link')}")
+    output.lines([""] * (job.label in NEXT))
+    for attempt in NEXT.get(job.label, ()):
+        output.line(("→ mainstay " + attempt.format(id=job.id), "link"), indent=1)
 
 
 def _print_head(output: Output, job: Job) -> None:
-    state = output.paint(f"{GLYPHS[job.label]} {job.label}", job.label)
-    output.line(f"{state}  {output.paint(job.type, 'bold')}  {job.id}")
+    output.line(state(job.label), "  ", (job.type, "bold"), "  ", job.id)
     facts = [f"attempt {job.attempt}/{job.max_attempts}", f"queue {job.queue}", f"priority {job.priority}"]
-    facts += [f"worker {job.worker}"] if job.worker else []
-    facts += [f"{name} {getattr(job, name)}" for name in ("key", "tenant", "ref", "parent") if getattr(job, name)]
+    facts += [
+        f"{name} {getattr(job, name)}" for name in ("worker", "key", "tenant", "ref", "parent") if getattr(job, name)
+    ]
     facts += [f"tags {', '.join(job.tags)}"] if job.tags else []
     facts += [f"timeout {human(job.timeout)}"] if job.timeout else []
-    output.line("  " + output.paint(printable(" · ".join(facts)), "dim"))
+    output.facts(*((fact, "dim") for fact in facts), indent=2)
     if job.reason:
-        output.line(f"  {printable(job.reason)}")
+        output.line(_bounded(job.reason), indent=2)
 
 
 def _stage(app: Mainstay, job: Job) -> str:
@@ -123,103 +118,103 @@ def _stage(app: Mainstay, job: Job) -> str:
     declared = [info.policy.get("stages", ()) for info in app.store.types() if info.name == job.type]
     stages = list(declared[0]) if declared else []
     place = f" ({stages.index(job.stage) + 1} of {len(stages)})" if job.stage in stages else ""
-    return printable(job.stage or "") + place
+    return (job.stage or "") + place
 
 
-def bar(output: Output, job: Job, width: int = 24) -> str:
+def bar(job: Job, width: int = 24) -> list[Cell]:
     """Return the progress of a job as a bar; empty if it is unknown."""
     if job.done is None or not job.total:
-        return ""
+        return []
     full = round(width * min(max(job.done / job.total, 0), 1))
-    return output.paint("━" * full, "running") + output.paint("─" * (width - full), "dim")
+    return [("━" * full, "running"), ("─" * (width - full), "dim")]
 
 
-def _section(output: Output, title: str, lines: Iterable[str]) -> None:
-    texts = list(lines)
-    if texts:
-        output.line(f"\n {output.paint(title, 'bold')}")
-        output.lines(f"   {text}" for text in texts)
+def _section(output: Output, title: str, lines: Sequence[str]) -> None:
+    """Print a title and at most `MANY` lines below it."""
+    if lines:
+        output.heading(title)
+    for line in lines[:MANY]:
+        output.line(_bounded(line), indent=3)
+    if len(lines) > MANY:
+        output.line((f"… {len(lines) - MANY:,} more lines: --json prints all", "dim"), indent=3)
 
 
-def _timeline(output: Output, job: Job, attempts: list[Attempt]) -> list[str]:
-    """Return a line for each event, with the time since the one before."""
+def _bounded(text: str) -> str:
+    """Return the beginning of a long text, and how long the text is."""
+    return text if len(text) <= LONG else f"{text[:LONG]}… ({size(len(text.encode()))}; --json prints all)"
+
+
+def _timeline(output: Output, job: Job, attempts: Sequence[Attempt]) -> list[list[Cell]]:
+    """Return a row for each event, with the time since the one before."""
     events = [(job.created_at, "created", "")]
     for attempt in attempts:
         by = f"on {attempt.worker}" if attempt.worker else ""
         events.append((attempt.started_at, f"attempt {attempt.number} started", by))
         if attempt.ended_at is not None:
             how = OUTCOMES.get(attempt.outcome, attempt.outcome)
-            events.append((attempt.ended_at, f"attempt {attempt.number} {how}", attempt.error or ""))
+            events.append((attempt.ended_at, f"attempt {attempt.number} {how}", _bounded(attempt.error or "")))
     if job.cancel_at is not None and job.state == "running":
         events.append((job.cancel_at, "cancel requested", ""))
     if job.finished_at is not None and not (attempts and attempts[-1].ended_at == job.finished_at):
         events.append((job.finished_at, job.state, ""))
     if job.run_at is not None and job.state == "scheduled":
         events.append((job.run_at, "due", ""))
-    return _timed(output, events)
-
-
-def _timed(output: Output, events: list[tuple[int, str, str]]) -> list[str]:
-    events.sort(key=lambda event: event[0])
-    gaps = ["", *(f"+{human(later[0] - sooner[0])}" for sooner, later in pairwise(events))]
-    width, texts = max(len(gap) for gap in gaps), max(len(text) for _, text, _ in events)
+    events.sort(key=itemgetter(0))
+    gaps = ["", *(f"+{human(later - sooner)}" for (sooner, *_), (later, *_) in pairwise(events))]
     return [
-        _moment(output, at, f"{gap:>{width}}  {text:{texts}}", more)
+        [(output.moment(at), "dim"), gap, text, (more, "dim")]
         for (at, text, more), gap in zip(events, gaps, strict=True)
     ]
-
-
-def _moment(output: Output, at: int, text: str, more: str) -> str:
-    when = _instant(output, at)
-    rest = cut(printable(more).replace("\n", " "), max(output.width - len(when) - len(text) - 8, 20))
-    return f"{output.paint(when, 'dim')}  {text}  {output.paint(rest, 'dim')}".rstrip()
-
-
-def _instant(output: Output, at: int) -> str:
-    """Return the time of day on a terminal, with the date if it is not today; ISO in a pipe."""
-    if not output.tty:
-        return iso(at)
-    import time
-
-    today = time.strftime("%Y-%m-%d", time.localtime(output.now / 1000))
-    day = time.strftime("%Y-%m-%d", time.localtime(at / 1000))
-    return clock_time(at) if day == today else f"{day} {clock_time(at)}"
 
 
 def _arguments(text: str) -> list[str]:
     """Return one line for each argument."""
     args = records.loaded(text)
     if not isinstance(args, dict):
-        return [printable(str(args))]
+        return [str(args)]
     width = max(map(len, args), default=0)
-    return [printable(f"{name:{width}}  {json.dumps(value, ensure_ascii=False)}") for name, value in args.items()]
+    return [f"{name:{width}}  {json.dumps(value, ensure_ascii=False)}" for name, value in args.items()]
 
 
 def _json(text: str | None) -> list[str]:
     if text is None or text == "{}":
         return []
-    return printable(json.dumps(records.loaded(text), indent=2, ensure_ascii=False)).split("\n")
+    return json.dumps(records.loaded(text), indent=2, ensure_ascii=False).split("\n")
 
 
-def _error(job: Job, attempts: list[Attempt]) -> list[str]:
+def _error(job: Job, attempts: Iterable[Attempt]) -> list[str]:
     """Return the last error with its traceback; earlier ones are in the timeline."""
-    last = next((attempt for attempt in reversed(attempts) if attempt.error), None)
-    if last is None or job.state == "completed":
+    failed = [attempt for attempt in attempts if attempt.error]
+    if not failed or job.state == "completed":
         return []
-    return printable((last.traceback or last.error or "").rstrip()).split("\n")
+    return (failed[-1].traceback or failed[-1].error or "").rstrip().split("\n")
 
 
-def _child(output: Output, child: Job) -> str:
-    return f"{output.paint(f'{GLYPHS[child.label]} {child.label:9}', child.label)}  {child.id}  {child.type}"
+def _print_children(app: Mainstay, output: Output, job: Job) -> None:
+    children = app.search(f"parent:{job.id}", CHILDREN)
+    if children.ids:
+        output.heading("children")
+        rows: list[list[Cell]] = [
+            [state(child.label), child.id, child.type] for child in app.store.get_many(children.ids)
+        ]
+        output.table(["", "id", ""], rows, indent=3)
+    if children.after is not None:
+        output.line((f"… more: mainstay ls parent:{job.id}", "dim"), indent=3)
 
 
-def _log(app: Mainstay, output: Output, job: Job) -> list[str]:
-    """Return the last lines of the log; `mainstay logs` prints all."""
+def _print_log(app: Mainstay, output: Output, job: Job) -> None:
+    """Print the last lines of the log; `mainstay logs` prints all."""
     lines = app.store.logs(job.id, 0, CAP)
-    more = [output.paint(f"… {len(lines) - LINES} more: mainstay logs {job.id}", "dim")] if len(lines) > LINES else []
-    return more + [log_line(output, line) for line in lines[-LINES:]]
+    shown = [] if len(lines) == CAP else lines[-LINES:]  # of a longer log, these are not the last lines
+    if lines:
+        output.heading("log")
+    if len(lines) > LINES:
+        more = f"{len(lines) - len(shown):,}{' or' * (not shown)} more: mainstay logs {job.id}"
+        output.line((f"… {more}", "dim"), indent=3)
+    for line in shown:
+        output.line(*log_line(output, line._replace(message=_bounded(line.message))), indent=3)
 
 
 def _action(output: Output, action: Action) -> str:
     detail = " ".join(f"{name}={value}" for name, value in action.detail.items() if value)
-    return printable(f"{output.when(action.at)}  {action.actor}  {action.action}  {detail}".rstrip())
+    return f"{output.when(action.at)}  {action.actor}  {action.action}  {detail}".rstrip()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from .exits import Hint
+from ..core.errors import ConfigError, StoreError
+from .exits import Hint, from_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,29 +31,39 @@ class Target:
 
     def url(self) -> str:
         """Return the URL of the store. The URL of an application given by --app comes before a configured one."""
+        return self._located()[0]
+
+    def _located(self) -> tuple[str, str]:
+        """Return the URL of the store, and where it comes from."""
         if self.given_url:
-            return self.given_url
+            return self.given_url, ""
         if self.given_app:
-            return self.application().store.url
+            return self.application().store.url, f"the application {self.given_app}"
         if os.environ.get("MAINSTAY_URL"):  # checked before the settings file is searched: most calls end here
-            return os.environ["MAINSTAY_URL"]
+            return os.environ["MAINSTAY_URL"], "the environment variable MAINSTAY_URL"
         settings = self.settings()
         if settings.url:
-            return settings.url
+            return settings.url, settings.sources["url"]
         if settings.app:
-            return self.application().store.url
+            return self.application().store.url, f"the application {settings.app}"
         raise Hint("no store is given", "mainstay status --url sqlite:///jobs.db   (or set MAINSTAY_URL)")
 
     @contextmanager
-    def open(self) -> Iterator[Mainstay]:
-        """Open an existing store: a missing file is not created."""
+    def located(self) -> Iterator[str]:
+        """Give the URL of the store; an error of the store says where a URL comes from that the command line does not give."""
+        url, source = self._located()
+        try:
+            yield url
+        except (StoreError, ConfigError) as error:
+            raise from_source(error, url, source) from error.__cause__
+
+    @contextmanager
+    def open(self, create: bool = False) -> Iterator[Mainstay]:
+        """Open a store; a missing file is not created unless `create` is set."""
         from ..app import Mainstay
 
-        app = Mainstay(existing(self.url()))
-        try:
+        with self.located() as url, closing(Mainstay(url if create else existing(url))) as app:
             yield app
-        finally:
-            app.close()
 
     def wants_code(self) -> bool:
         """Whether to use the application: it is named, and the command line gives no URL."""
@@ -64,22 +75,21 @@ class Target:
 
     def application(self) -> Mainstay:
         """Import and return the user's application."""
-        spec = self.given_app or self.settings().app
-        if not spec:
-            raise no_application()
         from ..load_app import load_app
 
-        return load_app(spec)
+        return load_app(self.app_name())
 
-
-def no_application() -> Hint:
-    """Return the error for a command that needs an application when none is named."""
-    return Hint("this command runs your code; name the application", "mainstay worker --app module:app")
+    def app_name(self) -> str:
+        """Return the name of the application; raise if none is named."""
+        spec = self.given_app or self.settings().app
+        if not spec:
+            raise Hint("this command runs your code; name the application", "mainstay worker --app module:app")
+        return spec
 
 
 def existing(url: str) -> str:
     """Return the URL with the option that creates nothing."""
-    scheme, _, _ = url.partition(":")
+    scheme = url.partition(":")[0].partition("+")[0]
     if scheme not in ("sqlite", "postgresql", "postgres") or ":memory:" in url or "mode=" in url:
         return url
     return f"{url}{'&' if '?' in url else '?'}mode=existing"

@@ -1,4 +1,4 @@
-"""`worker`: runs jobs in this process, or in several processes under a supervisor."""
+"""`worker`: runs jobs in this process, or in several processes under a supervisor: each is `python -m mainstay.cli.worker`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import click
 
 from ..core.errors import UsageError
 from ..core.settings import masked
+from ..settings_file import load_settings
+from ..stores import without_driver
 from . import enqueue_args
 from .options import command, targeted
-from .target import no_application
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -43,16 +44,17 @@ def worker(target: Target, types: str | None, **given: Any) -> int:
     settings = _settings(target, given)
     if settings.processes > 1:
         return _supervise(target, settings, types)
-    app = _application(target)
+    return _logged(_application(target), settings).worker(**_options(settings, types)).run()
+
+
+def _logged(app: Mainstay, settings: Settings) -> Mainstay:
     from .log import WorkerLog
 
     WorkerLog(app, settings.log_level, settings.log_format)
-    return app.worker(**_options(settings, types)).run()
+    return app
 
 
 def _settings(target: Target, given: dict[str, Any]) -> Settings:
-    from ..settings_file import load_settings
-
     if given["grace"]:
         given["grace"] = enqueue_args.duration("--grace", given["grace"])
     return load_settings(url=target.given_url, app=target.given_app, **given)
@@ -63,7 +65,7 @@ def _application(target: Target) -> Mainstay:
     if target.given_url:
         os.environ["MAINSTAY_URL"] = target.given_url
     app = target.application()
-    if target.given_url and target.given_url != app.store.url:
+    if target.given_url and without_driver(target.given_url) != app.store.url:
         raise UsageError(
             f"the application was built for {masked(app.store.url)}: leave --url out, or write Mainstay() without a URL, "
             "so that --url, MAINSTAY_URL or the settings file decide"
@@ -85,11 +87,19 @@ def _options(settings: Settings, types: str | None) -> dict[str, Any]:
 
 def _supervise(target: Target, settings: Settings, types: str | None) -> int:
     """Run several processes. They get the options of the command line through the environment."""
-    from ..worker.supervisor import supervise
+    from ..worker.supervisor import Supervisor
 
-    if not settings.app:
-        raise no_application()
+    app = target.app_name()
     given = {"MAINSTAY_LOG_LEVEL": settings.log_level, "MAINSTAY_LOG_FORMAT": settings.log_format}
     os.environ.update(given | ({"MAINSTAY_URL": target.given_url} if target.given_url else {}))
-    entry = "mainstay.cli.supervised"
-    return supervise(settings.app, settings.processes, entry=entry, **_options(settings, types))
+    return Supervisor(app, settings.processes, _options(settings, types), entry="mainstay.cli.worker").run()
+
+
+if __name__ == "__main__":
+    import sys
+
+    from ..load_app import load_app
+    from ..worker.shutdown import exit_process
+    from ..worker.worker_process import main
+
+    exit_process(main(sys.argv[1:], lambda spec: _logged(load_app(spec), load_settings())))

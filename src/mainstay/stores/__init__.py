@@ -22,30 +22,26 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
     With a `clock` the caller's time decides what is due or expired: for tests. Without one, PostgreSQL and Redis use their own.
     The verbs are a table, so no type checker sees that this is a `Store`; tests/unit/test_verbs.py does.
     """
+    url = without_driver(url)
     name = engine(url)
-    store: Any
-    if name == "sqlite":
-        from .sqlite.store import SqliteStore
-
-        store = SqliteStore(url)
-    elif name == "postgres":
-        from .postgres.store import PostgresStore
-
-        store = PostgresStore(url, clock)
-    else:
-        from .redis.store import RedisStore
-
-        store = RedisStore(url, clock)
-    found: Store = store
-    return found
+    module: Any = __import__(f"{__name__}.{name}.store", fromlist=["store"])
+    store: Store = getattr(module, f"{name.capitalize()}Store")(url, clock)
+    return store
 
 
 def open_migrations(url: str) -> Migrations:
     """Return the migrations of the store behind a URL."""
-    from importlib import import_module
-
-    migrations: Migrations = import_module(f".{engine(url)}.migrate", __name__).Migrations(url)
+    url = without_driver(url)
+    module: Any = __import__(f"{__name__}.{engine(url)}.migrate", fromlist=["migrate"])
+    migrations: Migrations = module.Migrations(url)
     return migrations
+
+
+def without_driver(url: str) -> str:
+    """Return the URL without the driver that SQLAlchemy's form names, as in `postgresql+asyncpg://`."""
+    scheme, colon, rest = url.partition(":")
+    name, plus, _ = scheme.partition("+")
+    return name + colon + rest if plus and name in ("sqlite", *POSTGRES) else url
 
 
 def engine(url: str) -> str:
@@ -63,8 +59,10 @@ def engine(url: str) -> str:
     if scheme in REDIS:
         _need("redis", "redis")
         return "redis"
+    from ..core.settings import masked
+
     raise ConfigError(
-        f'store URL {url!r}: give "sqlite:///jobs.db" (a file in this folder), "sqlite:////var/lib/jobs.db" '
+        f'store URL {masked(url)!r}: give "sqlite:///jobs.db" (a file in this folder), "sqlite:////var/lib/jobs.db" '
         '(an absolute path), "sqlite:///:memory:", "postgresql://user@host/database" or "redis://host:6379/0"'
     )
 

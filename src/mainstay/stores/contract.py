@@ -63,11 +63,9 @@ class Notifier(Protocol):
 
     def wait(self, timeout: int) -> str:
         """Block up to `timeout` ms; return what came: `""` nothing, `"jobs"`, `"cancel"`."""
-        ...
 
     def close(self) -> None:
         """Stop listening."""
-        ...
 
 
 class SlotOffer(NamedTuple):
@@ -84,7 +82,6 @@ class ClaimingNotifier(Notifier, Protocol):
 
     def take(self, timeout: int, offer: SlotOffer) -> str:
         """As `wait`. If this raises, a job may have been claimed anyway."""
-        ...
 
 
 class Store(Protocol):
@@ -101,11 +98,9 @@ class Store(Protocol):
 
         Fills each draft's `id` where it is empty. Sending a draft with the same id again changes nothing.
         """
-        ...
 
     def outbox(self) -> Outbox:
         """Return the verbs that can join a caller's transaction; raises `TransactionUnsupported` if none can."""
-        ...
 
     def claim(
         self,
@@ -122,162 +117,126 @@ class Store(Protocol):
         queue as given, higher priority first, then first in first out. Raises `LeaseLost`, nothing written, if the worker
         is not registered or its lease has expired.
         """
-        ...
 
     def claimed_by(self, worker: str) -> list[Claimed]:
         """Return the running jobs that a worker holds: for a worker whose claim was committed, but the reply lost."""
-        ...
 
     def finish(self, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
         """Apply each transition whose job runs under its token; return a verdict per transition (`core.verdict`)."""
-        ...
 
     # operators ----------------------------------------------------------------------------------------------------
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
         """Cancel waiting jobs, ask running ones to stop; return per id: cancelled, cancelling, ended, missing."""
-        ...
 
     def retry(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
         """Queue ended or waiting jobs now, with fresh attempts; return per id: queued, duplicate, missing, or its state."""
-        ...
 
     def resolve_review(self, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
         """Approve or reject a job in review; return approved, rejected, missing or the state it is in."""
-        ...
 
     def delete(self, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
         """Remove jobs and all that belongs to them; return per id: deleted, running, missing."""
-        ...
 
     # chores -------------------------------------------------------------------------------------------------------
     def register(self, worker: WorkerInfo, declared: Sequence[Declaration] = ()) -> None:
         """Register a worker, and what it takes; its lease runs until `expires_at`."""
-        ...
 
     def renew(self, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
         """Renew a lease that has not run out; one that has can never be renewed.
 
         `stopping` records that the worker claims nothing more. The record stays until the worker registers again.
         """
-        ...
 
     def deregister(self, worker: str) -> None:
         """Remove a worker. The jobs it still holds are orphans from now on."""
-        ...
 
     def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:
         """Return running jobs whose worker is gone, or that are more than `grace` ms past their timeout.
 
         Removes workers whose lease has expired.
         """
-        ...
 
     def prune(self, now: int, limit: int) -> int:
         """Delete up to `limit` ended jobs whose retention is over."""
-        ...
 
     # configuration ------------------------------------------------------------------------------------------------
     def register_types(self, types: Sequence[TypeInfo]) -> None:
         """Make types known to producers and tools that lack the code."""
-        ...
 
     def types(self) -> list[TypeInfo]:
         """Return every type that a worker ever registered."""
-        ...
 
     def declarations(self, now: int, type: str | None = None) -> list[Declaration]:
         """Return what the live workers that go on claiming take, of one type or of all."""
-        ...
 
     def setting(self, name: str) -> str | None:
         """Return the value of a setting of the installation, or None."""
-        ...
 
     def set_setting(self, name: str, value: str | None) -> None:
         """Change a setting; None removes it."""
-        ...
 
     # moving -------------------------------------------------------------------------------------------------------
     def export_rows(self, part: str, after: str | None, limit: int) -> Batch:
         """Return up to `limit` rows of a part (`core.export.PARTS`), from the beginning or from where a batch ended."""
-        ...
 
     def import_rows(self, part: str, rows: Sequence[tuple[Any, ...]], was: str, mark: str) -> None:
         """Insert rows as they are, and record in the same transaction how far the move is: the setting `move.mark`.
 
         Raises `Conflict`, nothing written, if that setting is not what it `was`: another move is at work.
         """
-        ...
 
     # observation --------------------------------------------------------------------------------------------------
     def get(self, job_id: str) -> Job | None:
         """Return one job, or None."""
-        ...
 
     def get_many(self, ids: Sequence[str]) -> list[Job]:
         """Return those of the jobs that exist, in the order asked."""
-        ...
 
     def find(self, prefix: str, limit: int) -> list[str]:
         """Return ids that start with a prefix, newest first."""
-        ...
 
     def search(self, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
         """Return jobs that match every term, newest first."""
-        ...
 
     def result(self, job_id: str) -> str | None:
         """Return what the job returned, as JSON; None if it returned nothing or has not ended."""
-        ...
 
     def checkpoint(self, job_id: str) -> str | None:
         """Return the last checkpoint of a job, as JSON."""
-        ...
 
     def attempts(self, job_id: str) -> list[Attempt]:
         """Return every attempt so far, oldest first, the running one included."""
-        ...
 
     def logs(self, job_id: str, after: int, limit: int) -> list[LogLine]:
         """Return log lines in order, without the first `after`."""
-        ...
 
     def actions(self, job_id: str | None, limit: int) -> list[Action]:
         """Return what operators did, newest first."""
-        ...
 
     def counts(self, cap: int) -> list[Count]:
         """Return the numbers of unfinished and dead jobs by type and label; at most `cap` jobs of each state are read."""
-        ...
 
     def throughput(self, since: int, cap: int) -> dict[str, int]:
         """Return how many jobs ended in each state since an instant."""
-        ...
 
     def workers(self) -> list[WorkerInfo]:
         """Return the registered workers, oldest first."""
-        ...
 
     def diagnostics(self) -> dict[str, str]:
         """Return what `mainstay doctor` prints: engine, version, durability level, size, schema."""
-        ...
 
     # wake-up and life ---------------------------------------------------------------------------------------------
     def started_jobs(self, worker: str) -> StartedJobs:
         """Return where a registered worker records the jobs that it runs."""
-        ...
 
     def notifier(self, worker: str) -> Notifier:
         """Return a notifier for a worker."""
-        ...
 
     def notify(self, what: str = "jobs") -> None:
         """Wake every worker."""
-        ...
 
     def close(self) -> None:
         """Close every connection. The next use of the store opens it again."""
-        ...
 
     def __enter__(self) -> Self: ...
 

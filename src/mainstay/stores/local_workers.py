@@ -1,42 +1,65 @@
-"""The workers of one server's installation that run on this machine: their deaths are detected immediately.
+"""The workers of one installation that run on this machine: their deaths are detected immediately, by their lock files.
 
-Other workers are given up when their lease expires, and nobody can tell then which of their jobs had started. All of this
-is a hint: where no file can be written, as in some containers, the leases alone decide.
+Other workers are given up when their lease expires, and nobody can tell then which of their jobs had started.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 import time
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from ..core.errors import StoreError
-from . import folder, worker_locks
+from . import worker_locks
 from .contract import StartedJobs
+from .started_jobs import StartedJobsFile, with_started
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable
 
     from .contract import Orphan
+    from .sqlite.store import SqliteStore
 
 YOUNG = 1.0  # seconds during which an unlocked file may be one that its worker is about to lock
 
 
 class LocalWorkers:
-    """Lock files of the installation that these words name; every process of this machine gives the same words."""
+    """Workers of the server's installation that these words name; every process of this machine gives the same words.
+
+    The files are a hint: where none can be written, as in some containers, the leases alone decide.
+    """
+
+    required = False  # whether a worker without a lock file may not run
+    unknown: bool | None = None  # whether a job had started whose worker left no file here; None: nobody can tell
 
     def __init__(self, *words: str) -> None:
-        self._path = os.path.join(_runtime_folder(), blake2b("\0".join(words).encode(), digest_size=8).hexdigest())
+        self._runtime = _runtime_folder()
+        self._path = os.path.join(self._runtime, blake2b("\0".join(words).encode(), digest_size=8).hexdigest())
 
     def hold(self, worker: str) -> None:
-        """Hold the lock of a worker of this process."""
+        """Hold the lock of a worker of this process until `release` or the end of the process."""
         try:
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            self._prepare()
             worker_locks.hold(self._path, worker)
-        except (OSError, StoreError):  # then its lease alone decides
-            pass
+        except (OSError, StoreError):
+            if self.required:
+                raise
+
+    def _prepare(self) -> None:
+        os.makedirs(self._runtime, mode=0o700, exist_ok=True)
+        if not self._trusted():
+            raise PermissionError(f"{self._runtime} belongs to another user, or others may write to it")
+
+    def _trusted(self) -> bool:
+        """Return whether nobody else can put files there: what they say decides over the lives of workers."""
+        try:
+            found = os.lstat(self._runtime)
+        except OSError:
+            return False
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == worker_locks.user() and not found.st_mode & 0o022
 
     def release(self, worker: str) -> None:
         """Release the lock of a worker of this process."""
@@ -44,45 +67,68 @@ class LocalWorkers:
 
     def started_jobs(self, worker: str) -> StartedJobs:
         """Return where a worker records the jobs that it runs."""
-        from .started_jobs import StartedJobsFile
-
-        if not worker_locks.LOCKS or not os.path.exists(worker_locks.lock_file(self._path, worker)):
+        if not worker_locks.held(self._path, worker):
             return StartedJobs()
         try:
             return StartedJobsFile(self._path, worker)
         except StoreError:
+            if self.required:
+                raise
             return StartedJobs()
 
     def orphans(self, deregister: Callable[[str], None], find: Callable[[], list[Orphan]], limit: int) -> list[Orphan]:
-        """Deregister workers that died here; return the orphans, each with whether it had started."""
-        from .started_jobs import with_started
+        """Deregister workers that died here; return the orphans, each with whether it had started.
 
-        dead = self._dead()
+        A dead worker's file is removed by the first sweep that finds no job of it: until then, what the file says about its
+        jobs is not stored yet, and another sweep may need it.
+        """
+        dead = self._dead() if self._trusted() else []
         for worker in dead:
             deregister(worker)
-        found = with_started(self._path, find(), unknown=None)
-        if len(found) < limit:  # else there are more to find. A found orphan is not stored yet: its worker's file stays
+        found = find()
+        if found:
+            found = with_started(self._path, found, self.unknown)
+        if len(found) < limit:  # else there are more to find
             for worker in set(dead).difference(orphan.worker for orphan in found):
                 worker_locks.remove_files(self._path, worker)
         return found
 
     def _dead(self) -> list[str]:
-        try:
-            files = [entry for entry in os.scandir(folder(self._path)) if entry.name.endswith(".lock")]
-        except OSError:
-            return []
-        settled = [file.name.removesuffix(".lock") for file in files if _age(file) > YOUNG]
-        return worker_locks.dead(self._path, settled)
+        files = worker_locks.files(self._path)
+        settled = self._registered(bool(files)).__contains__
+        return [
+            worker
+            for worker, file in files.items()
+            if (settled(worker) or _age(file) > YOUNG) and worker_locks.free(file)
+        ]
 
-    def tidy(self, registered: Container[str], now: int = 0) -> None:
-        """Remove the files of workers that are not registered. Their age is told by this machine's clock, not by `now`."""
-        if worker_locks.LOCKS:
-            worker_locks.tidy(self._path, registered, round(time.time() * 1000))
+    def _registered(self, asked: bool) -> set[str]:
+        """Return workers that are known to have locked their file already."""
+        return set()
 
 
-def _age(file: os.DirEntry[str]) -> float:
+class DatabaseWorkers(LocalWorkers):
+    """Workers of one SQLite file, with their lock files beside it. A database in memory has none."""
+
+    required, unknown = True, True
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store, self._path = store, store.db.path
+
+    def _prepare(self) -> None:
+        pass
+
+    def _trusted(self) -> bool:
+        """Return True: who can write beside the database can write the database too."""
+        return True
+
+    def _registered(self, asked: bool) -> set[str]:
+        return {worker.id for worker in self._store.workers()} if asked else set()
+
+
+def _age(file: str) -> float:
     try:
-        return time.time() - file.stat().st_ctime
+        return time.time() - os.stat(file).st_ctime
     except OSError:  # another sweep has removed it
         return 0.0
 
@@ -90,5 +136,4 @@ def _age(file: os.DirEntry[str]) -> float:
 def _runtime_folder() -> str:
     """Return the user's own folder for files that last as long as the machine runs."""
     base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    return os.path.join(base, f"mainstay-{user}")
+    return os.path.join(base, f"mainstay-{worker_locks.user()}")

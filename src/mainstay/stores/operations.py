@@ -2,9 +2,14 @@
 
 The engine drives it on its own connection; `outbox` drives the same one on the caller's, sync or async. On the cold path
 of every producer: nothing is imported that a bare interpreter with `sqlite3` lacks.
+
+The texts of SQL statements are read here too, with the admission step in them: the one way by which a job becomes queued or
+scheduled.
 """
 
 from __future__ import annotations
+
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +46,7 @@ else:
 
 def together(*statements: Statement) -> Operations[list[Result]]:
     """Yield statements of which none needs the result of another, as one list: PostgreSQL sends them in one round trip."""
-    results: Any = yield list(statements)  # type: ignore[misc]
+    results: Any = (yield list(statements)) if statements else []  # type: ignore[misc]
     return results  # type: ignore[no-any-return]
 
 
@@ -79,3 +84,33 @@ async def adrive(operations: Generator[Any, Any, T], execute: Callable[[Any], Aw
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+# the texts of SQL statements ------------------------------------------------------------------------------------------
+SHARED = os.path.join(os.path.dirname(__file__), "sql", "statements")  # of both SQL engines
+_step: list[str] = []
+
+
+def read(folder: str, name: str) -> str:
+    """Return the text of a statement's file, without its comments."""
+    with open(os.path.join(folder, name + ".sql"), encoding="utf-8") as file:
+        return "".join(line for line in file if not line.startswith("--")).strip()
+
+
+def admitted(text: str) -> str:
+    """Replace `{admit.state | run_at | now}` and `{admit.ord | run_at | now | place}` by the expressions of the admission step."""
+    before, mark, after = text.partition("{admit.")
+    if not mark:
+        return text
+    call, _, rest = after.partition("}")
+    return before + admission(*call.split(" | ")) + admitted(rest)
+
+
+def admission(column: str, run_at: str, now: str, place: str = "") -> str:
+    """Return the step's expression (`sql/statements/parts/admit.sql`) for the column `state` or `ord`, over these expressions."""
+    if not _step:
+        _step.extend(read(SHARED, "parts/admit").splitlines())
+    text = next(line for line in _step if line.startswith(column)).removeprefix(column + " = ")
+    if run_at == "NULL":  # no comparison with it is true, and SQLite would make it for each row
+        text = text.partition(" ELSE ")[2].removesuffix(" END")
+    return text.replace("{run_at}", run_at).replace("{now}", now).replace("{place}", place)

@@ -21,19 +21,15 @@ if TYPE_CHECKING:
 
         def found(self) -> tuple[int, int, int]:
             """Return version, readable_from, and how many steps of the next migration are done; version 0: no schema."""
-            ...
 
         def pending(self, since: int) -> list[str]:
             """Return the names of the migrations after a version."""
-            ...
 
         def up(self, report: Callable[[str], None]) -> list[int]:
             """Run the steps that are missing and return the versions that were reached. Reports each step."""
-            ...
 
         def sql(self, since: int) -> str | None:
             """Return the statements after a version; None: the engine has no SQL."""
-            ...
 
 
 def readable(version: int, readable_from: int, known: int, place: str, elsewhere: str) -> bool:

@@ -8,6 +8,7 @@ kernel keeps it however the process ends. It is a hint: a job whose record canno
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
     from ..core.job import Claimed
     from .contract import Orphan
 
-ENTRY = struct.Struct(
-    "=qq"
-)  # seq and token; a seq of 0 is free. The first entry is the head: HEAD, and 1 after an overflow
+# seq and token; a seq of 0 is free. The first entry is the head: HEAD, and 1 after an overflow
+ENTRY = struct.Struct("=qq")
 HEAD = 0x6D61696E73746179
 PLACES = 4096
 SIZE = PLACES * ENTRY.size
@@ -31,7 +31,7 @@ class StartedJobsFile(StartedJobs):
 
     def __init__(self, path: str, worker: str) -> None:
         try:
-            with open(worker_locks.lock_file(path, worker), "r+b") as file:
+            with open(worker_locks.lock_file(path, worker), "r+b", opener=_no_link) as file:
                 file.write(bytes(SIZE))  # no hole: on a full disk, the kernel kills a process that writes into one
                 file.flush()
                 self._cells = memoryview(mmap.mmap(file.fileno(), SIZE)).cast("q")
@@ -61,7 +61,11 @@ def number(seq: int | str) -> int:
     return seq if isinstance(seq, int) else int(seq[:12], 16)
 
 
-def with_started(path: str, orphans: list[Orphan], unknown: bool | None = True) -> list[Orphan]:
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW)
+
+
+def with_started(path: str, orphans: list[Orphan], unknown: bool | None) -> list[Orphan]:
     """Return the orphans, each with whether its handler had started, or `unknown` where its worker left no file here."""
     started = {worker: _read(worker_locks.lock_file(path, worker)) for worker in {orphan.worker for orphan in orphans}}
     return [orphan._replace(begun=_has(started[orphan.worker], orphan.job, unknown)) for orphan in orphans]
@@ -76,7 +80,7 @@ def _has(started: set[tuple[int, int]] | bool | None, job: Claimed, unknown: boo
 def _read(file: str) -> set[tuple[int, int]] | bool | None:
     """Return the attempts that a worker was running; True for all that it held, if it kept no record; None without a file."""
     try:
-        with open(file, "rb") as entries:
+        with open(file, "rb", opener=_no_link) as entries:
             head, *started = ENTRY.iter_unpack(entries.read(SIZE))
     except OSError:
         return None

@@ -18,6 +18,7 @@ COLD = {
     "diagnostics",
     "actions": "cancel retry resolve_review delete",
     "maintenance": "register renew deregister orphans prune register_types types declarations setting set_setting started_jobs",
+    "search": "search",
     "move": "export_rows import_rows",
 }
 

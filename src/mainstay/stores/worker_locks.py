@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 
 from ..core import errors
 from . import folder
@@ -20,12 +21,12 @@ try:
 except ImportError:  # Windows: there a worker's death is detected when its lease expires
     LOCKS = False
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
-
-SETTLED = 60  # seconds after which an unlocked file is not one that its worker is about to lock
 _held: dict[str, int] = {}
+
+
+def user() -> int:
+    """Return the number of the user that runs this process; 0 where users have none."""
+    return os.getuid() if hasattr(os, "getuid") else 0
 
 
 def hold(path: str, worker: str) -> None:
@@ -37,20 +38,51 @@ def hold(path: str, worker: str) -> None:
         _held[file] = _locked(path, file, worker)
 
 
+def held(path: str, worker: str) -> bool:
+    """Return whether this process holds the lock of a worker."""
+    return lock_file(path, worker) in _held
+
+
 def _locked(path: str, file: str, worker: str) -> int:
     try:
-        os.makedirs(folder(path), exist_ok=True)
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        make_folder(path)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        _share(descriptor, path)
     except OSError as error:
         raise mapped(error, path) from error
+    if _locks(descriptor):
+        return descriptor
+    os.close(descriptor)
+    raise errors.ConfigError(f"a worker called {worker} is running already: leave identity= out, or choose another")
+
+
+def make_folder(path: str) -> None:
+    """Make the folder of lock files and sockets, for everybody who may use the database."""
+    try:
+        os.mkdir(folder(path), 0o700)
+    except FileExistsError:
+        return
+    _share(folder(path), path, 0o111)
+
+
+def _share(target: int | str, path: str, enter: int = 0) -> None:
+    """Give a new file the group and mode of the database beside it: its other users look for dead workers too."""
+    try:
+        found = os.stat(path)
+    except OSError:  # a server's installation has no file, and its folder is one user's
+        return
+    mode = found.st_mode & 0o666
+    os.chmod(target, mode | (mode >> 2 & enter))
+    with suppress(OSError):  # this user is not in the group
+        os.chown(target, -1, found.st_gid)
+
+
+def _locks(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        raise errors.ConfigError(
-            f"a worker called {worker} is running already: leave identity= out, or choose another"
-        ) from error
-    return descriptor
+    except OSError:
+        return False
+    return True
 
 
 def release(path: str, worker: str) -> None:
@@ -61,55 +93,33 @@ def release(path: str, worker: str) -> None:
         os.close(descriptor)
 
 
-def dead(path: str, workers: Iterable[str]) -> list[str]:
-    """Return those of the workers whose lock file exists and is not locked."""
-    if not LOCKS or path == ":memory:":
-        return []
-    return [worker for worker in workers if _free(lock_file(path, worker))]
+def files(path: str) -> dict[str, str]:
+    """Return the lock files of all workers, by their names."""
+    try:
+        names = os.listdir(folder(path)) if LOCKS else []
+    except OSError:  # no worker ever ran here
+        return {}
+    workers = [name.removesuffix(".lock") for name in names if name.endswith(".lock")]
+    return {worker: lock_file(path, worker) for worker in workers}
 
 
 def remove_files(path: str, worker: str) -> None:
     """Remove the lock file and the socket of a worker."""
     for file in (lock_file(path, worker), os.path.join(folder(path), worker + ".sock")):
-        try:
+        with suppress(OSError):
             os.unlink(file)
-        except OSError:
-            pass
 
 
-def tidy(path: str, registered: Container[str], now: int) -> None:
-    """Remove the files of workers that are not registered: they died before they registered, or after their lease expired."""
+def free(file: str) -> bool:
+    """Return whether a lock file exists and is not locked: its worker is dead."""
     try:
-        names = os.listdir(folder(path))
-    except OSError:
-        return
-    for name in names:
-        worker = name.partition(".")[0]
-        if worker not in registered and _age(os.path.join(folder(path), name), now) > SETTLED:
-            lock = lock_file(path, worker)
-            if _free(lock) or not os.path.exists(lock):
-                remove_files(path, worker)
-
-
-def _age(file: str, now: int) -> float:
-    try:
-        return now / 1000 - os.stat(file).st_mtime
-    except OSError:  # another sweep has removed it
-        return 0.0
-
-
-def _free(file: str) -> bool:
-    try:
-        descriptor = os.open(file, os.O_RDWR)
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+        return _locks(descriptor)
     finally:
         os.close(descriptor)
-    return True
 
 
 def lock_file(path: str, worker: str) -> str:

@@ -10,9 +10,8 @@ from ..core.clock import SECOND
 from ..core.outcome import RELEASED
 from ..worker.claimer import Claimer
 from ..worker.in_flight import InFlight
-from ..worker.outcome_buffer import OutcomeBuffer
+from ..worker.outcome_buffer import OutcomeBuffer, WorkerReporter
 from ..worker.registration import Registration
-from ..worker.reporter import WorkerReporter
 from ..worker.runner import arun, run
 
 if TYPE_CHECKING:
@@ -41,15 +40,14 @@ class InlineWorker:
 
     def __init__(self, app: Mainstay) -> None:
         self._app, self.ways = app, dict.fromkeys(Drained._fields, 0)
+        self.dead: list[str] = []  # the jobs that died
         self._in_flight = InFlight()
         self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events)
         self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
         names = app.registry.served()
         wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)
-        self._registration = Registration(app.store, app.registry, wants, 1, LEASE, app.clock)
-        self._claimer = Claimer(
-            app.store, app.registry, self._registration, wants, self, self._in_flight, self._outcomes, app.events
-        )
+        self._registration = Registration(app, wants, 1, LEASE)
+        self._claimer = Claimer(app, self._registration, wants, self, self._in_flight, self._outcomes)
 
     def room(self) -> int:
         return 1
@@ -89,6 +87,8 @@ class InlineWorker:
         for transition in transitions:
             state = getattr(transition, "state", "")
             way = getattr(transition, "outcome", "") if state == "scheduled" else state
+            if state == "dead":
+                self.dead.append(getattr(transition, "id", ""))
             self.ways["snoozed" if way == "snoozed" else way if way in self.ways else "retried"] += 1
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
+from datetime import timedelta
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..core.clock import ManualClock, SystemClock, milliseconds
-from ..core.errors import UsageError
+from ..core.errors import JobFailed, UsageError
+from ..core.states import ENDED
+from ..core.suggest import did_you_mean
 from ..stores import open_store
 from .inline import Drained, InlineWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import timedelta
+    from collections.abc import Iterable, Iterator
 
     from ..app import Mainstay
-    from ..core.job import Job
+    from ..handle import Handle
+    from ..job import Job
     from ..registry import JobType
 
 OPTIONS = ("delay", "priority", "queue", "key", "tenant", "ref", "tags")
@@ -34,7 +37,7 @@ class Kit:
         """Give the application an empty store in memory and this kit's clock until the test ends."""
         if all(used is not app for used, _, _ in self._apps):
             self._apps.append((app, app.store, app.clock))
-            app.clock, app.store = self.clock, open_store("sqlite:///:memory:", self.clock)
+            app.clock, app.store, app.kit = self.clock, open_store("sqlite:///:memory:", self.clock), self
         return app
 
     def restore(self) -> None:
@@ -42,7 +45,7 @@ class Kit:
         while self._apps:
             app, store, clock = self._apps.pop()
             app.close()
-            app.store, app.clock = store, clock
+            app.store, app.clock, app.kit = store, clock, None
 
     @property
     def jobs(self) -> list[Job]:
@@ -59,26 +62,41 @@ class Kit:
     # time ---------------------------------------------------------------------------------------------------------
     def advance(self, duration: str | float | timedelta = 0, **units: float) -> None:
         """Move the clock: `advance("5m")`, `advance(minutes=5)`."""
-        from datetime import timedelta
-
         self.clock.advance(milliseconds(duration) / 1000 + timedelta(**units).total_seconds())
 
-    def drain(self, *, retries: bool = True) -> Drained:
-        """Run what is due, in this thread, with what that enqueues; the clock jumps to each retry."""
+    def drain(self, *, retries: bool = True, raises: bool = True) -> Drained:
+        """Run what is due, in this thread, with what that enqueues; the clock jumps to each retry.
+
+        At the end, raise `JobFailed` with the traceback if a job has died; with `raises=False` only count it.
+        """
         workers = [InlineWorker(app) for app, _, _ in self._used()]
         while True:
             for worker in workers:
                 worker.drain()
             due = self._next_retry() if retries else None
             if due is None:
-                ways = [worker.ways for worker in workers]
-                return Drained(**{name: sum(way[name] for way in ways) for name in Drained._fields})
+                break
             self.clock.move_to(max(due, self.clock.now()))
+        for app, worker in zip(self._apps, workers, strict=True):
+            if raises and worker.dead:
+                raise _failure(app[0], worker.dead)
+        ways = [worker.ways for worker in workers]
+        return Drained(**{name: sum(way[name] for way in ways) for name in Drained._fields})
+
+    def check_runs(self, handle: Handle[Any]) -> None:
+        """Raise if someone waits for a job that nothing runs: no worker is started, and `drain` has not run it."""
+        job = handle.job()
+        if (
+            job.state not in ENDED
+            and job.state != "review"
+            and not any(app.store.workers() for app, _, _ in self._apps)
+        ):
+            raise UsageError(f"{job!r} has not ended, and no worker runs it in this test: call drain() first")
 
     def run_now(self, ids: list[str]) -> None:
         """Run jobs as they are enqueued: inline mode."""
         if ids:
-            self.drain()
+            self.drain(raises=False)  # an enqueue does not raise what its job raises; result() does
 
     def _next_retry(self) -> int | None:
         counts = [count for app, _, _ in self._apps for count in app.store.counts(LIMIT)]
@@ -98,7 +116,7 @@ class Kit:
         return found
 
     def refute_enqueued(self, type: JobType[..., Any, Any] | str, **expected: Any) -> None:
-        """Fail if such a job was enqueued."""
+        """Fail if such a job was enqueued. A type or a name that no application in use has is a mistake: `UsageError`."""
         found = self._matching(type, expected)
         if found:
             raise AssertionError(
@@ -106,11 +124,51 @@ class Kit:
             )
 
     def _matching(self, type: JobType[..., Any, Any] | str, expected: dict[str, Any]) -> list[Job]:
+        self._check_names(type, expected)
         return [job for job in self.jobs if job.type == _named(type) and _fits(type, job, expected)]
+
+    def _check_names(self, type: JobType[..., Any, Any] | str, expected: dict[str, Any]) -> None:
+        """Raise for a type that no application in use defines, and for a name that is neither parameter nor option."""
+        name = _named(type)
+        defined = {found.name: found for app, _, _ in self._used() for found in app.registry.values()}
+        known = defined.get(name)
+        if known is None and not isinstance(type, str):
+            raise UsageError(
+                f"the job type {name} belongs to an application that is not in use: call mainstay.use(app)"
+            )
+        if known is None and defined and all(job.type != name for job in self.jobs):
+            near = did_you_mean(name, defined)
+            raise UsageError(f'no application in use defines a job type "{name}"{near}, and no such job was enqueued')
+        if known is not None:
+            _check_parameters(known, expected)
 
     def _seen(self) -> str:
         lines = [f"  {job.type} {job.payload} ({job.label})" for job in self.jobs[:20]]
         return "enqueued were:\n" + "\n".join(lines) if lines else "nothing was enqueued"
+
+
+def _check_parameters(type: JobType[..., Any, Any], expected: Iterable[str]) -> None:
+    parameters = signature(type.function).parameters.values()
+    if any(each.kind == each.VAR_KEYWORD for each in parameters):
+        return
+    known = [*(each.name for each in parameters), *OPTIONS]
+    for name in expected:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise UsageError(f'{type.schema.signature}: "{name}"{near} is neither a parameter nor an option of the job')
+
+
+def _failure(app: Mainstay, dead: list[str]) -> JobFailed:
+    """Return the error of the first job that died, with its traceback."""
+    job = app.get(dead[0])
+    attempts = [attempt for attempt in app.attempts(job.id) if attempt.error]
+    trace = (attempts[-1].traceback or attempts[-1].error or "") if attempts else job.reason or ""
+    more = f" (and {len(dead) - 1} more)" if len(dead) > 1 else ""
+    return JobFailed(
+        f"{job!r} died{more}: {job.error or job.reason}; drain(raises=False) only counts it\n\n{trace}",
+        job.state,
+        job.id,
+    )
 
 
 def _named(type: JobType[..., Any, Any] | str) -> str:
@@ -123,7 +181,7 @@ def _listed(expected: dict[str, Any]) -> str:
 
 def _fits(type: JobType[..., Any, Any] | str, job: Job, expected: dict[str, Any]) -> bool:
     """Return whether a job has these arguments, as the handler gets them or as in JSON, and these options."""
-    payload = json.loads(job.payload)
+    payload = job.args
     typed = payload if isinstance(type, str) else type.arguments(job.payload, job.version)
     return all(_same(job, (payload, typed), name, value) for name, value in expected.items())
 
@@ -132,7 +190,7 @@ def _same(job: Job, forms: tuple[dict[str, Any], ...], name: str, value: Any) ->
     if name in forms[0] or name not in OPTIONS:
         return any(name in form and bool(form[name] == value) for form in forms)
     if name == "delay":
-        return job.run_at is not None and job.run_at - job.created_at == milliseconds(value)
+        return job.run_at is not None and job.run_at - job.created_at == timedelta(milliseconds=milliseconds(value))
     return bool(getattr(job, name) == (tuple(value) if name == "tags" else value))
 
 

@@ -16,9 +16,9 @@ from ..core.updates import Checkpoint, Log, Progress, Update
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from ..context import Completion
     from ..core.draft import Draft
     from ..registry import JobType
+    from ..stores.contract import Store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,6 +86,7 @@ class Trial(Generic[P, R]):
         """Return the checkpoint of the trial, as if an earlier attempt had saved it."""
         return json.dumps(self._checkpoint) if self._checkpoint else None
 
-    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
+    @property
+    def store(self) -> Store:
         """Raise: there is no job in a store. Test such a handler with the kit."""
         raise TransactionUnsupported("a Trial has no store: test ctx.complete_in with app.testing() or the fixture")

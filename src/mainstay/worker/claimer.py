@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 from ..core.errors import LeaseLost, StoreError
 from ..core.job import Claimed, field_getter
 from ..stores.contract import Claims
+from .claim_limits import LastChance, Prefetch
 from .in_flight import Execution
-from .last_chance import LastChance
-from .prefetch import Prefetch
-from .slot_offers import SlotOffers
-from .uncertain_claims import UncertainClaims
+from .listener import SlotOffers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..core.events import Events
+    from ..app import Mainstay
     from ..registry import Registry
-    from ..stores.contract import Store
     from .in_flight import InFlight
     from .outcome_buffer import OutcomeBuffer
     from .registration import Registration
@@ -32,47 +29,36 @@ _TYPE = field_getter(Claimed, "type")
 
 
 class Starter(Protocol):
-    """What starts claimed jobs: `Slots`, or the inline worker of tests."""
-
-    def room(self) -> int:
-        """Return how many more jobs could start at once; below zero when some wait for a slot."""
-        ...
-
-    def process_room(self) -> int:
-        """Return how many more jobs could start in processes of their own."""
-        ...
+    """What starts claimed jobs: `Slots`, which documents these methods, or the inline worker of tests."""
 
     @property
-    def backlog(self) -> int:
-        """How many jobs wait for a slot."""
-        ...
-
-    def start(self, executions: list[Execution]) -> None:
-        """Run these jobs, each as soon as there is a slot."""
-        ...
-
-    def release(self, execution: Execution) -> None:
-        """Give a job back that has not started."""
-        ...
+    def backlog(self) -> int: ...
+    def room(self) -> int: ...
+    def process_room(self) -> int: ...
+    def start(self, executions: list[Execution]) -> None: ...
+    def release(self, execution: Execution) -> None: ...
 
 
 class Claimer:
     """Writes outcomes and claims jobs, in one transaction where it does both. `step` is one round."""
 
     def __init__(
-        self, store: Store, registry: Registry, registration: Registration, wants: Mapping[str, Sequence[str]],
-        slots: Starter, in_flight: InFlight, outcomes: OutcomeBuffer, events: Events, poll: int = POLL,
+        self, app: Mainstay, registration: Registration, wants: Mapping[str, Sequence[str]], slots: Starter,
+        in_flight: InFlight, outcomes: OutcomeBuffer, poll: int = POLL,
     ) -> None:  # fmt: skip
-        self._store, self._registry, self._registration = store, registry, registration
-        self._wants, self._process_wants = (_wanted(wants, registry, process) for process in (False, True))
-        self._slots, self._in_flight, self._outcomes, self._events = slots, in_flight, outcomes, events
-        self._poll = poll
+        self._store, self._registry, self._events, self._registration = (
+            app.store,
+            app.registry,
+            app.events,
+            registration,
+        )
+        self._wants, self._process_wants = (_wanted(wants, app.registry, process) for process in (False, True))
+        self._slots, self._in_flight, self._outcomes, self._poll = slots, in_flight, outcomes, poll
         self._lost, self._lost_at = "", 0  # the identity whose lease was gone, and when that was seen
         self._failures = 0
         self.prefetch = Prefetch(in_flight)
         self.last_chance = LastChance(in_flight, poll)
-        self.uncertain = UncertainClaims(store, in_flight)
-        self.offers = SlotOffers(self._wants, self._has_slot, self.uncertain)
+        self.offers = SlotOffers(self._wants, self._has_slot)
 
     @property
     def failing(self) -> bool:
@@ -83,7 +69,7 @@ class Claimer:
         """Do one round; return after how many milliseconds to do the next if nothing wakes the claimer before."""
         if self._start_arrived():
             return FIRST
-        if self.uncertain.pending and self._registration.claiming:
+        if self.offers.uncertain and self._registration.claiming:
             return self._recover(self._registration.registered, now)
         batch, updates = self._outcomes.take()
         room = self._room(now)
@@ -103,7 +89,7 @@ class Claimer:
             return 0
         except StoreError as error:
             self._outcomes.put_back(batch, updates)
-            self.uncertain.pending = self.uncertain.pending or room > 0
+            self.offers.uncertain = self.offers.uncertain or room > 0
             return self._failed(error)
         except Exception as error:
             if not self._outcomes.refused(batch, updates, error):
@@ -124,20 +110,21 @@ class Claimer:
         except LeaseLost:  # the next round handles it
             return 0
         except StoreError as error:
-            self.uncertain.pending = True
+            self.offers.uncertain = True
             return self._failed(error)
         return self._start_claimed(claims, room, now)
 
     def _recover(self, worker: str, now: int) -> int:
-        """Start the jobs of a claim that got no reply."""
+        """Start the jobs of a claim that got no reply: no other worker runs them as long as this one lives."""
         if self.offers.outstanding:  # a job may be on its way: it must not start twice
             return GATHER
         self._start_arrived()
         try:
-            missed = self.uncertain.missed(worker)
+            held = self._store.claimed_by(worker)
         except StoreError as error:
             return self._failed(error)
-        self._failures = 0
+        self._failures, self.offers.uncertain = 0, False
+        missed = [job for job in held if self._in_flight.get(job.id, job.token) is None]
         same = worker == self._registration.registered  # it may have a new identity by now
         if missed and same and self._registration.claiming:
             self._take_over(missed, now)

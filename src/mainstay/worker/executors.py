@@ -24,7 +24,30 @@ if TYPE_CHECKING:
 GIVEN_UP, BACK = "given up", "back"
 
 
-class Threads:
+class Executor:
+    """Runs the handlers of one kind. `jobs` has those that wait for a slot."""
+
+    def __init__(self, slots: int, begin: Begin, end: End) -> None:
+        self._slots, self._begin, self._end = slots, begin, end
+        self.jobs: deque[Execution] = deque()
+
+    def withdraw(self) -> list[Execution]:
+        """Remove and return what has not started, while slots may take from it too."""
+        found: list[Execution] = []
+        try:
+            while True:
+                found.append(self.jobs.popleft())
+        except IndexError:
+            return found
+
+    def cancel(self, execution: Execution, because: str) -> None:
+        """Interrupt a handler that someone cancelled, where that is possible. Its context tells it in any case."""
+
+    def ask_to_stop(self, execution: Execution) -> None:
+        """Tell a handler that the worker shuts down, if its context is not in this process."""
+
+
+class Threads(Executor):
     """Thread slots, made as they are needed. A thread that is stuck past its timeout is given up and replaced.
 
     A thread that ends a job takes the next without sleeping in between, and wakes one other only while jobs wait. So
@@ -33,8 +56,8 @@ class Threads:
     """
 
     def __init__(self, slots: int, begin: Begin, end: End, run: Run = runner.run) -> None:
-        self._slots, self._begin, self._end, self._run = slots, begin, end, run
-        self.jobs: deque[Execution] = deque()
+        super().__init__(slots, begin, end)
+        self._run = run
         self._calls: SimpleQueue[bool] = SimpleQueue()  # True: there are jobs; False: end
         self._lock = threading.Lock()
         self._threads = self._idle = 0
@@ -42,14 +65,8 @@ class Threads:
         self.stuck = 0
 
     def start(self, executions: list[Execution]) -> None:
-        """Run these as slots come free."""
         self.jobs.extend(executions)
         self._call()
-
-    @property
-    def backlog(self) -> int:
-        """How many jobs wait for a slot."""
-        return len(self.jobs)
 
     def _call(self) -> None:
         """Put one more thread to work, unless all are busy or one was called and has not come yet."""
@@ -98,7 +115,7 @@ class Threads:
             self._idle += 1
             return True
 
-    def give_up(self, execution: Execution) -> None:
+    def interrupt(self, execution: Execution) -> None:
         """Replace the thread that runs this execution: a thread cannot be killed."""
         with self._lock:
             if execution.stop == BACK:
@@ -108,24 +125,10 @@ class Threads:
             self._threads -= 1
         self._call()
 
-    def withdraw(self) -> list[Execution]:
-        """Remove and return what no thread has started."""
-        return drained(self.jobs)
-
     def stop(self) -> None:
         """End idle threads; a stuck one ends with the process."""
         for _ in range(self._threads):
             self._calls.put(False)
-
-
-def drained(jobs: deque[Execution]) -> list[Execution]:
-    """Remove and return everything in a queue, while other threads may take from it."""
-    found: list[Execution] = []
-    try:
-        while True:
-            found.append(jobs.popleft())
-    except IndexError:
-        return found
 
 
 def _cancel(execution: Execution) -> None:
@@ -133,19 +136,17 @@ def _cancel(execution: Execution) -> None:
         execution.stop.cancel()
 
 
-class Loop:
+class Loop(Executor):
     """The event loop for async handlers: many run at once, and a batch costs one wake-up."""
 
     def __init__(self, slots: int, begin: Begin, end: End) -> None:
-        self._slots, self._begin, self._end = slots, begin, end
-        self.jobs: deque[Execution] = deque()
+        super().__init__(slots, begin, end)
         self._running = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
         self._thread: threading.Thread | None = None
 
     def start(self, executions: list[Execution]) -> None:
-        """Run these as slots come free."""
         self.jobs.extend(executions)
         self._ready().call_soon_threadsafe(self._launch)
 
@@ -185,14 +186,8 @@ class Loop:
         if self._loop is not None:  # on the loop's own thread, where `stop` of a started task is set
             self._loop.call_soon_threadsafe(_cancel, execution)
 
-    @property
-    def backlog(self) -> int:
-        """How many jobs wait for a slot."""
-        return len(self.jobs)
-
-    def withdraw(self) -> list[Execution]:
-        """Remove and return what has not started."""
-        return drained(self.jobs)
+    def cancel(self, execution: Execution, because: str) -> None:
+        self.interrupt(execution)
 
     def stop(self) -> None:
         """Stop the loop after its pending callbacks."""

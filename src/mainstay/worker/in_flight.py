@@ -55,19 +55,13 @@ class InFlight:
         return self._added - len(self._open)
 
     def add(self, executions: list[Execution]) -> None:
-        """Add what was claimed."""
         with self._lock:
             self._executions.update([((each.job.id, each.job.token), each) for each in executions])
             self._open.update(dict.fromkeys(executions, True))
             self._added += len(executions)
 
     def get(self, job_id: str, token: int) -> Execution | None:
-        """Return the execution of an attempt at a job, or None."""
         return self._executions.get((job_id, token))
-
-    def knows(self, job: Claimed) -> bool:
-        """Return whether this attempt is among them."""
-        return (job.id, job.token) in self._executions
 
     def end(self, execution: Execution) -> bool:
         """Mark an execution as ended; False if it had ended before or was dropped.

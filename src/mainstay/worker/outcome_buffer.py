@@ -1,4 +1,4 @@
-"""Outcomes on their way to the store: a bounded buffer that drops nothing; each is decided once and retried until stored."""
+"""What handlers leave to be stored: a bounded buffer that drops nothing. Each outcome is decided once and retried until stored."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from ..core.decide import Transition, completed, decide
-from ..core.outcome import CANCELLED, COMPLETED, Outcome
+from ..core.errors import StoreError
+from ..core.outcome import CANCELLED, COMPLETED, INVALID, Outcome
 from ..core.payload import clean
+from ..core.states import COMPLETED as COMPLETED_STATE
 from ..core.updates import Checkpoint, Progress, Update
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
+from .rolling_deploy import left_to_others
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..core.clock import Clock
     from ..core.events import Events
+    from ..core.job import Claimed
+    from ..stores.contract import Store
     from .in_flight import Execution, InFlight
 
     Batch = list[tuple[Execution, Transition]]
@@ -129,3 +134,40 @@ class OutcomeBuffer:
             execution.job, CANCELLED._replace(reason="cancelled on request"), self._clock.now(), self._random
         )
         self._outcomes.append((execution, transition))
+
+
+class WorkerReporter:
+    """The `Reporter` of handlers that run in the worker's own process."""
+
+    def __init__(self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None]) -> None:
+        self.store, self._outcomes, self._clock, self._wake = store, outcomes, clock, wake
+
+    def now(self) -> int:
+        return self._clock.now()
+
+    def report(self, update: Update) -> None:
+        self._outcomes.add_update(update)
+        self._wake()
+
+    def checkpoint(self, job: Claimed) -> str | None:
+        return self.store.checkpoint(job.id)
+
+    def checked(self, execution: Execution, outcome: Outcome) -> Outcome:
+        """Return the outcome to store: the store knows about a completion in a transaction, and about other workers."""
+        if outcome.kind == "completed in transaction":
+            return self._committed(execution.job)
+        if outcome.reason == INVALID and not outcome.retry:
+            return left_to_others(self.store, execution, outcome, self._clock.now())
+        return outcome
+
+    def _committed(self, job: Claimed) -> Outcome:
+        """Return `completed` if the completion in the handler's transaction was committed, else a failure."""
+        try:
+            found = self.store.get(job.id)
+        except StoreError:
+            found = None
+        if found is not None and found.state == COMPLETED_STATE and found.token == job.token:
+            return Outcome("completed")
+        return Outcome(
+            "failed", error="NotCommitted: ctx.complete_in was called, but its transaction was not committed"
+        )

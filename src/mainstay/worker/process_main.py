@@ -16,24 +16,23 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from ..context import Context, completion
+from ..context import Context
 from ..core.errors import StoreUnavailable
 from ..core.job import Claimed
 from ..core.outcome import Outcome
 from ..core.payload import clean
-from . import runner, spawn
+from . import runner
 from .handler_address import find
 from .in_flight import Execution
-from .messages import Writer, outcome_out, update_out
+from .pipes import Writer, outcome_out, take_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..app import Mainstay
-    from ..context import Completion
-    from ..core.draft import Draft
     from ..core.updates import Update
     from ..registry import JobType
+    from ..stores.contract import Store
 
 DEATH_OF_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 
@@ -48,13 +47,14 @@ class PipeReporter:
         return self._app.clock.now()
 
     def report(self, update: Update) -> None:
-        self._out.write({"update": update_out(update)})
+        self._out.write({"update": [type(update).__name__, *update]})
 
     def checkpoint(self, job: Claimed) -> str | None:
         return self._checkpoint
 
-    def completing(self, job: Claimed, children: tuple[Draft, ...], result: str | None) -> Completion:
-        return self._app.store, completion(job, self.now(), result, children)
+    @property
+    def store(self) -> Store:
+        return self._app.store
 
 
 class MessageLoop:
@@ -183,8 +183,7 @@ def _ignore(number: int, frame: object) -> None:
 
 def main() -> None:
     """Serve the worker that started this process."""
-    control, out = spawn.take_over(0), spawn.take_over(1, stand_in=2)
-    spawn.restore_path()
+    control, out = take_over(sys.argv[1])
     _on_signals(_ignore)
     _die_with_parent()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]

@@ -9,17 +9,15 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections import deque
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import StoreError
 from ..core.outcome import CANCELLED, RELEASED, Outcome
-from .executors import drained
+from .executors import Executor
 from .handler_address import address
-from .messages import Reader, Writer, outcome_in, update_in
+from .pipes import UPDATES, outcome_in, spawn
 from .runner import described
-from .spawn import spawn
 
 if TYPE_CHECKING:
     from ..context import Reporter
@@ -33,12 +31,12 @@ CANCEL_GRACE = 2.0  # seconds for a cancelled handler to reach a safe point befo
 EXIT_GRACE = 2.0  # seconds for a child to end by itself after its pipes are closed
 
 
-class ProcessSlots:
+class ProcessSlots(Executor):
     """Threads that each keep one child process busy."""
 
     def __init__(self, slots: int, begin: Begin, end: End, reporter: Reporter) -> None:
-        self._slots, self._begin, self._end, self._reporter = slots, begin, end, reporter
-        self.jobs: deque[Execution] = deque()
+        super().__init__(slots, begin, end)
+        self._reporter = reporter
         self._calls: SimpleQueue[bool] = SimpleQueue()  # True: there may be a job; False: end
         self._lock = threading.Lock()
         self._taken = 0  # jobs that wait for a slot or hold one
@@ -47,16 +45,9 @@ class ProcessSlots:
 
     @property
     def room(self) -> int:
-        """How many more jobs could start at once."""
         return self._slots - self._taken
 
-    @property
-    def backlog(self) -> int:
-        """How many jobs wait for a slot."""
-        return len(self.jobs)
-
     def start(self, executions: list[Execution]) -> None:
-        """Run these as slots come free."""
         with self._lock:
             self._taken += len(executions)
             while len(self.threads) < min(self._slots, self._taken):
@@ -105,8 +96,7 @@ class ProcessSlots:
             self._taken -= count
 
     def withdraw(self) -> list[Execution]:
-        """Remove and return what has not started."""
-        found = drained(self.jobs)
+        found = super().withdraw()
         self._free(len(found))
         return found
 
@@ -193,7 +183,8 @@ class ProcessSlot:
         self._repeat(execution)
         while (message := child.receive()) is not None:
             if "update" in message:
-                self._reporter.report(update_in(message["update"]))
+                kind, *fields = message["update"]
+                self._reporter.report(UPDATES[kind](*fields))
             else:
                 return outcome_in(message["outcome"])
         return _died(execution, self.discard())
@@ -237,20 +228,9 @@ class ChildProcess:
     """The process of a slot, as the worker sees it. `process_main.py` is what runs in it."""
 
     def __init__(self) -> None:
-        theirs_in, ours_out = os.pipe()
-        ours_in, theirs_out = os.pipe()
         self.loaded: set[str] = set()
         self._lock = threading.Lock()
-        self._out, self._in, self._descriptor = Writer(ours_out), Reader(ours_in), ours_in
-        try:
-            self.process = spawn("mainstay.worker.process_main", stdin=theirs_in, stdout=theirs_out)
-        except BaseException:
-            os.close(ours_in)
-            os.close(ours_out)
-            raise
-        finally:
-            os.close(theirs_in)
-            os.close(theirs_out)
+        self.process, self._out, self._in = spawn("mainstay.worker.process_main", stdout=2)  # 2: the worker's stderr
 
     def send(self, message: dict[str, Any]) -> None:
         """Send one message. If the process is gone, the next `receive` returns None."""
@@ -306,7 +286,7 @@ class ChildProcess:
             pause.wait(0.01)
         self.kill()
         code = self.process.wait()
-        os.close(self._descriptor)
+        self._in.close()
         return code
 
 

@@ -1,4 +1,4 @@
-"""This worker in the store: its identity, its lease, and whether it claims jobs. All parts of a worker share one."""
+"""This worker in the store: its identity, its lease, and the heartbeat that renews it. All parts of a worker share one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import socket
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from ..core.errors import StoreError
 from ..core.ids import encode
 from ..core.job import WorkerInfo
 from ..stores.contract import StartedJobs
@@ -15,10 +16,12 @@ from ..upkeep.sweep import GRACE
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..core.clock import Clock
-    from ..registry import Registry
-    from ..stores.contract import Renewal, Store
+    from ..app import Mainstay
+    from ..stores.contract import Renewal
     from .in_flight import Execution
+
+AFTER_AN_ERROR = 1_000  # ms until the next try: the first part to reach the store again wakes the others
+BEATS = 5  # renewals per lease: four may fail
 
 
 HEAD_START = 200
@@ -33,11 +36,11 @@ class Registration:
     """The worker's entry in the store. `register`, then `renew` in time; `replace` after a lease was lost."""
 
     def __init__(
-        self, store: Store, registry: Registry, wants: Mapping[str, Sequence[str]], slots: int, lease: int, clock: Clock,
-        identity: str | None = None, new_identity: Callable[[], str] = new_identity, sweep_grace: int = GRACE,
+        self, app: Mainstay, wants: Mapping[str, Sequence[str]], slots: int, lease: int, identity: str | None = None,
+        new_identity: Callable[[], str] = new_identity, sweep_grace: int = GRACE,
     ) -> None:  # fmt: skip
-        self._store, self._registry, self._wants, self._slots = store, registry, wants, slots
-        self._clock, self._new_identity, self._sweep_grace = clock, new_identity, sweep_grace
+        self._store, self._registry, self._clock = app.store, app.registry, app.clock
+        self._wants, self._slots, self._new_identity, self._sweep_grace = wants, slots, new_identity, sweep_grace
         self.lease = lease
         self.id = identity or new_identity()  # a new one as soon as the lease is lost
         self.registered = ""  # the identity that the store knows: the lost one until `replace` has succeeded
@@ -80,7 +83,6 @@ class Registration:
         self.register()
 
     def deregister(self) -> None:
-        """Remove the worker from the store."""
         self._store.deregister(self.id)
 
     def holds(self, execution: Execution, now: int) -> bool:
@@ -103,3 +105,54 @@ class Registration:
             self.id, socket.gethostname(), os.getpid(), self._slots, tuple(self._wants), self.types, now, now,
             now + self.lease, 0, False,
         )  # fmt: skip
+
+
+class Heartbeat:
+    """Renews the lease on a thread that no handler can block.
+
+    A worker that cannot renew in time drops its jobs before other workers free them.
+    """
+
+    def __init__(
+        self, app: Mainstay, registration: Registration, lost: Callable[[], None], cancel: Callable[[str, int], None],
+        renewed: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self._registration, self._clock, self._events = registration, app.clock, app.events
+        self._lost, self._cancel, self._renewed = lost, cancel, renewed
+        self._interval = registration.lease // BEATS
+        self._again = min(self._interval, AFTER_AN_ERROR)
+        self.replacing = False  # every job was dropped, and the store has not registered the new identity yet
+
+    def step(self, now: int) -> int:
+        """Renew once; return when to renew next."""
+        if self.replacing:  # to renew the old lease would keep the dropped jobs from every other worker
+            return self._replace()
+        late = now >= self._registration.held_until - self._interval
+        try:  # even when late: a supervisor may have renewed the lease, and the store refuses one that has run out
+            renewal = self._registration.renew(now)
+        except StoreError as error:
+            self._events.emit("store_error", error=error, wait=self._again)
+            return self._replace() if late else self._again
+        if not renewal.alive:
+            return self._replace()
+        self._events.emit("beat", worker=self._registration.id)
+        self._renewed()
+        for job_id, token in renewal.cancelling:
+            self._cancel(job_id, token)
+        return self._due()
+
+    def _due(self) -> int:
+        """Return how long until the next renewal, counted from when the last one began."""
+        renewed_at = self._registration.held_until - self._registration.lease
+        return max(0, renewed_at + self._interval - self._clock.now())
+
+    def _replace(self) -> int:
+        """Drop everything and register under a new identity: the lease is lost, or about to be."""
+        self.replacing = True
+        try:
+            self._lost()
+        except StoreError as error:
+            self._events.emit("store_error", error=error, wait=self._again)
+            return self._again
+        self.replacing = False
+        return self._due()

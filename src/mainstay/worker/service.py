@@ -26,7 +26,6 @@ class Service:
         self._thread = threading.Thread(target=self._loop, name=f"mainstay-{name}", daemon=True)
 
     def start(self) -> None:
-        """Start, unless stopped already."""
         if not self._stopping:
             self._thread.start()
 

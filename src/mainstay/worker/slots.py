@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 from ..context import Context
 from ..core.outcome import CANCELLED, COMPLETED, RELEASED, Outcome
-from .executors import Loop, Threads
+from .outcome_buffer import WorkerReporter
+from .processes import ProcessSlots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..core.clock import Clock
-    from ..core.events import Events
+    from ..app import Mainstay
+    from .executors import Loop, Threads
     from .in_flight import Execution, InFlight
     from .outcome_buffer import OutcomeBuffer
-    from .processes import ProcessSlots
     from .registration import Registration
-    from .reporter import WorkerReporter
 
 YIELD = 60_000  # ms after a job was left to a worker with other code
 
@@ -26,24 +25,18 @@ class Slots:
     """Runs claimed jobs and adds their outcomes to the buffer."""
 
     def __init__(
-        self, size: int, in_flight: InFlight, outcomes: OutcomeBuffer, reporter: WorkerReporter,
-        registration: Registration, clock: Clock, events: Events, ended: Callable[[], None], processes: int = 1,
-        threads: Callable[..., Threads] = Threads, loop: Callable[..., Loop] = Loop,
+        self, app: Mainstay, size: int, processes: int, registration: Registration, in_flight: InFlight,
+        outcomes: OutcomeBuffer, wake: Callable[[], None], threads: Callable[..., Threads], loop: Callable[..., Loop],
     ) -> None:  # fmt: skip
-        self.size = size
-        self._in_flight, self._outcomes, self._reporter, self._registration = (
-            in_flight,
-            outcomes,
-            reporter,
-            registration,
-        )
-        self._clock, self._events, self._ended = clock, events, ended
-        self._on_started, self._on_ended = events.listeners("started"), events.listeners("ended")
+        self.size, self._wake, self._clock, self._events = size, wake, app.clock, app.events
+        self._registration, self._in_flight, self._outcomes = registration, in_flight, outcomes
+        self._reporter = WorkerReporter(app.store, outcomes, app.clock, wake)
+        self._on_started, self._on_ended = app.events.listeners("started"), app.events.listeners("ended")
         self.loop = loop(size, self.begin, self.end)
         self.threads = threads(size, self.begin, self.end)
-        self._plain, self._awaited = self.threads.jobs, self.loop.jobs
-        self._process_slots = processes
-        self.processes: ProcessSlots | None = None  # made for the first job that needs one
+        self.processes = ProcessSlots(processes, self.begin, self.end, self._reporter)
+        self._executors = self.threads, self.loop, self.processes
+        self._waiting = [executor.jobs for executor in self._executors]
 
     def room(self) -> int:
         """Return how many more jobs could start at once. At most `size` stuck threads are replaced."""
@@ -51,12 +44,12 @@ class Slots:
 
     def process_room(self) -> int:
         """Return how many more jobs could start in processes of their own."""
-        return self.processes.room if self.processes is not None else self._process_slots
+        return self.processes.room
 
     @property
     def backlog(self) -> int:
         """How many jobs wait here for a slot."""
-        return self.threads.backlog + self.loop.backlog + (self.processes.backlog if self.processes else 0)
+        return sum(map(len, self._waiting))
 
     def start(self, executions: list[Execution]) -> None:
         """Pass each job to the executor of its kind."""
@@ -65,21 +58,18 @@ class Slots:
         if asynchronous:
             self.loop.start(asynchronous)
         if separate:
-            self._process_executor().start(separate)
+            self.processes.start(separate)
         if len(asynchronous) + len(separate) < len(executions):
-            plain = [each for each in executions if not (each.type.is_async or each.type.process)]
-            self.threads.start(plain)
+            self.threads.start([each for each in executions if not (each.type.is_async or each.type.process)])
+
+    def _executor(self, execution: Execution) -> Threads | Loop | ProcessSlots:
+        if execution.type.is_async:
+            return self.loop
+        return self.processes if execution.type.process else self.threads
 
     def release(self, execution: Execution) -> None:
         """Give a job back that has not started."""
         self.end(execution, RELEASED)
-
-    def _process_executor(self) -> ProcessSlots:
-        if self.processes is None:
-            from .processes import ProcessSlots
-
-            self.processes = ProcessSlots(self._process_slots, self.begin, self.end, self._reporter)
-        return self.processes
 
     def begin(self, execution: Execution) -> Context | None:
         """Return the context for an attempt that starts now; None if the job is no longer to run here."""
@@ -120,8 +110,8 @@ class Slots:
             self._events.emit("ended", job=execution.job, outcome=outcome)
         if not self._outcomes.add(execution, outcome):
             return False
-        if not (self._plain or self._awaited or self.backlog):
-            self._ended()  # while jobs wait here, the claimer comes by itself every few milliseconds
+        if not any(self._waiting):
+            self._wake()  # while jobs wait here, the claimer comes by itself every few milliseconds
         return True
 
     def cancel(self, execution: Execution, because: str) -> None:
@@ -130,10 +120,7 @@ class Slots:
         execution.job = execution.job._replace(cancelling=True)
         if execution.context is not None:
             execution.context.cancelled_because = because
-        if execution.type.process and self.processes is not None:
-            self.processes.cancel(execution, because)
-        elif execution.type.is_async:
-            self._interrupt(execution)
+        self._executor(execution).cancel(execution, because)
 
     def time_out(self, execution: Execution, outcome: Outcome) -> None:
         """Record the time-out now, free the slot, and stop the handler where that is possible."""
@@ -141,7 +128,7 @@ class Slots:
             execution.context.cancelled_because = outcome.error
         if self.end(execution, outcome):
             self._interrupt(execution)
-            if not (execution.type.is_async or execution.type.process):
+            if self._executor(execution) is self.threads:
                 self._events.emit("late", job=execution.job)
 
     def drop(self, execution: Execution, because: str) -> None:
@@ -152,21 +139,13 @@ class Slots:
 
     def _interrupt(self, execution: Execution) -> None:
         """Free the slot of a job that has ended: kill its process, cancel its task, or replace its thread."""
-        if not execution.started:
-            return
-        if execution.type.is_async:
-            self.loop.interrupt(execution)
-        elif not execution.type.process:
-            self.threads.give_up(execution)
-        elif self.processes is not None:
-            self.processes.interrupt(execution)
+        if execution.started:
+            self._executor(execution).interrupt(execution)
 
     def withdraw(self) -> None:
-        """Release what has not started."""
-        waiting = self.threads.withdraw() + self.loop.withdraw()
-        waiting += self.processes.withdraw() if self.processes is not None else []
-        for execution in waiting:
-            self.release(execution)
+        for executor in self._executors:
+            for execution in executor.withdraw():
+                self.release(execution)
 
     def ask_to_stop(self) -> None:
         """Start nothing more; running handlers stop at their next safe point."""
@@ -175,8 +154,7 @@ class Slots:
         for execution in self._in_flight:
             if execution.context is not None:
                 execution.context.stopping = True
-            if execution.type.process and self.processes is not None:
-                self.processes.ask_to_stop(execution)
+            self._executor(execution).ask_to_stop(execution)
 
     def abandon(self) -> None:
         """Release what still runs: the grace is over."""
@@ -185,8 +163,5 @@ class Slots:
                 self._interrupt(execution)
 
     def stop(self) -> None:
-        """End every thread, loop and child process."""
-        self.threads.stop()
-        self.loop.stop()
-        if self.processes is not None:
-            self.processes.stop()
+        for executor in self._executors:
+            executor.stop()

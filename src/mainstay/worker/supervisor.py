@@ -7,12 +7,12 @@ worker dies, it frees the worker's jobs at once and starts another in its place.
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import sys
 import threading
 import time
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +21,18 @@ from ..core.errors import ConfigError, StoreError
 from ..core.events import Events
 from ..stores import open_store
 from ..upkeep.sweep import Sweep
-from .heartbeat import BEATS
-from .messages import Reader, Writer
-from .registration import new_identity
+from .pipes import spawn
+from .registration import BEATS, new_identity
 from .service import Service
 from .shutdown import NOW, STOP, on_signals
-from .spawn import spawn
 from .worker_process import CANNOT_START
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Callable
 
     from ..core.clock import Clock, Duration
+    from .pipes import Reader, Writer
 
 MOST_STARTS = 3  # if no worker is ready after this many starts, none will be
 HEALTHY = 10.0  # seconds of life after which a death counts as the first again
@@ -40,15 +40,6 @@ PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a restart
 GRACEFUL = (0, -signal.SIGTERM, -signal.SIGINT)  # by a signal: it came before there was a worker to stop
 EXTRA = "5s"  # beyond the grace, before what has not ended is killed
 ENTRY = "mainstay.worker.worker_process"
-
-
-def supervise(app: str, processes: int, *, entry: str = ENTRY, **options: Any) -> int:
-    """Keep `processes` workers of the application `module:attribute` running until a signal; return the exit code.
-
-    `options` are those of `app.worker`. `entry` is the module that each process runs, for callers that do more than
-    `worker_process` does, such as writing a log.
-    """
-    return Supervisor(app, processes, options, entry=entry).run()
 
 
 class Replica:
@@ -92,13 +83,16 @@ class Leases:
             _report(error)
 
     def stop(self) -> None:
-        """Renew no more leases."""
         self._service.stop()
         self._store.close()
 
 
 class Supervisor:
-    """Starts workers, replaces those that die, stops them all on a signal."""
+    """Keeps `processes` workers of the application `module:attribute` running until a signal.
+
+    `options` are those of `app.worker`. `entry` is the module that each process runs, for callers that do more than
+    `worker_process` does, such as writing a log.
+    """
 
     def __init__(
         self, app: str, processes: int, options: dict[str, Any], *, entry: str = ENTRY, extra: Duration = EXTRA
@@ -110,7 +104,7 @@ class Supervisor:
         self._kill_after = (milliseconds(options.get("grace") or "30s") + milliseconds(extra)) / 1000
         self._extra = milliseconds(extra) / 1000
         self._replicas = [Replica() for _ in range(processes)]
-        self._inbox: SimpleQueue[tuple[str, Replica | None, Any]] = SimpleQueue()
+        self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()  # what to do, from signals and other threads
         self._leases: Leases | None = None
         self._stopping = False
         self._kill_at = float("inf")
@@ -118,10 +112,10 @@ class Supervisor:
 
     def run(self) -> int:
         """Work until a signal, or until it is clear that no worker can start; return the exit code."""
-        with on_signals(lambda number: self._inbox.put(("signal", None, number))):
+        with on_signals(lambda _: self._inbox.put(self._signalled)):
             self._start(self._replicas[0])  # the others when it is up: a mistake in the code is then reported once
             while self._running():
-                self._handle(self._next_event())
+                self._handle_next()
                 self._act_on_time()
         if self._leases is not None:
             self._leases.stop()
@@ -130,23 +124,18 @@ class Supervisor:
     def _running(self) -> bool:
         return any(replica.process is not None or replica.due is not None for replica in self._replicas)
 
-    def _next_event(self) -> tuple[str, Replica | None, Any]:
-        """Return the next event, or "nothing" if something is due first."""
+    def _handle_next(self) -> None:
+        """Handle the next event, unless something is due first."""
         dues = [replica.due for replica in self._replicas if replica.due is not None]
         left = min([*dues, self._kill_at, time.monotonic() + 0.5]) - time.monotonic()
         try:
-            return self._inbox.get(timeout=max(0.0, left))
+            event = self._inbox.get(timeout=max(0.0, left))
         except Empty:
-            return "nothing", None, None
+            return
+        event()
 
-    def _handle(self, event: tuple[str, Replica | None, Any]) -> None:
-        kind, replica, detail = event
-        if kind == "signal":
-            self._stop(NOW if self._stopping else STOP)
-        elif kind == "identity" and replica is not None:
-            self._identified(replica, detail)
-        elif kind == "died" and replica is not None:
-            self._died(replica, detail)
+    def _signalled(self) -> None:
+        self._stop(NOW if self._stopping else STOP)
 
     def _act_on_time(self) -> None:
         """Start the processes that are due; kill those that did not stop in time."""
@@ -160,38 +149,28 @@ class Supervisor:
     # workers ------------------------------------------------------------------------------------------------------
     def _start(self, replica: Replica) -> None:
         """Start a worker under a new identity, with a pipe each way."""
-        theirs_in, ours_out = os.pipe()
-        ours_in, theirs_out = os.pipe()
         replica.identity, replica.since, replica.due, replica.up = new_identity(), time.monotonic(), None, False
-        replica.orders = Writer(ours_out)
-        command = (self._entry, self._app, self._options, replica.identity, str(theirs_out))
         try:
-            replica.process = spawn(*command, stdin=theirs_in, pass_fds=(theirs_out,))
+            replica.process, replica.orders, messages = spawn(self._entry, self._app, self._options, replica.identity)
         except OSError as error:  # no memory or no processes left: try again later
             _report(error)
-            os.close(ours_in)
             self._died(replica, 1)
             return
-        finally:
-            os.close(theirs_in)
-            os.close(theirs_out)
         for work in (self._listen, self._wait_for_exit):
-            threading.Thread(target=work, args=(replica, replica.process, ours_in), daemon=True).start()
+            threading.Thread(target=work, args=(replica, replica.process, messages), daemon=True).start()
 
-    def _listen(self, replica: Replica, process: subprocess.Popen[bytes], descriptor: int) -> None:
-        reader = Reader(descriptor)
+    def _listen(self, replica: Replica, process: subprocess.Popen[bytes], messages: Reader) -> None:
         try:
             while True:
-                self._inbox.put(("identity", replica, (process, reader.read(None))))
+                self._inbox.put(partial(self._identified, replica, process, messages.read(None)))
         except (EOFError, OSError, ValueError):
-            os.close(descriptor)
+            messages.close()
 
-    def _wait_for_exit(self, replica: Replica, process: subprocess.Popen[bytes], descriptor: int) -> None:
+    def _wait_for_exit(self, replica: Replica, process: subprocess.Popen[bytes], messages: Reader) -> None:
         """Wait for the process, not for the end of its pipe: a process that a handler forked may keep that open."""
-        self._inbox.put(("died", replica, process.wait()))
+        self._inbox.put(partial(self._died, replica, process.wait()))
 
-    def _identified(self, replica: Replica, detail: tuple[subprocess.Popen[bytes], dict[str, Any]]) -> None:
-        process, message = detail
+    def _identified(self, replica: Replica, process: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
         if replica.process is not process:  # from a process that has been replaced
             return
         replica.identity, replica.up = message["identity"], True

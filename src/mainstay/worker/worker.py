@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import os
+import random
 import sys
 import time
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import milliseconds
 from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError
 from ..stores.move import closed
 from ..upkeep.chores import chores
+from ..upkeep.sweep import GRACE
 from .claimer import Claimer
-from .heartbeat import Heartbeat
+from .executors import Loop, Threads
+from .in_flight import InFlight
 from .listener import Listener
 from .outcome_buffer import OutcomeBuffer
-from .registration import Registration
-from .reporter import WorkerReporter
-from .runtime import REAL
+from .registration import Heartbeat, Registration, new_identity
+from .service import Service
 from .slots import Slots
 from .timeouts import Timeouts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Self
 
     from ..app import Mainstay
     from ..core.clock import Duration
-    from .runtime import Runtime
-    from .service import Service
 
 FINAL_WRITES = 10.0  # seconds for storing the last outcomes at the end
+
+
+class Runtime(NamedTuple):
+    """What depends on real time, threads or chance, with the real parts as defaults. The simulator passes its own."""
+
+    service: Callable[..., Service] = Service  # (name, step, clock, crashed): runs a loop
+    threads: Callable[..., Threads] = Threads  # (slots, begin, end): runs plain handlers
+    loop: Callable[..., Loop] = Loop  # (slots, begin, end): runs async handlers
+    in_flight: Callable[[], InFlight] = InFlight
+    identity: Callable[[], str] = new_identity
+    random: Callable[[], float] = random.random
+    sweep_grace: int = GRACE
 
 
 class Worker:
@@ -40,37 +52,32 @@ class Worker:
     def __init__(
         self, app: Mainstay, *, concurrency: int = 50, queues: Iterable[str] | None = None,
         types: Iterable[str] | None = None, lease: Duration | None = None, grace: Duration = "30s",
-        poll: Duration = "1s", process_slots: int | None = None, identity: str | None = None, runtime: Runtime = REAL,
+        poll: Duration = "1s", process_slots: int | None = None, identity: str | None = None,
+        runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
     ) -> None:  # fmt: skip
         if concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: a worker needs at least one slot")
         self.app, self.store, self._clock, self._events = app, app.store, app.clock, app.events
         self.concurrency, self.grace, self._runtime = concurrency, milliseconds(grace), runtime
         self.wants = _wants(app, queues, types)
+        lasts = milliseconds(lease) if lease is not None else self.store.lease
         self.registration = Registration(
-            self.store, app.registry, self.wants, concurrency,
-            milliseconds(lease) if lease is not None else self.store.lease, self._clock, identity, runtime.identity,
-            runtime.sweep_grace,
-        )  # fmt: skip
+            app, self.wants, concurrency, lasts, identity, runtime.identity, runtime.sweep_grace
+        )
         self.in_flight = runtime.in_flight()
-        self.outcomes = OutcomeBuffer(self.in_flight, self._clock, runtime.random, self._events)
+        self.outcomes = OutcomeBuffer(self.in_flight, app.clock, runtime.random, app.events)
         self.slots = Slots(
-            concurrency, self.in_flight, self.outcomes,
-            WorkerReporter(self.store, self.outcomes, self._clock, self.wake), self.registration, self._clock,
-            self._events, self.wake, process_slots or os.cpu_count() or 1, runtime.threads, runtime.loop,
+            app, concurrency, process_slots or os.cpu_count() or 1, self.registration, self.in_flight, self.outcomes,
+            self.wake, runtime.threads, runtime.loop,
         )  # fmt: skip
         self.claimer = Claimer(
-            self.store, app.registry, self.registration, self.wants, self.slots, self.in_flight, self.outcomes,
-            self._events, milliseconds(poll),
-        )  # fmt: skip
-        self.heartbeat = Heartbeat(
-            self.registration, self._clock, self._events, self._replace, self.cancel, self._store_replied
+            app, self.registration, self.wants, self.slots, self.in_flight, self.outcomes, milliseconds(poll)
         )
-        self.listener = Listener(
-            self.store, self.registration, self.claimer.offers, self._events, self.wake, self._renew_now
-        )
+        self.heartbeat = Heartbeat(app, self.registration, self._replace, self.cancel, self._store_replied)
+        renew_now = partial(self.wake, "heartbeat")
+        self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         self.timeouts = Timeouts(self.in_flight, self.slots)
-        self.chores = chores(self.store, runtime.random, self._events, runtime.sweep_grace)
+        self.chores = chores(self.store, runtime.random, app.events, runtime.sweep_grace)
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
 
     @property
@@ -91,8 +98,8 @@ class Worker:
         self._check_open()
         self.registration.register()
         self.listener.open()
-        steps = {"claimer": self.claimer.step, "timeouts": self.timeouts.step, "heartbeat": self.heartbeat.step,
-                 "listener": self.listener.step, **{chore.name: chore.step for chore in self.chores}}  # fmt: skip
+        steps = {"listener": self.listener.step, "claimer": self.claimer.step, "timeouts": self.timeouts.step,
+                 **{chore.name: chore.step for chore in self.chores}, "heartbeat": self.heartbeat.step}  # fmt: skip
         for name, step in steps.items():
             self.services[name] = self._runtime.service(name, step, self._clock, _complain)
         self._events.emit("worker_started", worker=self)  # before the first job can start
@@ -108,19 +115,15 @@ class Worker:
         limit = self.grace if grace is None else milliseconds(grace)
         self.slots.ask_to_stop()
         self.wake()
-        self._renew_now()  # says in the store that this worker stops
+        self.wake("heartbeat")  # says in the store that this worker stops
         if not self.in_flight.wait_idle(limit / 1000):
             self.slots.abandon()
         self.services["listener"].stop()  # before the claimer, which releases what came with a notification
         self.services["claimer"].stop()
         self._store_the_rest()
         services, self.services = self.services, {}
-        for name in (
-            *(chore.name for chore in self.chores),
-            "timeouts",
-            "heartbeat",
-        ):  # the lease is renewed to the end
-            services[name].stop()
+        for service in services.values():  # the heartbeat last: the lease is renewed to the end
+            service.stop()
         self._deregister()
         self._events.emit("worker_stopped", worker=self)
 
@@ -184,14 +187,9 @@ class Worker:
         if self.claimer.failing:
             self.wake()
 
-    def wake(self) -> None:
-        """Run the claimer now: something ended, or something came."""
-        service = self.services.get("claimer")
-        if service is not None:
-            service.wake()
-
-    def _renew_now(self) -> None:
-        service = self.services.get("heartbeat")
+    def wake(self, name: str = "claimer") -> None:
+        """Run a part now: the claimer, because something ended or came."""
+        service = self.services.get(name)
         if service is not None:
             service.wake()
 
@@ -199,9 +197,7 @@ class Worker:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     async def __aenter__(self) -> Self:
@@ -209,9 +205,7 @@ class Worker:
 
         return await asyncio.to_thread(self.start)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         import asyncio
 
         await asyncio.to_thread(self.stop)

@@ -9,7 +9,6 @@ supervisor can.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 from queue import SimpleQueue
@@ -17,10 +16,8 @@ from typing import TYPE_CHECKING
 
 from ..core.errors import ConfigError, MainstayError
 from ..load_app import load_app
-from . import spawn
-from .gc_tuning import tune_gc
-from .messages import Reader, Writer
-from .shutdown import STOP, exit_process, on_signals, stop_on_order
+from .pipes import Reader, Writer, take_over
+from .shutdown import STOP, exit_process, on_signals, stop_on_order, tune_gc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,20 +26,6 @@ if TYPE_CHECKING:
     from .worker import Worker
 
 CANNOT_START = 2  # the exit code for: another start would end the same way
-
-
-class IdentityReport:
-    """Tells the supervisor under which identity to renew this worker's lease."""
-
-    def __init__(self, out: Writer, worker: Worker) -> None:
-        self._out, self._worker, self._sent = out, worker, ""
-
-    def send(self, worker: object = None) -> None:
-        """Send the identity if it has changed."""
-        if self._sent != self._worker.id:
-            self._sent = self._worker.id
-            url, lease = self._worker.store.url, self._worker.registration.lease
-            self._out.write({"identity": self._sent, "url": url, "lease": lease})
 
 
 def read_orders(control: int, orders: SimpleQueue[str]) -> None:
@@ -57,9 +40,17 @@ def read_orders(control: int, orders: SimpleQueue[str]) -> None:
 
 def serve(worker: Worker, control: int, out: Writer, orders: SimpleQueue[str]) -> None:
     """Run the worker until the supervisor or a signal orders it to stop."""
-    report = IdentityReport(out, worker)
-    worker.app.events.on("worker_started", report.send)
-    worker.app.events.on("beat", report.send)  # a worker that lost its lease has another identity
+    sent = ""
+
+    def identify(**_: object) -> None:
+        """Tell the supervisor under which identity to renew this worker's lease, if that has changed."""
+        nonlocal sent
+        if sent != worker.id:
+            sent = worker.id
+            out.write({"identity": sent, "url": worker.store.url, "lease": worker.registration.lease})
+
+    for event in ("worker_started", "beat"):  # at a beat: a worker that lost its lease has another identity
+        worker.app.events.on(event, identify)
     threading.Thread(target=read_orders, args=(control, orders), name="mainstay-orders", daemon=True).start()
     worker.start()
     tune_gc()
@@ -69,9 +60,7 @@ def serve(worker: Worker, control: int, out: Writer, orders: SimpleQueue[str]) -
 def main(arguments: list[str], load: Callable[[str], Mainstay] = load_app) -> int:
     """Load the application, serve the supervisor, return the exit code."""
     path, options, identity, descriptor = arguments
-    control, out = spawn.take_over(0), int(descriptor)
-    os.set_inheritable(out, False)
-    spawn.restore_path()
+    control, out = take_over(descriptor)
     orders: SimpleQueue[str] = SimpleQueue()
     with on_signals(lambda _: orders.put(STOP)):
         try:

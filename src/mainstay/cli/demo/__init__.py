@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,13 @@ from ...core.errors import MainstayError
 from ..exits import FAILED, OK, say
 from ..options import command
 from ..output import GLYPHS, Output, plural
-from .screen import Screen
+from ..records import about
 from .story import Story
 
 if TYPE_CHECKING:
     from ...app import Mainstay
+
+    Workers = list[subprocess.Popen[bytes]]
 
 WORKERS, LOOK = 2, 0.12  # seconds between two reads of the store
 
@@ -36,38 +39,31 @@ def demo(file: str | None, jobs: int, seconds: int) -> int:
     twice, a long import whose worker is killed. The jobs stay in the file, so you can try the other commands on them.
     """
     output = Output()
-    path = _path(file)
-    url = f"sqlite:///{path}"
-    os.environ["MAINSTAY_URL"] = url  # for the shop in this process, and for its workers
-    from . import shop
+    path = os.path.abspath(file or os.path.join(tempfile.mkdtemp(prefix="mainstay-demo-"), "demo.db"))
+    url = os.environ["MAINSTAY_URL"] = f"sqlite:///{path}"  # for the shop in this process, and for its workers
+    from .shop import app
 
-    story = _accept(shop.app, jobs, seconds)
-    workers = [_worker() for _ in range(WORKERS)]
+    output.facts(("mainstay demo", "bold"), url, f"{WORKERS} workers", indent=1)
+    story = _accept(app, output, jobs, seconds)
+    program = [sys.executable, "-m", "mainstay.cli.demo.shop"]
+    workers = [subprocess.Popen(program, stderr=subprocess.PIPE) for _ in range(WORKERS)]  # noqa: S603  (fixed words)
     try:
-        _follow(shop.app, story, workers, Screen(output, f"mainstay demo · {url} · {WORKERS} workers"), seconds)
+        _follow(app, story, workers, seconds)
     finally:
         _stop(workers)
-        shop.app.close()
+        app.close()
     _sum_up(output, story, url)
     return OK if story.over else FAILED
 
 
-def _path(file: str | None) -> str:
-    if file is not None:
-        return os.path.abspath(file)
-    import tempfile
-
-    return os.path.join(tempfile.mkdtemp(prefix="mainstay-demo-"), "demo.db")
-
-
-def _accept(app: Mainstay, jobs: int, seconds: int) -> Story:
+def _accept(app: Mainstay, output: Output, jobs: int, seconds: int) -> Story:
     """Enqueue the jobs before any worker runs."""
     from . import shop
 
     started = time.perf_counter()
     handles = app.enqueue_many(shop.orders(jobs, seconds))
     spent = round((time.perf_counter() - started) * 1000)
-    story = Story(app, [handle.id for handle in handles], victim=handles[0].id)
+    story = Story(app, output, [handle.id for handle in handles])
     story.tell(
         "queued", f"{plural(len(handles), 'job')} accepted in {spent}ms: they are on the disk, no worker runs yet"
     )
@@ -77,34 +73,21 @@ def _accept(app: Mainstay, jobs: int, seconds: int) -> Story:
     return story
 
 
-def _worker() -> subprocess.Popen[bytes]:
-    """Start a worker in its own process."""
-    return subprocess.Popen([sys.executable, "-m", "mainstay.cli.demo.shop"], stderr=subprocess.PIPE)
-
-
-def _follow(app: Mainstay, story: Story, workers: list[subprocess.Popen[bytes]], screen: Screen, seconds: int) -> None:
-    """Show the jobs until they have ended; kill a worker meanwhile."""
+def _follow(app: Mainstay, story: Story, workers: Workers, seconds: int) -> None:
+    """Follow the jobs until they have ended; kill the worker of the long one meanwhile, without warning."""
     limit = time.monotonic() + 2 * seconds + 20
     while not story.over and time.monotonic() < limit:
         story.look()
-        if story.ripe:
-            _kill(app, story, workers)
-        screen.show(story, app.clock.now())
+        job = story.to_kill
+        for worker in app.store.workers() if job else ():
+            process = next((process for process in workers if process.pid == worker.pid), None)
+            if job and process and worker.id == job.worker:
+                process.kill()
+                process.wait()
+                story.killed(job, worker.id, worker.pid)
         if all(worker.poll() is not None for worker in workers):
             raise MainstayError(f"the demo's workers ended: {_last_words(workers[-1])}")
         time.sleep(LOOK)
-    screen.show(story, app.clock.now(), last=True)
-
-
-def _kill(app: Mainstay, story: Story, workers: list[subprocess.Popen[bytes]]) -> None:
-    """Kill the worker that runs the long job, without warning."""
-    job = story.victim
-    holder = next((worker for worker in app.store.workers() if job and worker.id == job.worker), None)
-    process = next((process for process in workers if holder and process.pid == holder.pid), None)
-    if process is not None and holder is not None:
-        process.kill()
-        process.wait()
-        story.killed(holder.id, holder.pid)
 
 
 def _last_words(worker: subprocess.Popen[bytes]) -> str:
@@ -112,64 +95,51 @@ def _last_words(worker: subprocess.Popen[bytes]) -> str:
     return lines[-1] if lines else f"exit code {worker.returncode}"
 
 
-def _stop(workers: list[subprocess.Popen[bytes]]) -> None:
+def _stop(workers: Workers) -> None:
     for worker in workers:
-        if worker.poll() is None:
-            worker.terminate()
+        worker.terminate()
     for worker in workers:
         try:
-            worker.wait(5)
+            worker.communicate(timeout=5)
         except subprocess.TimeoutExpired:
             worker.kill()
-            worker.wait()
-        if worker.stderr:
-            worker.stderr.close()
-
-
-# The end ------------------------------------------------------------------------------------------------------------------
+            worker.communicate()
 
 
 def _sum_up(output: Output, story: Story, url: str) -> None:
     """Print what happened, and what to try next."""
-    out = output
-    parts = [("completed", f"{plural(story.count('completed'), 'job')} completed")]
+    counts = story.counts
+    parts = [("completed", f"{plural(counts['completed'], 'job')} completed")]
     if story.failures:
-        again = "was retried automatically" if story.failures == 1 else "were retried automatically"
-        parts.append(("retrying", f"{plural(story.failures, 'attempt')} failed and {again}"))
+        again = plural(story.failures, "attempt failed and was", "attempts failed and were")
+        parts.append(("retrying", f"{again} retried automatically"))
     if story.recovered_after is not None:
         text = f"a worker was killed; another took over its work within {human(story.recovered_after)}, from the checkpoint"
         parts.append(("running", text))
     parts += [
-        (job.label, f"{job.type}: {job.error or job.reason}") for job in story.jobs.values() if job.label == "dead"
+        (job.label, f"{job.type}: {about(job)}") for job in story.jobs.values() if job.label in {"dead", "review"}
     ]
-    parts += [
-        ("review", f"{job.type} waits for you: {job.reason}") for job in story.jobs.values() if job.label == "review"
-    ]
-    if story.count("scheduled"):
-        parts.append(("scheduled", f"{plural(story.count('scheduled'), 'job')} scheduled for later"))
-    out.line(f"\n {out.paint('What you saw', 'bold')}")
-    out.lines(f"  {out.paint(GLYPHS[label], label)} {text}" for label, text in parts)
-    out.line(f"\n {out.paint('Try next', 'bold')}")
-    out.lines(f"  {command}" for command in _next(story, url))
+    if counts["scheduled"]:
+        parts.append(("scheduled", f"{plural(counts['scheduled'], 'job')} scheduled for later"))
+    output.heading("What you saw")
+    for label, text in parts:
+        output.paragraph((GLYPHS[label], label), " ", text=text, indent=2)
+    output.heading("Try next")
+    for line in _next(story, url):
+        output.line(line, indent=2)
     if not story.over:
         say("the demo ran out of time before all jobs ended; mainstay status shows the rest")
 
 
 def _next(story: Story, url: str) -> list[str]:
     of = {job.label: job.id for job in story.jobs.values()}
-    victim = story.victim
-    commands = [*_reachable(), f"export MAINSTAY_URL={url}", "mainstay status", "mainstay ls state:dead,review"]
-    if victim is not None:
-        commands.append(f"mainstay show {victim.id}   # the job that survived its worker")
+    commands = [f"export MAINSTAY_URL={url}", "mainstay status", "mainstay ls state:dead,review"]
+    if not shutil.which("mainstay"):  # not on the PATH: it is in the interpreter's folder
+        commands.insert(0, f'export PATH="{os.path.dirname(sys.executable)}:$PATH"')
+    if story.long is not None:
+        commands.append(f"mainstay show {story.long.id}   # the job that survived its worker")
     if "review" in of:
         commands.append(f'mainstay approve {of["review"]} --note "called them, it is right"')
     if "dead" in of:
         commands.append(f"mainstay retry {of['dead']}")
     return commands
-
-
-def _reachable() -> list[str]:
-    """Return the command that puts `mainstay` on the PATH, if it is not there: it is in the interpreter's folder."""
-    if shutil.which("mainstay"):
-        return []
-    return [f'export PATH="{os.path.dirname(sys.executable)}:$PATH"']

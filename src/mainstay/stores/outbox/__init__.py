@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.errors import LeaseLost, TransactionUnsupported
-from ..operations import adrive, drive
-from .caller_connection import OwnWork
-from .detect import afind, find
+from ..operations import adrive
+from .caller_connection import OwnWork, resolved
+from .detect import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..contract import Store
     from ..operations import Operations
     from .caller_connection import CallerConnection, Joined, Outbox
-
-    Verb = Callable[[Outbox], Operations[Any]]
 
 T = TypeVar("T")
 
@@ -66,36 +64,36 @@ def _require(transition: Transition, applied: bool) -> None:
 
 # driving --------------------------------------------------------------------------------------------------------------
 def run(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]) -> T:
-    """Drive a verb on a sync connection."""
-    outbox = store.outbox()
-    caller = find(tx, outbox.engine, outbox.place)
+    """Drive a verb on a sync connection: its coroutine awaits nothing that could suspend it."""
+    coroutine = _run(store, tx, verb, awaited=False)
     try:
-        return drive(joined(outbox, caller, verb), partial(_execute, caller))
-    except BaseException as error:
-        if caller.undo is not None:
-            caller.undo()
-        mapped = outbox.mapped(error)
-        if mapped is error:
-            raise
-        raise mapped from error
+        coroutine.send(None)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise AssertionError("a verb on a sync connection was suspended")
 
 
 async def arun(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]) -> T:
     """Drive a verb on an async connection."""
+    return await _run(store, tx, verb, awaited=True)
+
+
+async def _run(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]], awaited: bool) -> T:
     outbox = store.outbox()
-    caller = await afind(tx, outbox.engine, outbox.place)
+    caller = await find(tx, outbox.engine, outbox.place, awaited)
     try:
-        return await adrive(joined(outbox, caller, verb), partial(_aexecute, caller))
+        return await adrive(_joined(outbox, caller, verb), partial(_execute, caller))
     except BaseException as error:
         if caller.undo is not None:
-            await caller.undo()
+            await resolved(caller.undo())
         mapped = outbox.mapped(error)
         if mapped is error:
             raise
         raise mapped from error
 
 
-def joined(outbox: Outbox, caller: CallerConnection, verb: Callable[[Outbox], Operations[T]]) -> Joined[T]:
+def _joined(outbox: Outbox, caller: CallerConnection, verb: Callable[[Outbox], Operations[T]]) -> Joined[T]:
     """Return the verb's operations as the engine runs them on this connection."""
     if caller.engine != outbox.engine:
         raise TransactionUnsupported(
@@ -105,17 +103,13 @@ def joined(outbox: Outbox, caller: CallerConnection, verb: Callable[[Outbox], Op
     return outbox.in_transaction(caller, verb(outbox))
 
 
-def _execute(caller: CallerConnection, statement: Any) -> Any:
-    if type(statement) is list:
-        return [caller.execute(each) for each in statement]
-    return statement.call() if isinstance(statement, OwnWork) else caller.execute(statement)
-
-
-async def _aexecute(caller: CallerConnection, statement: Any) -> Any:
+async def _execute(caller: CallerConnection, statement: Any) -> Any:
     if type(statement) is list:
         return [await caller.execute(each) for each in statement]
-    if isinstance(statement, OwnWork):
-        import asyncio
+    if not isinstance(statement, OwnWork):
+        return await caller.execute(statement)
+    if not caller.awaited:
+        return statement.call()
+    import asyncio
 
-        return await asyncio.to_thread(statement.call)
-    return await caller.execute(statement)
+    return await asyncio.to_thread(statement.call)

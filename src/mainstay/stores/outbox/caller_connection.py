@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ class CallerConnection:
         """Return the status of the transaction: one of the constants above."""
         raise NotImplementedError
 
-    def execute(self, statement: Statement) -> Any:
-        """Return the result of a statement; if `awaited`, an awaitable of it."""
+    async def execute(self, statement: Statement) -> Result:
+        """Return the result of a statement. On a sync connection, awaiting this suspends nothing."""
         raise NotImplementedError
 
 
@@ -68,23 +69,23 @@ class Outbox(Protocol):
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
         """As the store's `enqueue`."""
-        ...
 
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
         """As the store's `cancel`."""
-        ...
 
     def finish(self, transition: Transition) -> Operations[bool]:
         """Apply one transition; return False if its token is no longer current."""
-        ...
 
     def in_transaction(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
         """Return the operations inside the caller's transaction: in the same database, and whole or not at all."""
-        ...
 
     def mapped(self, error: BaseException) -> BaseException:
         """Return a driver's error as one of ours; any other error unchanged."""
-        ...
+
+
+async def resolved(value: Any) -> Any:
+    """Return what a driver's call returned, awaited if the driver is async: one text serves both kinds."""
+    return await value if isawaitable(value) else value
 
 
 def names(tx: object) -> list[str]:

@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 
     from .caller_connection import CallerConnection
 
-FRAMEWORKS: dict[str, Callable[[Any], CallerConnection]] = {
+FRAMEWORKS: dict[str, Callable[[Any], Awaitable[CallerConnection]]] = {
     "sqlalchemy.Session": frameworks.session,
+    "sqlalchemy.AsyncSession": frameworks.session,
     "sqlalchemy.Connection": frameworks.connection,
+    "sqlalchemy.AsyncConnection": frameworks.connection,
     "django.BaseDatabaseWrapper": frameworks.django,
-}
-ASYNC_FRAMEWORKS: dict[str, Callable[[Any], Awaitable[CallerConnection]]] = {
-    "sqlalchemy.AsyncSession": frameworks.async_session,
-    "sqlalchemy.AsyncConnection": frameworks.async_connection,
 }
 HINTS = {
     "sqlalchemy.Engine": "open a connection or session of it, and pass that",
@@ -39,35 +37,17 @@ ACCEPTED = {
 }
 
 
-def find(tx: object, engine: str, place: str) -> CallerConnection:
-    """Return the connection of a sync transaction."""
+async def find(tx: object, engine: str, place: str, awaited: bool) -> CallerConnection:
+    """Return the connection of a transaction, which must be async if and only if the call is `awaited`."""
     tx = unwrapped(tx)
-    for name in names(tx):
-        if name in FRAMEWORKS:
-            return FRAMEWORKS[name](tx)
-        if name in ASYNC_FRAMEWORKS:
-            raise awaited(tx)
+    framework = next((name for name in names(tx) if name in FRAMEWORKS), None)
+    if framework and framework.startswith("sqlalchemy.Async") == awaited:
+        return await FRAMEWORKS[framework](tx)
     caller = driver(tx)
+    if framework or (caller and caller.awaited != awaited):
+        raise mismatched(tx, awaited)
     if caller is None:
         raise unknown(tx, engine, place)
-    if caller.awaited:
-        raise awaited(tx)
-    return caller
-
-
-async def afind(tx: object, engine: str, place: str) -> CallerConnection:
-    """Return the connection of an async transaction."""
-    tx = unwrapped(tx)
-    for name in names(tx):
-        if name in ASYNC_FRAMEWORKS:
-            return await ASYNC_FRAMEWORKS[name](tx)
-        if name in FRAMEWORKS:
-            raise plain(tx)
-    caller = driver(tx)
-    if caller is None:
-        raise unknown(tx, engine, place)
-    if not caller.awaited:
-        raise plain(tx)
     return caller
 
 
@@ -84,18 +64,13 @@ def unwrapped(tx: object) -> Any:
     return tx
 
 
-def awaited(tx: object) -> TransactionUnsupported:
-    """Return the error for an async transaction in a sync call."""
-    return TransactionUnsupported(
-        f"tx= is a {named(tx)}, which is async: await aenqueue, aenqueue_many, acancel or ctx.acomplete_in with it"
-    )
-
-
-def plain(tx: object) -> TransactionUnsupported:
-    """Return the error for a sync transaction in an awaited call."""
+def mismatched(tx: object, awaited: bool) -> TransactionUnsupported:
+    """Return the error for an async transaction in a sync call, or a sync one in an awaited call."""
     return TransactionUnsupported(
         f"tx= is a {named(tx)}, which is not async: call enqueue, enqueue_many, cancel or ctx.complete_in with it, "
         "on the thread it belongs to"
+        if awaited
+        else f"tx= is a {named(tx)}, which is async: await aenqueue, aenqueue_many, acancel or ctx.acomplete_in with it"
     )
 
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..operations import Result
-from .caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, OPEN, CallerConnection, names
+from .caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, OPEN, CallerConnection, names, resolved
 
 if TYPE_CHECKING:
     from ..operations import Statement
@@ -32,15 +32,17 @@ class Sqlite3(CallerConnection):
     def _inner(self) -> Any:
         return self.raw
 
-    def execute(self, statement: Statement) -> Any:
+    async def execute(self, statement: Statement) -> Result:
         texts = self.raw.text_factory  # the caller may read bytes; we read str
         if texts is not str:
             self.raw.text_factory = str
         try:
-            cursor = self.raw.cursor()
+            cursor = await resolved(self.raw.cursor())
             cursor.row_factory = None
-            cursor.execute(statement.text, statement.values)
-            return Result(cursor.fetchall() if cursor.description else [], cursor.rowcount)
+            await resolved(cursor.execute(statement.text, statement.values))
+            result = Result(await resolved(cursor.fetchall()) if cursor.description else [], cursor.rowcount)
+            await resolved(cursor.close())
+            return result
         finally:
             if texts is not str:
                 self.raw.text_factory = texts
@@ -54,19 +56,6 @@ class Aiosqlite(Sqlite3):
 
     def _inner(self) -> Any:
         return getattr(self.raw, "_conn", self.raw)  # it passes everything on but `autocommit`
-
-    async def execute(self, statement: Statement) -> Any:
-        texts = self.raw.text_factory
-        if texts is not str:
-            self.raw.text_factory = str
-        try:
-            async with await self.raw.cursor() as cursor:
-                cursor.row_factory = None
-                await cursor.execute(statement.text, statement.values)
-                return Result(await cursor.fetchall() if cursor.description else [], cursor.rowcount)
-        finally:
-            if texts is not str:
-                self.raw.text_factory = texts
 
 
 # PostgreSQL -----------------------------------------------------------------------------------------------------------
@@ -82,24 +71,22 @@ class Psycopg(CallerConnection):
     def tx_status(self) -> str:
         return libpq_tx_status(self.raw)
 
-    def cursor(self) -> Any:
-        """Return a cursor with our own row factory and adapters, not the caller's."""
+    async def execute(self, statement: Statement) -> Result:
+        from ..postgres.arrays import register
+
         psycopg = sys.modules["psycopg"]
-        return own_adapters(psycopg.RawCursor(self.raw, row_factory=psycopg.rows.tuple_row))
-
-    def execute(self, statement: Statement) -> Any:
-        cursor = self.cursor()
-        cursor.execute(statement.text, statement.values or None)
-        if self.empty(cursor):
+        kind = psycopg.AsyncRawCursor if self.awaited else psycopg.RawCursor
+        cursor = kind(self.raw, row_factory=psycopg.rows.tuple_row)  # not the caller's row factory and adapters
+        register(cursor.adapters)
+        await resolved(cursor.execute(statement.text, statement.values or None))
+        if cursor.description is None and not self.raw.pgconn.pipeline_status:
             return Result([], cursor.rowcount)
-        try:
-            return Result(cursor.fetchall(), cursor.rowcount)
-        except sys.modules["psycopg"].ProgrammingError as error:
-            return no_rows(error, cursor)
-
-    def empty(self, cursor: Any) -> bool:
-        """Return whether there are no rows to fetch. In a pipeline that is not known yet: fetching sends the statement."""
-        return cursor.description is None and not self.raw.pgconn.pipeline_status
+        try:  # in a pipeline it is not known yet whether there are rows: fetching sends the statement
+            return Result(await resolved(cursor.fetchall()), cursor.rowcount)
+        except psycopg.ProgrammingError as error:
+            if error.sqlstate is not None:  # the server's; the driver's own says that a statement has no rows
+                raise
+            return Result([], cursor.rowcount)
 
 
 def libpq_tx_status(raw: Any) -> str:
@@ -110,40 +97,11 @@ def libpq_tx_status(raw: Any) -> str:
     return AUTOCOMMIT if status == IDLE and raw.autocommit else status
 
 
-def own_adapters(cursor: Any) -> Any:
-    """Return the cursor, which sends numbers and lists as our own connections do."""
-    from ..postgres.arrays import register
-
-    register(cursor.adapters)
-    return cursor
-
-
-def no_rows(error: Any, cursor: Any) -> Result:
-    """Return an empty result if the driver complains that a statement has no rows; raise the server's errors."""
-    if error.sqlstate is not None:
-        raise error
-    return Result([], cursor.rowcount)
-
-
 class AsyncPsycopg(Psycopg):
     """A `psycopg.AsyncConnection`."""
 
     awaited = True
     advice = "put `async with connection.transaction():` around it, or connect without autocommit=True"
-
-    def cursor(self) -> Any:
-        psycopg = sys.modules["psycopg"]
-        return own_adapters(psycopg.AsyncRawCursor(self.raw, row_factory=psycopg.rows.tuple_row))
-
-    async def execute(self, statement: Statement) -> Any:
-        cursor = self.cursor()
-        await cursor.execute(statement.text, statement.values or None)
-        if self.empty(cursor):
-            return Result([], cursor.rowcount)
-        try:
-            return Result(await cursor.fetchall(), cursor.rowcount)
-        except sys.modules["psycopg"].ProgrammingError as error:
-            return no_rows(error, cursor)
 
 
 _HEAD = re.compile(r"^(?:SELECT|INSERT|UPDATE|DELETE)\b", re.MULTILINE)
@@ -165,7 +123,7 @@ class Asyncpg(CallerConnection):
     def identity(self) -> Any:
         return getattr(self.raw, "_con", self.raw)  # a pool wraps it in a new object each time
 
-    async def execute(self, statement: Statement) -> Any:
+    async def execute(self, statement: Statement) -> Result:
         if _returns_rows(statement.text):
             rows = [tuple(row) for row in await self.raw.fetch(statement.text, *statement.values)]
             return Result(rows, len(rows))
@@ -188,7 +146,7 @@ class Psycopg2(CallerConnection):
     def tx_status(self) -> str:
         return libpq_tx_status(self.raw)
 
-    def execute(self, statement: Statement) -> Any:
+    async def execute(self, statement: Statement) -> Result:
         plain = sys.modules["psycopg2.extensions"].cursor
         with self.raw.cursor(cursor_factory=plain) as cursor:
             cursor.execute(pyformat(statement.text), {f"p{n}": value for n, value in enumerate(statement.values, 1)})

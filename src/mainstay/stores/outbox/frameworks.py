@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import TransactionUnsupported
-from .caller_connection import OPEN, named
+from .caller_connection import OPEN, named, resolved
 from .drivers import Asyncpg, driver
 
 if TYPE_CHECKING:
@@ -17,50 +17,29 @@ if TYPE_CHECKING:
 
 
 # SQLAlchemy: its own transaction begins first, as with any statement, so that its commit or rollback ends ours too --------
-def session(tx: Any) -> CallerConnection:
-    """Return the connection of a Session."""
+async def session(tx: Any) -> CallerConnection:
+    """Return the connection of a Session or an AsyncSession."""
     began = not tx.in_transaction()
     with refusing():
-        inner = tx.connection()
-    caller = connection(inner)
+        inner = await resolved(tx.connection())
+    caller = await connection(inner)
     caller.undo = tx.rollback if began else None
     return caller
 
 
-def connection(tx: Any) -> CallerConnection:
-    """Return the connection of a Connection."""
+async def connection(tx: Any) -> CallerConnection:
+    """Return the connection of a Connection or an AsyncConnection."""
+    awaited = hasattr(tx, "get_raw_connection")
     with refusing():
         began = not tx.in_transaction()
         if began:
-            tx.begin()
-        raw = tx.connection.driver_connection
+            await resolved(tx.begin())
+        raw = (await tx.get_raw_connection() if awaited else tx.connection).driver_connection
     caller = _over(raw)
-    if caller.awaited:
+    if caller.awaited and not awaited:
         raise TransactionUnsupported(
             f"tx= belongs to an async engine ({named(raw)}): outside of run_sync, await the verb with the AsyncSession"
         )
-    caller.undo = tx.rollback if began else None
-    return caller
-
-
-async def async_session(tx: Any) -> CallerConnection:
-    """Return the connection of an AsyncSession."""
-    began = not tx.in_transaction()
-    with refusing():
-        inner = await tx.connection()
-    caller = await async_connection(inner)
-    caller.undo = tx.rollback if began else None
-    return caller
-
-
-async def async_connection(tx: Any) -> CallerConnection:
-    """Return the connection of an AsyncConnection."""
-    with refusing():
-        began = not tx.in_transaction()
-        if began:
-            await tx.begin()
-        raw = (await tx.get_raw_connection()).driver_connection
-    caller = _over(raw)
     if isinstance(caller, Asyncpg) and caller.tx_status() != OPEN:
         await tx.exec_driver_sql("SELECT 1")  # on asyncpg, SQLAlchemy begins with the first statement
     caller.undo = tx.rollback if began else None
@@ -89,7 +68,7 @@ def refusing() -> Iterator[None]:
 
 
 # Django ---------------------------------------------------------------------------------------------------------------
-def django(tx: Any) -> CallerConnection:
+async def django(tx: Any) -> CallerConnection:
     """Return the connection of Django's `django.db.connection`, or of one of `django.db.connections`."""
     if tx.needs_rollback:
         raise TransactionUnsupported("tx= cannot be used here: its transaction has failed already; roll it back first")

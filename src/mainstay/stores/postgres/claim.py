@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from ...core.decide import Completed, Transition
-from ...core.errors import LeaseLost, MainstayError
+from ...core.errors import LeaseLost, MainstayError, StoreBusy
 from ...core.job import Claimed, field_getter
 from ...core.states import COMPLETED, QUEUED
 from ...core.updates import Log, Progress
-from ...core.verdict import STORED, refusal
+from ...core.verdict import BUSY, STORED, refusal
 from ..contract import Claims
 from ..operations import together
 from . import columns, lanes
-from .connect import WORKER_TIMEOUT
 from .enqueue import enqueue_operations
-from .locked_rows import with_busy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...core.updates import Update
     from ..operations import Operations, Result, Statement
@@ -45,21 +43,61 @@ def claim(
     finishing: Sequence[Transition] = (), updates: Sequence[Update] = (),
 ) -> Claims:  # fmt: skip
     """Write updates and outcomes, promote due jobs and claim in one transaction."""
-    claims, busy = store.locked_rows.write_others(
-        finishing, lambda some: _claim(store, worker, wants, limit, now, some, updates)
-    )
-    return claims._replace(verdicts=with_busy(finishing, claims.verdicts, busy)) if busy else claims
+    return _except_locked(store, finishing, lambda some: _claim(store, worker, wants, limit, now, some, updates))
+
+
+def finish(store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
+    """Apply transitions; return a verdict for each."""
+    return _except_locked(
+        store, transitions, lambda some: Claims(_round(store, some, updates, [])[0], [], None)
+    ).verdicts
+
+
+def _except_locked(
+    store: PostgresStore, transitions: Sequence[Transition], write: Callable[[Sequence[Transition]], Claims]
+) -> Claims:
+    """Write transitions, but not those whose jobs another open transaction has locked: a `complete_in` that does not end.
+
+    A batch that meets such a row waits for it, and with it all other outcomes and the next claim. That happens once: after
+    the wait, which lock_timeout ends, the jobs of that batch are looked up before they are written, and the locked ones are
+    left out until they are free.
+    """
+    if any(type(t) is not Completed and t.state == QUEUED for t in transitions):
+        store.cursors.forget()
+    if not store.locked or store.locked.isdisjoint(map(_SEQ, transitions)):
+        try:
+            return write(transitions)
+        except StoreBusy as error:
+            if not transitions or not isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
+                raise
+    locked = _locked(store, list(map(_SEQ, transitions)))
+    claims = write([t for t in transitions if t.seq not in locked])
+    verdicts = iter(claims.verdicts)
+    return claims._replace(verdicts=[BUSY if t.seq in locked else next(verdicts) for t in transitions])
+
+
+def _locked(store: PostgresStore, seqs: list[int | str]) -> set[int | str]:
+    """Return which of these are locked at this moment. Racing threads may forget one: that costs a wait."""
+    looks = [store.dialect.statement(name, seqs=seqs) for name in ("finish_free", "finish_refused")]
+    free, existing = store.single(together(*looks), by_worker=True)
+    locked = {row[0] for row in existing.rows} - {row[0] for row in free.rows}
+    store.locked = store.locked.difference(seqs) | locked
+    return locked
+
+
+# Claiming -------------------------------------------------------------------------------------------------------------
 
 
 def _claim(
     store: PostgresStore, worker: str, wants: Wants, limit: int, now: int,
     finishing: Sequence[Transition], updates: Sequence[Update],
 ) -> Claims:  # fmt: skip
-    _forget_cursors(store, finishing)
     few = lanes.few(wants)
-    asked = [_promote(store, worker, now), *_claim_statements(store, worker, wants, few, limit, now)]
+    promote = store.dialect.statement("claim_ready", worker=worker, now=store.engine_now(now), limit=PROMOTED)
     try:
-        verdicts, results = _round(store, asked, finishing, updates)
+        verdicts, results = _round(
+            store, finishing, updates, [promote, *_claim_statements(store, worker, wants, few, limit, now)]
+        )
     except MainstayError as error:
         if _is_lease_lost(error):
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out") from error
@@ -70,35 +108,6 @@ def _claim(
     elif few is not None:
         store.cursors.note(few, claims.jobs, len(claims.jobs) >= limit, now)
     return claims
-
-
-def _forget_cursors(store: PostgresStore, transitions: Sequence[Transition]) -> None:
-    if any(type(t) is not Completed and t.state == QUEUED for t in transitions):
-        store.cursors.forget()
-
-
-def _round(
-    store: PostgresStore, asked: list[Statement], finishing: Sequence[Transition], updates: Sequence[Update]
-) -> tuple[list[str], list[Result]]:
-    """Write updates and outcomes, then ask; return the verdicts and the results of what was asked."""
-    if _needs_trips(finishing):
-        return store.db.run(lambda: _round_operations(store.dialect, asked, finishing, updates), WORKER_TIMEOUT)
-    groups = _groups(finishing)
-    written = [*_update_statements(store.dialect, updates), *_finish_statements(store.dialect, groups)]
-    results = store.db.batch([*written, *asked], WORKER_TIMEOUT)
-    first = len(results) - len(asked)
-    return _read_verdicts(store, finishing, groups, results[first - len(groups) : first]), results[first:]
-
-
-def _round_operations(
-    dialect: PostgresDialect, asked: list[Statement], finishing: Sequence[Transition], updates: Sequence[Update]
-) -> Operations[tuple[list[str], list[Result]]]:
-    verdicts = yield from finish_operations(dialect, finishing, updates)
-    return verdicts, (yield from together(*asked))
-
-
-def _promote(store: PostgresStore, worker: str, now: int) -> Statement:
-    return store.dialect.statement("claim_ready", worker=worker, now=store.engine_now(now), limit=PROMOTED)
 
 
 def _claim_statements(
@@ -135,50 +144,53 @@ def _is_lease_lost(error: MainstayError) -> bool:
 # Finishing ------------------------------------------------------------------------------------------------------------
 
 
-def finish(store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
-    """Apply transitions; return a verdict for each."""
-    _forget_cursors(store, transitions)
-    verdicts, busy = store.locked_rows.write_others(transitions, lambda some: _finish(store, some, updates))
-    return with_busy(transitions, verdicts, busy)
+def _round(
+    store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], asked: list[Statement]
+) -> tuple[list[str], list[Result]]:
+    """Run `finish_operations` in one transaction: at once, or in several trips."""
 
+    def operations() -> Operations[tuple[list[str], list[Result]]]:
+        return finish_operations(store.dialect, transitions, updates, asked)
 
-def _finish(store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:
-    if not transitions and not updates:
-        return []
-    return _round(store, [], transitions, updates)[0]
+    if _is_twice(transitions) or _has_children(transitions):
+        return store.write(operations, by_worker=True)
+    return store.single(operations(), by_worker=True)
 
 
 def finish_operations(
-    dialect: PostgresDialect, transitions: Sequence[Transition], updates: Sequence[Update] = ()
-) -> Operations[list[str]]:
-    """Apply transitions with their children, one statement after the other; return a verdict for each."""
-    for statement in _update_statements(dialect, updates):  # noqa: UP028  (`yield from` a list sends no results)
-        yield statement
-    if len({t.seq for t in transitions}) == len(transitions):
-        return (yield from _finish_together(dialect, transitions))
-    verdicts: list[str] = []
-    for transition in transitions:
-        verdicts += yield from _finish_together(dialect, [transition])
-    return verdicts
+    dialect: PostgresDialect, transitions: Sequence[Transition], updates: Sequence[Update] = (),
+    asked: Sequence[Statement] = (),
+) -> Operations[tuple[list[str], list[Result]]]:  # fmt: skip
+    """Write updates, apply transitions with their children, then ask; return a verdict for each, and the results of what was asked.
+
+    Children follow only what was applied. Without any, everything is sent at once, and why a transition was refused is read
+    afterwards.
+    """
+    if _is_twice(transitions):
+        verdicts: list[str] = []
+        for transition in transitions:
+            found, _ = yield from finish_operations(dialect, [transition], updates)
+            verdicts, updates = verdicts + found, ()
+        return verdicts, (yield from together(*asked))
+    later, groups = _has_children(transitions), _groups(transitions)
+    written = [*_update_statements(dialect, updates), *(_finish_statement(dialect, group) for group in groups)]
+    results = yield from together(*written, *(() if later else asked))
+    applied = _applied(groups, results[len(written) - len(groups) : len(written)])
+    if later:
+        children = [child for t in transitions if t.seq in applied for child in t.children]
+        if children:
+            yield from enqueue_operations(dialect, children, transitions[0].at, ignore_conflicts=True)
+        results += yield from together(*asked)
+    return (yield from _verdicts(dialect, transitions, applied)), results[len(written) :]
 
 
-def _finish_together(dialect: PostgresDialect, transitions: Sequence[Transition]) -> Operations[list[str]]:
-    groups, results = _groups(transitions), []
-    for statement in _finish_statements(dialect, groups):
-        result = yield statement
-        results.append(result)
-    applied = _applied(groups, results)
-    children = [child for t in transitions if t.seq in applied for child in t.children]
-    if children:
-        yield from enqueue_operations(dialect, children, transitions[0].at, ignore_conflicts=True)
-    return (yield from _verdicts(dialect, transitions, applied))
+def _is_twice(transitions: Sequence[Transition]) -> bool:
+    """Whether some job is named twice."""
+    return len(set(map(_SEQ, transitions))) != len(transitions)
 
 
-def _needs_trips(transitions: Sequence[Transition]) -> bool:
-    """Whether these cannot be sent at once: children follow only what was applied, and a job may be named twice."""
-    return len(set(map(_SEQ, transitions))) != len(transitions) or any(
-        type(t) is not Completed and t.children for t in transitions
-    )
+def _has_children(transitions: Sequence[Transition]) -> bool:
+    return any(type(t) is not Completed and t.children for t in transitions)
 
 
 def _groups(transitions: Sequence[Transition]) -> list[list[Transition]]:
@@ -194,23 +206,14 @@ def _is_simple(transition: Transition) -> bool:
     return type(t) is Completed or (t.state == COMPLETED and t.reason is None and t.outcome == "completed")
 
 
-def _finish_statements(dialect: PostgresDialect, groups: list[list[Transition]]) -> list[Statement]:
-    return [
-        _completed_statement(dialect, group) if _is_simple(group[0]) else _finished_statement(dialect, group)
-        for group in groups
-    ]
-
-
-def _completed_statement(dialect: PostgresDialect, transitions: list[Transition]) -> Statement:
-    bound = _completed(transitions)
+def _finish_statement(dialect: PostgresDialect, group: list[Transition]) -> Statement:
+    if not _is_simple(group[0]):
+        outcomes = [t.outcome if t.recorded else None for t in group]  # None: no row for the attempt
+        return dialect.statement("finish", **_finished(group) | {"outcome": outcomes})
+    bound = _completed(group)
     if not any(result is not None for result in bound["result"]):
         bound["result"] = []
     return dialect.statement("finish_completed", **bound)
-
-
-def _finished_statement(dialect: PostgresDialect, transitions: list[Transition]) -> Statement:
-    outcomes = [t.outcome if t.recorded else None for t in transitions]  # None: no row for the attempt
-    return dialect.statement("finish", **_finished(transitions) | {"outcome": outcomes})
 
 
 def _applied(groups: list[list[Transition]], results: Sequence[Result]) -> set[int | str]:
@@ -218,17 +221,8 @@ def _applied(groups: list[list[Transition]], results: Sequence[Result]) -> set[i
     applied: set[int | str] = set()
     for group, result in zip(groups, results, strict=True):
         seqs = result.rows[0][0]
-        applied.update([t.seq for t in group] if seqs is None else seqs)
+        applied.update(map(_SEQ, group) if seqs is None else seqs)
     return applied
-
-
-def _read_verdicts(
-    store: PostgresStore, transitions: Sequence[Transition], groups: list[list[Transition]], results: Sequence[Result]
-) -> list[str]:
-    """Return the verdicts on a batch that is written; why some were refused is read afterwards."""
-    if all(result.rows[0][0] is None for result in results):
-        return [STORED] * len(transitions)
-    return store.db.alone(_verdicts(store.dialect, transitions, _applied(groups, results)), WORKER_TIMEOUT)
 
 
 def _verdicts(
@@ -247,22 +241,17 @@ def _verdict(transition: Transition, job: tuple[Any, ...] | None) -> str:
     return refusal(transition, state, token, cancel_at is not None)
 
 
-# Updates --------------------------------------------------------------------------------------------------------------
-
-
-def _kinds(updates: Sequence[Update]) -> dict[type, list[Update]]:
-    """Return the updates by kind, in the order of seq; of progress and checkpoints only the last of an attempt."""
-    found: dict[type, dict[Any, Update]] = {}
+def _update_statements(dialect: PostgresDialect, updates: Sequence[Update]) -> list[Statement]:
+    """Return one statement a kind, in the order of seq; of progress and checkpoints only the last of an attempt is written."""
+    found: dict[Any, dict[Any, Update]] = {}
     for each in updates:
         place = (each.seq, each.token, each.n) if isinstance(each, Log) else (each.seq, each.token)
         found.setdefault(type(each), {})[place] = each
-    return {kind: [chosen[place] for place in sorted(chosen)] for kind, chosen in found.items()}
-
-
-def _update_statements(dialect: PostgresDialect, updates: Sequence[Update]) -> list[Statement]:
     return [
-        dialect.statement(columns.UPDATES[kind], **_update_columns(kind, chosen))
-        for kind, chosen in _kinds(updates).items()
+        dialect.statement(
+            f"update:{columns.UPDATES[kind]}", **_update_columns(kind, [chosen[p] for p in sorted(chosen)])
+        )
+        for kind, chosen in found.items()
     ]
 
 

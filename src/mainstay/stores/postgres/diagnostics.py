@@ -9,32 +9,31 @@ from . import schema
 if TYPE_CHECKING:
     from .store import PostgresStore
 
+_SETTINGS = "SELECT name, current_setting(name) FROM unnest('{server_version,fsync,synchronous_commit,max_connections}'::text[]) AS u(name)"
+_SIZE = (
+    "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c "
+    "WHERE c.relnamespace = to_regnamespace($1::text) AND c.relkind = 'r'"
+)
+
 
 def diagnostics(store: PostgresStore) -> dict[str, str]:
     """Return engine, versions, durability level and size."""
     db = store.db
     with db.checkout() as wire:
-        connection = wire.connection
-        names = ("server_version", "fsync", "synchronous_commit", "max_connections")
-        found = {name: connection.execute(f"SHOW {name}", prepare=False).fetchone() for name in names}
-        size = connection.execute(
-            "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c "
-            "WHERE c.relnamespace = to_regnamespace($1::text) AND c.relkind = 'r'",
-            [f'"{db.load.schema}"'], prepare=False,
-        ).fetchone()  # fmt: skip
-        version, readable_from, _ = schema.versions(connection, db.load)
-    shown = {name: str(row[0]) if row else "" for name, row in found.items()}
+        settings = dict(schema.execute(wire.connection, _SETTINGS))
+        ((size,),) = schema.execute(wire.connection, _SIZE, f'"{db.dialect.schema}"')
+        version, readable_from, _ = schema.versions(wire.connection, db.dialect)
     return {
-        "engine": f"PostgreSQL {shown['server_version'].split(' ')[0]}",
+        "engine": f"PostgreSQL {settings['server_version'].split(' ')[0]}",
         "server": db.place,
-        "schema": f"{version} in {db.load.schema}",
+        "schema": f"{version} in {db.dialect.schema}",
         "readable from": str(readable_from),
-        "fsync": shown["fsync"],
-        "synchronous_commit": shown["synchronous_commit"],
-        "durability": _durability(shown["fsync"], shown["synchronous_commit"]),
+        "fsync": settings["fsync"],
+        "synchronous_commit": settings["synchronous_commit"],
+        "durability": _durability(settings["fsync"], settings["synchronous_commit"]),
         "pooler": "yes: statements are not prepared" if db.pooled else "no",
-        "connections": f"{db.limit} a process, and one for a worker's notifier; the server has {shown['max_connections']}",
-        "size": str(size[0] or 0) if size else "0",
+        "connections": f"{db.limit} a process, and a worker's own: claims, renewals, chores, notifier; the server has {settings['max_connections']}",
+        "size": str(size or 0),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -33,10 +34,8 @@ def enqueue(store: PostgresStore, drafts: Sequence[Draft], now: int) -> list[Acc
         return []
     drafts = list(drafts)
     single = len(drafts) == 1 or (len(drafts) <= CHUNK and all(draft.lock is None for draft in drafts))
-    if single:
-        accepted = store.single(enqueue_operations(store.dialect, drafts, now))
-    else:
-        accepted = store.write(lambda: enqueue_operations(store.dialect, drafts, now))
+    operations = partial(enqueue_operations, store.dialect, drafts, now)
+    accepted = store.single(operations()) if single else store.write(operations)
     store.notify()
     return accepted
 

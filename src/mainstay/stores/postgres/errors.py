@@ -10,63 +10,35 @@ from ...core import errors
 
 _UNFIT = (UnicodeEncodeError, OverflowError, struct.error)
 _MIGRATE = "`mainstay migrate up` creates and updates its tables, `mainstay migrate sql` prints how"
-_BUSY = (errors.StoreBusy, "Another transaction was in the way; try again")
-_AWAY = (errors.StoreUnavailable, "The server is starting, stopping or failing over; mainstay goes on when it is back")
-_READ_ONLY = (
-    errors.StoreReadOnly,
-    "This server takes no writes now (a standby, or default_transaction_read_only): connect to the primary",
-)
-_DAMAGED = (
-    errors.StoreCorrupt,
-    "The database is damaged: stop the workers, look at the server's log, restore a backup",
-)
-_MISSING = (errors.SchemaMismatch, f"mainstay's tables are not there as they should be: {_MIGRATE}")
-_DENIED = (
-    errors.StoreReadOnly,
-    f"The role lacks a right on mainstay's schema: grant it, or as its owner: {_MIGRATE}",
-)
-_FULL = (errors.StoreFull, "Free some space on the server's disk; nothing accepted was lost")
-_CROWDED = (
-    errors.StoreUnavailable,
-    "The server has no connection left: raise max_connections, lower ?connections=, or put a pooler in front of it",
-)
-
-# By SQLSTATE, or by its class: its first two characters.
-_KINDS: dict[str, tuple[type[errors.MainstayError], str]] = {
-    "25006": _READ_ONLY,
-    "40": _BUSY,
-    "40003": (errors.StoreUnavailable, "Whether it was written is not known; sending it again does no harm"),
-    "55P03": _BUSY,
-    "57014": (errors.StoreBusy, "The server's statement_timeout ended it; try again"),
-    "57P": _AWAY,
-    "08": _AWAY,
-    "53100": _FULL,
-    "53300": _CROWDED,
-    "53": (errors.StoreUnavailable, "The server lacks memory or another resource; mainstay goes on when it has it"),
-    "58030": (errors.StoreUnavailable, "The server could not read or write a file: check its disk"),
-    "58P01": _DAMAGED,
-    "XX001": _DAMAGED,
-    "XX002": _DAMAGED,
-    "42501": _DENIED,
-    "42P01": _MISSING,
-    "42703": _MISSING,
-    "3F000": _MISSING,
-    "22": (errors.UsageError, "A value cannot be stored"),
-    "54000": (errors.UsageError, "A value is too long to be looked up by; shorten the key, the reference or the tag"),
-    "28": (errors.StoreUnavailable, "Check the user and the password in the URL, and the server's pg_hba.conf"),
-    "3D000": (errors.StoreUnavailable, "Create the database first: createdb NAME, or check its name in the URL"),
-}
+# SQLSTATEs, or their classes: the first two or three characters.
+_TABLE: tuple[tuple[str, type[errors.MainstayError], str], ...] = (
+    ("40 55P03", errors.StoreBusy, "Another transaction was in the way; try again"),
+    ("40003", errors.StoreUnavailable, "Whether it was written is not known; sending it again does no harm"),
+    ("57014", errors.StoreBusy, "The server's statement_timeout ended it; try again"),
+    ("57P 08", errors.StoreUnavailable, "The server is starting, stopping or failing over; mainstay goes on when it is back"),
+    ("53100", errors.StoreFull, "Free some space on the server's disk; nothing accepted was lost"),
+    ("53300", errors.StoreUnavailable,
+     "The server has no connection left: raise max_connections, lower ?connections=, or put a pooler in front of it"),
+    ("53", errors.StoreUnavailable, "The server lacks memory or another resource; mainstay goes on when it has it"),
+    ("58030", errors.StoreUnavailable, "The server could not read or write a file: check its disk"),
+    ("58P01 XX001 XX002", errors.StoreCorrupt,
+     "The database is damaged: stop the workers, look at the server's log, restore a backup"),
+    ("25006", errors.StoreReadOnly,
+     "This server takes no writes now (a standby, or default_transaction_read_only): connect to the primary"),
+    ("42501", errors.StoreReadOnly, f"The role lacks a right on mainstay's schema: grant it, or as its owner: {_MIGRATE}"),
+    ("42P01 42703 3F000", errors.SchemaMismatch, f"mainstay's tables are not there as they should be: {_MIGRATE}"),
+    ("22", errors.UsageError, "A value cannot be stored"),
+    ("54000", errors.UsageError, "A value is too long to be looked up by; shorten the key, the reference or the tag"),
+    ("28", errors.StoreUnavailable, "Check the user and the password in the URL, and the server's pg_hba.conf"),
+    ("3D000", errors.StoreUnavailable, "Create the database first: createdb NAME, or check its name in the URL"),
+)  # fmt: skip
+_KINDS = {state: (kind, advice) for states, kind, advice in _TABLE for state in states.split()}
 # Parts of the messages of refused connections, which have no SQLSTATE.
 _WORDS = {
-    "password authentication failed": "28",
-    "no pg_hba.conf entry": "28",
-    "no password supplied": "28",
-    "does not exist": "3D000",
-    "too many": "53300",
-    "remaining connection slots": "53300",
-    "session is read-only": "25006",
-    "server is in hot standby": "25006",
-}
+    "password authentication failed": "28", "no pg_hba.conf entry": "28", "no password supplied": "28",
+    "does not exist": "3D000", "too many": "53300", "remaining connection slots": "53300",
+    "session is read-only": "25006", "server is in hot standby": "25006",
+}  # fmt: skip
 _UNREACHED = (
     errors.StoreUnavailable,
     "Check that the server runs and that the URL names it; mainstay goes on when it is back",
@@ -79,8 +51,19 @@ def mapped(error: BaseException, place: str) -> BaseException:
         return errors.UsageError(f"a value cannot be stored: {error}")
     if not isinstance(error, psycopg.Error):
         return error
-    kind, advice = _kind(error)
-    return kind(f"{place}: {_said(error)}. {advice}".rstrip(". ") + ".")
+    kind, advice = _by_state(error.sqlstate) if error.sqlstate else _without_state(error)
+    text = error.diag.message_primary or str(error) or type(error).__name__  # without hint and statement
+    return kind(_sentence(place, text, advice))
+
+
+def foreign(error: BaseException, state: str, place: str) -> BaseException:
+    """Return the error of ours for an error of another driver."""
+    kind, advice = _by_state(state)
+    return kind(_sentence(place, str(error), advice))
+
+
+def _sentence(place: str, text: str, advice: str) -> str:
+    return f"{place}: {' '.join(text.split()).rstrip('.')}. {advice}".rstrip(". ") + "."
 
 
 def translate(error: BaseException, place: str) -> None:
@@ -90,12 +73,7 @@ def translate(error: BaseException, place: str) -> None:
         raise fault from error
 
 
-def _kind(error: psycopg.Error) -> tuple[type[errors.MainstayError], str]:
-    state = error.sqlstate
-    return _without_state(error) if state is None else by_state(state)
-
-
-def by_state(state: str) -> tuple[type[errors.MainstayError], str]:
+def _by_state(state: str) -> tuple[type[errors.MainstayError], str]:
     """Return our class of error for an SQLSTATE, and what to do."""
     return _KINDS.get(state) or _KINDS.get(state[:3]) or _KINDS.get(state[:2]) or (errors.StoreError, "")
 
@@ -107,12 +85,6 @@ def _without_state(error: psycopg.Error) -> tuple[type[errors.MainstayError], st
         return errors.StoreError, ""
     text = str(error)
     return next((_KINDS[state] for words, state in _WORDS.items() if words in text), _UNREACHED)
-
-
-def _said(error: psycopg.Error) -> str:
-    """Return the server's message on one line, without hint and statement."""
-    text = error.diag.message_primary or str(error)
-    return " ".join(text.split()).rstrip(".") or type(error).__name__
 
 
 def broken(error: BaseException | None) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...core.errors import StoreBusy
 from ..schema import check_stopped
@@ -18,7 +18,7 @@ from .connect import LIMITED, Database
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .schema import Connection
+    from .connect import Connection
 
 _INDEX = re.compile(r"CREATE INDEX CONCURRENTLY IF NOT EXISTS (\w+)")
 # A build waits for the transactions of others as long as they take. Behind a pooler the session has none of our settings.
@@ -43,33 +43,35 @@ class Migrations:
 
     def __init__(self, url: str) -> None:
         self._db = Database(url)
-        self._load = self._db.load
-        self.where = {"store": self._db.place, "schema": self._load.schema}
+        self._dialect = self._db.dialect
+        self.where = {"store": self._db.place, "schema": self._dialect.schema}
 
     def found(self) -> tuple[int, int, int]:
         with self._db.aside() as connection:
-            return schema.versions(connection, self._load)
+            return schema.versions(connection, self._dialect)
 
     def pending(self, since: int) -> list[str]:
-        return schema.names(since)
+        return schema.NAMES[since:]
 
     def up(self, report: Callable[[str], None]) -> list[int]:
         with self._db.aside() as connection:
             schema.check_server(connection, self._db.place)
-            before, readable_from, _ = schema.versions(connection, self._load)
+            before, readable_from, _ = schema.versions(connection, self._dialect)
             if not before:
-                schema.initialise(connection, self._load, self._db.place)
-            elif not schema.fits(before, readable_from, self._load, self._db.place):
-                connection.execute(_PATIENT, prepare=False)
+                schema.initialise(connection, self._db)
+            elif not schema.fits(before, readable_from, self._db):
+                schema.execute(connection, _PATIENT)
                 with self._only_one():
                     while self._step(connection, report):
                         pass
         return list(range(before + 1, self.needed + 1))
 
     def sql(self, since: int) -> str | None:
-        texts = [schema.script(number, self._load, since > 0).strip() for number in range(since + 1, self.needed + 1)]
+        texts = [
+            schema.script(number, self._dialect, since > 0).strip() for number in range(since + 1, self.needed + 1)
+        ]
         if since == 0:
-            return "\n".join(["BEGIN;", f'CREATE SCHEMA IF NOT EXISTS "{self._load.schema}";', *texts, "COMMIT;"])
+            return "\n".join(["BEGIN;", f'CREATE SCHEMA IF NOT EXISTS "{self._dialect.schema}";', *texts, "COMMIT;"])
         steps = [step.strip() for text in texts for step in schema.STEP.split(text)]
         return "\n".join(step if _INDEX.search(step) else f"BEGIN;\n{step}\nCOMMIT;" for step in steps)
 
@@ -77,52 +79,43 @@ class Migrations:
     def _only_one(self) -> Iterator[None]:
         """Raise while another process runs the steps."""
         with self._db.aside() as guard, guard.transaction():
-            row = guard.execute(_ONLY_ONE, [f"mainstay migrate {self._load.schema}"], prepare=False).fetchone()
-            if row is None or not row[0]:
-                raise StoreBusy(f"{self._place}: another `mainstay migrate up` runs. Wait for its end.")
-            guard.execute(_UNLIMITED, prepare=False)
+            if schema.execute(guard, _ONLY_ONE, f"mainstay migrate {self._dialect.schema}") != [(True,)]:
+                raise StoreBusy(f"{schema.shown(self._db)}: another `mainstay migrate up` runs. Wait for its end.")
+            schema.execute(guard, _UNLIMITED)
             yield
 
     # one step -----------------------------------------------------------------------------------------------------
     def _step(self, connection: Connection, report: Callable[[str], None]) -> bool:
         """Run the next step; False: there is none."""
-        version, _, done = schema.versions(connection, self._load)
+        version, _, done = schema.versions(connection, self._dialect)
         if version >= self.needed:
             return False
-        steps = schema.STEP.split(schema.script(version + 1, self._load, online=True))
-        report(f"{schema.names(version)[0]}: step {done + 1} of {len(steps)}")
+        steps = schema.STEP.split(schema.script(version + 1, self._dialect, online=True))
+        report(f"{schema.NAMES[version]}: step {done + 1} of {len(steps)}")
         statements = schema.statements(steps[done])
         if _INDEX.match(statements[0]):
             self._build_index(connection, statements.pop())
         with connection.transaction():
-            connection.execute(LIMITED.text, prepare=False)
+            schema.execute(connection, LIMITED.text)
             if done + 1 == len(steps) and version < schema.READABLE_FROM:
-                workers = [id for (id,) in self._execute(connection, _ALIVE)]
-                check_stopped(workers, version, self.needed, self._place)
+                workers = [id for (id,) in schema.execute(connection, self._dialect.with_schema(_ALIVE))]
+                check_stopped(workers, version, self.needed, schema.shown(self._db))
             for statement in statements:
-                self._execute(connection, statement)
-            connection.execute(self._load.with_schema(_COUNT), [version], prepare=False)
+                schema.execute(connection, statement)
+            schema.execute(connection, self._dialect.with_schema(_COUNT), version)
         return True
 
     def _build_index(self, connection: Connection, statement: str) -> None:
         """Build an index, and drop first what a killed build has left."""
         name = _INDEX.findall(statement)[0]
-        row = connection.execute(_STATE, [self._load.schema, name], prepare=False).fetchone()
-        valid, building = row or (False, False)
+        rows = schema.execute(connection, _STATE, self._dialect.schema, name)
+        valid, building = rows[0] if rows else (False, False)
         if building:
             raise StoreBusy(
-                f"{self._place}: the server still builds the index {name} for a client that has gone. "
+                f"{schema.shown(self._db)}: the server still builds the index {name} for a client that has gone. "
                 "Run `mainstay migrate up` again when it is done."
             )
-        if row and not valid:
-            self._execute(connection, f"DROP INDEX CONCURRENTLY mainstay.{name}")
+        if rows and not valid:
+            schema.execute(connection, self._dialect.with_schema(f"DROP INDEX CONCURRENTLY mainstay.{name}"))
         if not valid:
-            self._execute(connection, statement)
-
-    def _execute(self, connection: Connection, text: str) -> list[tuple[Any, ...]]:
-        cursor = connection.execute(self._load.with_schema(text), prepare=False)
-        return cursor.fetchall() if cursor.description else []
-
-    @property
-    def _place(self) -> str:
-        return schema.shown(self._load, self._db.place)
+            schema.execute(connection, statement)

@@ -93,7 +93,7 @@ class Debouncer(ForkGuard):
 
     def _send(self, what: str) -> None:
         try:
-            self._db.execute("notify", self._db.load.schema, what)
+            self._db.execute("notify", channel=self._db.dialect.schema, what=what)
         except StoreError:  # the job is accepted anyway, and every worker polls
             pass
 
@@ -142,7 +142,11 @@ class Listener:
             now = time.monotonic()
             if not self.listening and now >= self._retry_at and self._listen():
                 return "jobs"  # for what came meanwhile
-            reason = self._received(max(0.0, min(until - now, LISTEN))) if self.listening else self._paused(until)
+            if self.listening:
+                reason = self._received(max(0.0, min(until - now, LISTEN)))
+            else:
+                reason = ""
+                self._closed.wait(max(0.0, min(until, self._poll_at, self._retry_at) - time.monotonic()))
             if reason or self._closed.is_set():
                 return reason
             if timeout and not self.listening and time.monotonic() >= self._poll_at and (seen := self._polled()):
@@ -163,7 +167,7 @@ class Listener:
             return False
         try:
             self._connection = self._dial()
-            self._connection.execute(f'LISTEN "{self._db.load.schema}"', prepare=False)
+            self._connection.execute(f'LISTEN "{self._db.dialect.schema}"', prepare=False)
             self._poll = select.poll()
             self._poll.register(self._connection.pgconn.socket, select.POLLIN)
         except (psycopg.Error, OSError):  # the poll raises the error to the worker
@@ -221,21 +225,17 @@ class Listener:
         now = time.monotonic()
         self._heard_at, self._echo_by, self._echo = now, now + ECHO, "echo " + os.urandom(6).hex()
         try:
-            self._db.execute("notify", self._db.load.schema, self._echo)
+            self._db.execute("notify", True, channel=self._db.dialect.schema, what=self._echo)
         except StoreError:  # then no producer can notify either; the next check tells whether the connection is lost
             self._echo = ""
 
     # polling ------------------------------------------------------------------------------------------------------
-    def _paused(self, until: float) -> str:
-        self._closed.wait(max(0.0, min(until, self._poll_at, self._retry_at) - time.monotonic()))
-        return ""
-
     def _polled(self) -> str:
         """Poll: return "jobs" if another job is the first in its queue, "cancel" if more jobs are to stop."""
         self._poll_at = time.monotonic() + POLL
         first, self._first = self._first, None  # if the poll fails, the next one reports whatever is there
         stopping = self._stopping
-        self._first, self._stopping = self._db.execute("listen_poll", self._worker).rows[0]
+        self._first, self._stopping = self._db.execute("listen_poll", True, worker=self._worker).rows[0]
         if self._stopping > stopping:
             return "cancel"
         return "jobs" if self._first is not None and self._first != first else ""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..operations import Operations
     from ..outbox.caller_connection import CallerConnection, Joined
     from .connect import Database
-    from .dialect import PostgresDialect
 
 T = TypeVar("T")
 FOREIGN = ("asyncpg", "psycopg2")
@@ -39,8 +38,8 @@ class PostgresOutbox:
 
     engine = "postgres"
 
-    def __init__(self, db: Database, dialect: PostgresDialect) -> None:
-        self._db, self._dialect, self.place = db, dialect, db.place
+    def __init__(self, db: Database) -> None:
+        self._db, self._dialect, self.place = db, db.dialect, db.place
         self._home: tuple[Any, ...] = ()  # the database of the store
         self._known: WeakSet[Any] = WeakSet()  # connections that are known to be in the same
 
@@ -64,7 +63,8 @@ class PostgresOutbox:
         return outcomes
 
     def finish(self, transition: Transition) -> Operations[bool]:
-        if (yield from finish_operations(self._dialect, [transition])) != [STORED]:
+        verdicts, _ = yield from finish_operations(self._dialect, [transition])
+        if verdicts != [STORED]:
             return False
         if transition.children:
             yield from self._notify("jobs")
@@ -73,7 +73,7 @@ class PostgresOutbox:
     def _notify(self, what: str) -> Operations[None]:
         """Notify with the caller's commit: only the server knows when that is."""
         if self._db.listen != "no":
-            yield Statement(self._db.load("notify"), (self._db.load.schema, what))
+            yield self._dialect.statement("notify", channel=self._dialect.schema, what=what)
 
     # the transaction ----------------------------------------------------------------------------------------------
     def in_transaction(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
@@ -90,9 +90,10 @@ class PostgresOutbox:
 
     def _check_place(self, caller: CallerConnection) -> Joined[None]:
         """Raise if the caller is in another database, or may not write to our tables in this one."""
+        schema = self._dialect.schema
         if not self._home:
             yield OwnWork(self._find_home)  # which creates the schema first, if there is none
-        (*found, allowed), *_ = (yield Statement(self._db.load("outbox"), (self._db.load.schema,))).rows
+        (*found, allowed), *_ = (yield self._dialect.statement("outbox", schema=schema)).rows
         if tuple(found) != self._home:
             yield OwnWork(self._find_home)  # the server may have been restarted
         if tuple(found) != self._home:
@@ -101,7 +102,6 @@ class PostgresOutbox:
                 "both are in one database"
             )
         if not allowed:
-            schema = self._db.load.schema
             raise StoreReadOnly(
                 f"{self.place}: the role of tx= may not write to the schema {schema}. As its owner: GRANT USAGE ON SCHEMA "
                 f"{schema}, and ALL ON ALL TABLES and ALL SEQUENCES IN SCHEMA {schema}, to that role"
@@ -109,7 +109,7 @@ class PostgresOutbox:
         self._known.add(caller.identity)
 
     def _find_home(self) -> None:
-        self._home = self._db.execute("outbox", self._db.load.schema).rows[0][:2]
+        self._home = self._db.execute("outbox", schema=self._dialect.schema).rows[0][:2]
 
     def mapped(self, error: BaseException) -> BaseException:
         """Return the error of any driver as one of ours."""
@@ -120,9 +120,7 @@ class PostgresOutbox:
             return _failed()
         if state is None:
             return UsageError(f"a value cannot be stored: {error}") if isinstance(error, ValueError) else error
-        kind, advice = errors.by_state(state)
-        words = " ".join(str(error).split()).rstrip(".")
-        return kind(f"{self.place}: {words}. {advice}".rstrip(". ") + ".")
+        return errors.foreign(error, state, self.place)
 
 
 def _checked(caller: CallerConnection) -> str:

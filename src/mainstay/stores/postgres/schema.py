@@ -12,84 +12,94 @@ from ...core.errors import ConfigError, SchemaMismatch, StoreReadOnly
 from ..schema import outdated, readable
 
 if TYPE_CHECKING:
-    from .sql import Statements
-
-    Connection = psycopg.Connection[tuple[Any, ...]]
+    from .connect import Connection, Database
+    from .dialect import PostgresDialect
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
-VERSION = max(int(name[:4]) for name in os.listdir(FOLDER) if name.endswith(".sql"))  # the last migration
+NAMES = sorted(name.removesuffix(".sql") for name in os.listdir(FOLDER) if name.endswith(".sql"))  # of the migrations
+VERSION = len(NAMES)
 READABLE_FROM = 2
 OLDEST = 16  # `IS JSON`, by which a search passes over what is none
 STEP = re.compile(r"^-- step.*\n", re.MULTILINE)  # the line between two steps of a migration
 LOCK = 0x6D61696E73746179  # of a transaction that changes the schema; the name in ASCII
+# Reads the catalogue: `to_regclass` may use a cache that is older than the lock under which another process has just created it.
+_THERE = """
+SELECT c.relname FROM pg_catalog.pg_namespace n
+LEFT JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = 'schema_version' WHERE n.nspname = $1::text
+"""
 
 
-def ensure(connection: Connection, load: Statements, place: str, create: bool) -> None:
-    """Raise an error that says what to do, unless this code can use the schema. With `create`, a missing one is created."""
-    check_server(connection, place)
-    version, readable_from, _ = versions(connection, load)
-    if not version and create:
-        initialise(connection, load, place)
+def ensure(connection: Connection, db: Database) -> None:
+    """Raise an error that says what to do, unless this code can use the schema. With `db.create`, a missing one is created."""
+    check_server(connection, db.place)
+    version, readable_from, _ = versions(connection, db.dialect)
+    if not version and db.create:
+        initialise(connection, db)
     elif not version:
         raise SchemaMismatch(
-            f"{place}: there is no schema {load.schema} yet: enqueue a job, start a worker or run `mainstay migrate up` first."
+            f"{db.place}: there is no schema {db.dialect.schema} yet: enqueue a job, start a worker or run `mainstay migrate up` first."
         )
-    elif not fits(version, readable_from, load, place):
-        raise outdated(version, VERSION, shown(load, place))
+    elif not fits(version, readable_from, db):
+        raise outdated(version, VERSION, shown(db))
 
 
 def check_server(connection: Connection, place: str) -> None:
     """Raise when the server is too old."""
-    if connection.info.server_version < OLDEST * 10_000:
-        raise ConfigError(
-            f"{place} is PostgreSQL {connection.info.server_version // 10_000}; mainstay needs {OLDEST} or newer"
-        )
+    found = connection.info.server_version // 10_000
+    if found < OLDEST:
+        raise ConfigError(f"{place} is PostgreSQL {found}; mainstay needs {OLDEST} or newer")
 
 
-def fits(version: int, readable_from: int, load: Statements, place: str) -> bool:
+def fits(version: int, readable_from: int, db: Database) -> bool:
     """Return whether this code can use the schema; raise when it is too new."""
-    return readable(version, readable_from, VERSION, shown(load, place), "schema, named by ?schema=")
+    return readable(version, readable_from, VERSION, shown(db), "schema, named by ?schema=")
 
 
-def shown(load: Statements, place: str) -> str:
+def shown(db: Database) -> str:
     """The name of an installation in errors."""
-    return f"{place}, schema {load.schema},"
+    return f"{db.place}, schema {db.dialect.schema},"
 
 
-def versions(connection: Connection, load: Statements) -> tuple[int, int, int]:
+def versions(connection: Connection, dialect: PostgresDialect) -> tuple[int, int, int]:
     """Return version, readable_from and how many steps of the next migration are done; version 0: there is no schema."""
-    if not _there(connection, load.schema, "schema_version"):
+    if execute(connection, _THERE, dialect.schema) != [("schema_version",)]:
         return 0, 0, 0
-    text = load.with_schema("SELECT * FROM mainstay.schema_version")  # schema 1 has one column
-    row = connection.execute(text, prepare=False).fetchone()
-    if row is None:
+    rows = execute(connection, dialect.with_schema("SELECT * FROM mainstay.schema_version"))  # schema 1 has one column
+    if not rows:
         raise SchemaMismatch(
-            f"the table {load.schema}.schema_version is empty, so its version is not known: restore a backup"
+            f"the table {dialect.schema}.schema_version is empty, so its version is not known: restore a backup"
         )
-    return row[0], *(row[1:] or (row[0], 0))
+    version, *rest = rows[0]
+    return version, *(rest or (version, 0))
 
 
-def initialise(connection: Connection, load: Statements, place: str) -> None:
+def initialise(connection: Connection, db: Database) -> None:
     """Create the newest schema, or say who can."""
     try:
         with connection.transaction():
-            _create(connection, load)
+            _create(connection, db.dialect)
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreReadOnly(
-            f"{place}: there is no schema {load.schema} yet, and this role may not create it ({error.diag.message_primary}). "
+            f"{db.place}: there is no schema {db.dialect.schema} yet, and this role may not create it ({error.diag.message_primary}). "
             "Run `mainstay migrate up` as a role that may, or hand what `mainstay migrate sql` prints to your administrator."
         ) from error
 
 
-def _create(connection: Connection, load: Statements) -> None:
-    connection.execute("SELECT pg_advisory_xact_lock($1::bigint)", [LOCK], prepare=False)
-    if versions(connection, load)[0]:  # another process was first
+def _create(connection: Connection, dialect: PostgresDialect) -> None:
+    execute(connection, "SELECT pg_advisory_xact_lock($1::bigint)", LOCK)
+    if versions(connection, dialect)[0]:  # another process was first
         return
-    if not _there(connection, load.schema):  # the schema's owner may lack the right to create another
-        connection.execute(f'CREATE SCHEMA "{load.schema}"', prepare=False)
+    if not execute(connection, _THERE, dialect.schema):  # the schema's owner may lack the right to create another
+        execute(connection, f'CREATE SCHEMA "{dialect.schema}"')
     for number in range(1, VERSION + 1):
-        for statement in statements(script(number, load, online=False)):
-            connection.execute(statement, prepare=False)
+        for statement in statements(script(number, dialect, online=False)):
+            execute(connection, statement)
+
+
+def execute(connection: Connection, text: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement that is not prepared."""
+    cursor = connection.execute(text, values or None, prepare=False)
+    return cursor.fetchall() if cursor.description else []
 
 
 def statements(text: str) -> list[str]:
@@ -98,24 +108,8 @@ def statements(text: str) -> list[str]:
     return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]
 
 
-def names(since: int = 0) -> list[str]:
-    """Return the names of the migrations after a version."""
-    return [name.removesuffix(".sql") for name in sorted(os.listdir(FOLDER)) if int(name[:4]) > since]
-
-
-def script(number: int, load: Statements, online: bool) -> str:
+def script(number: int, dialect: PostgresDialect, online: bool) -> str:
     """Return the text of one migration. Not `online`: as one transaction, which cannot contain CONCURRENTLY."""
-    with open(os.path.join(FOLDER, names(number - 1)[0] + ".sql"), encoding="utf-8") as file:
+    with open(os.path.join(FOLDER, NAMES[number - 1] + ".sql"), encoding="utf-8") as file:
         text = file.read()
-    return load.with_schema(text if online else text.replace(" CONCURRENTLY", ""))
-
-
-def _there(connection: Connection, schema: str, table: str | None = None) -> bool:
-    """Return whether a schema, or a table in it, exists. Reads the catalogue: `to_regclass` may use a cache that is
-    older than the lock under which another process has just created it.
-    """
-    text = (
-        "SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = $1::text AND ($2::text IS NULL OR EXISTS "
-        "(SELECT 1 FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid AND c.relname = $2::text))"
-    )
-    return connection.execute(text, [schema, table], prepare=False).fetchone() is not None
+    return dialect.with_schema(text if online else text.replace(" CONCURRENTLY", ""))

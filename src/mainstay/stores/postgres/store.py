@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from ..local_workers import LocalWorkers
+from ..operations import drive
 from ..verbs import Verbs, cold, table
-from .claim_cursor import ClaimCursors
-from .connect import WORKER_TIMEOUT, Database
-from .dialect import PostgresDialect
-from .lanes import ManyLanes
-from .locked_rows import LockedRows
+from .connect import Database
+from .lanes import ClaimCursors, ManyLanes
 from .notifier import Debouncer
 
 if TYPE_CHECKING:
@@ -31,7 +29,6 @@ class PostgresStore(Verbs):
             **cold("sql"),
             "postgres.enqueue": "enqueue",
             "postgres.claim": "claim finish",
-            "postgres.search": "search",
             "postgres.diagnostics": "diagnostics",
             "postgres.notifier": "notifier notify",
         }
@@ -43,12 +40,12 @@ class PostgresStore(Verbs):
     def __init__(self, url: str, clock: Clock | None = None) -> None:
         self.url = url
         self.db = Database(url)
-        self.dialect = PostgresDialect(self.db.load)
+        self.dialect = self.db.dialect
         self.local_workers = LocalWorkers(*self.db.identity)
         self._callers_clock = clock is not None
         self.debouncer = Debouncer(self.db)
         self.cursors, self.many_lanes = ClaimCursors(), ManyLanes()
-        self.locked_rows = LockedRows(self.db, self.dialect)
+        self.locked: set[int | str] = set()  # jobs that another open transaction has locked, as far as is known
         self._outbox: Outbox | None = None
 
     # what the shared verbs use ------------------------------------------------------------------------------------
@@ -57,21 +54,23 @@ class PostgresStore(Verbs):
         return now if self._callers_clock else None
 
     def read(self, operations: Operations[T], by_worker: bool = False) -> T:
-        """Drive operations whose statements are transactions of their own."""
-        return self.db.alone(operations, WORKER_TIMEOUT if by_worker else None)
+        """Drive operations of which each statement or list is a transaction of its own: at most one of them writes."""
+        return drive(operations, lambda statements: self.db.send(statements, by_worker))
 
     single = read
 
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
         """Drive operations in one transaction, from the start again if it met another and was rolled back."""
-        return self.db.run(operations, WORKER_TIMEOUT if by_worker else None)
+        return self.db.run(operations, by_worker)
+
+    browse = write
 
     # other verbs --------------------------------------------------------------------------------------------------
     def outbox(self) -> Outbox:
         if self._outbox is None:
             from .outbox import PostgresOutbox
 
-            self._outbox = PostgresOutbox(self.db, self.dialect)
+            self._outbox = PostgresOutbox(self.db)
         return self._outbox
 
     def close(self) -> None:

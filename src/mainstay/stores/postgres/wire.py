@@ -1,7 +1,7 @@
 """Statements over one connection, by libpq's pipeline mode: all statements of a round are sent at once and read at once.
 
-psycopg's cursors need a system call and several objects for every statement: five times the work of a small claim. Values
-and rows are still converted by psycopg, with its `Transformer`.
+psycopg's cursors need a system call and several objects for every statement: five times the work of a small claim. Rows
+are still converted by psycopg, with its `Transformer`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import pq
-from psycopg.adapt import PyFormat, Transformer
+from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 
 from ..operations import Result
+from .arrays import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,24 +37,33 @@ _FINE = (_ROWS, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.PIPELINE_SYNC)
 class Wire:
     """One of our connections, for one thread at a time."""
 
-    def __init__(self, connection: Connection, prepares: bool) -> None:
-        self.connection, self._pgconn, self._prepares = connection, connection.pgconn, prepares
+    def __init__(self, connection: Connection, prepares: bool, patience: float) -> None:
+        self.connection, self._pgconn, self._prepares, self._patience = (
+            connection,
+            connection.pgconn,
+            prepares,
+            patience,
+        )
         self._values = Transformer(connection)
         self._names: dict[str, bytes] = {}  # of prepared statements, by text
         self._seen: set[str] = set()  # texts that were sent once: the second time they are prepared
-        self._patience: float = ANSWER
         self.new = True  # it has not been used before
         self.undone = False  # the server shut down before it did anything of the last batch
         self._poll = select.poll()
         self._poll.register(self._pgconn.socket, _READ)
 
-    def send(self, operations: Sequence[Statement], patience: float | None = None) -> list[Result]:
+    def run(self, statements: Any, first: list[Statement]) -> Any:
+        """Run `first`, and then a statement or a list of them, whose result or list of results is returned."""
+        if type(statements) is list:
+            return self.send([*first, *statements])[len(first) :]
+        return self.send([*first, statements])[-1]
+
+    def send(self, operations: Sequence[Statement]) -> list[Result]:
         """Run statements in one round trip, and in one transaction unless they say otherwise; raise the first error.
 
-        A server that sends nothing for `patience` seconds counts as gone. A thread that is interrupted in here leaves a busy
+        A server that sends nothing for the connection's `patience` counts as gone. A thread that is interrupted in here leaves a busy
         connection, which must not be used again.
         """
-        self._patience = patience or ANSWER
         self._pgconn.enter_pipeline_mode()
         preparing = [self._queue(statement) for statement in operations]
         self._pgconn.pipeline_sync()
@@ -66,13 +76,7 @@ class Wire:
 
     def _queue(self, statement: Statement) -> bytes | None:
         """Queue one statement; return the name under which it is being prepared, or None."""
-        values = self._values
-        params = (
-            values.dump_sequence(statement.values, [PyFormat.AUTO] * len(statement.values))
-            if statement.values
-            else None
-        )
-        formats = values.formats if params else None
+        params, formats = encoded(statement.values)
         name, new = self._names.get(statement.text), None
         if name is None and self._worth_preparing(statement.text):
             name = new = b"m%d" % len(self._names)
@@ -163,23 +167,16 @@ class Wire:
         return self._pgconn.status == pq.ConnStatus.OK
 
     def rest(self) -> bool:
-        """Mark it as used; return whether it may be used again."""
+        """Mark it as used; return whether it may be used again: it is neither in a transaction nor in the middle of a result."""
         self.new = False
-        return self._is_idle
-
-    @property
-    def _is_idle(self) -> bool:
-        """Whether it is neither in a transaction nor in the middle of a result."""
         idle = self._pgconn.transaction_status == pq.TransactionStatus.IDLE
         return idle and not self._pgconn.pipeline_status and not self.connection.closed
 
     @property
     def undoable(self) -> bool:
         """Whether a transaction is open that can be rolled back."""
-        status = self._pgconn.transaction_status
-        return (
-            status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR) and not self._pgconn.pipeline_status
-        )
+        open_ = self._pgconn.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
+        return open_ and not self._pgconn.pipeline_status
 
     def close(self) -> None:
         """Close the connection."""

@@ -28,7 +28,8 @@ def delete(store: RedisStore, ids: Sequence[str], now: int, actor: str) -> dict[
 def resolve_review(store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str) -> str:
     """End a review."""
     verb, done, state = ("approve", "approved", "c") if approve else ("reject", "rejected", "d")
-    found = store.server.run("resolve_review", [now, actor, job_id, state, note or f"{done} by {actor}", verb, note])
+    values = [now, actor, state, note or f"{done} by {actor}", verb, note, job_id]
+    (found,) = store.server.run("resolve_review", values)
     return str(found) or done
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ...core.errors import ConfigError
-from ...core.settings import masked
+from ...core.settings import masked, masked_detail
 
 PREFIX = "mainstay"
 PORTS = {"": 6379, "cluster": 6379, "sentinel": 26379}
@@ -36,11 +36,12 @@ def parse_url(url: str) -> Address:
         parts = urlsplit(url)
         options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError as error:
-        raise ConfigError(f"{masked(url)!r}: {error}. {_HOW}") from error
+        raise ConfigError(f"{masked(url)!r}: {masked_detail(str(error), url)}. {_HOW}") from None
     scheme, _, kind = parts.scheme.replace("valkey", "redis").partition("+")
     unknown = [name for name in options if name not in (*OURS, *TLS)]
     if unknown or scheme not in ("redis", "rediss") or kind not in PORTS or not parts.netloc:
-        raise ConfigError(f"{masked(url)!r}: {'unknown option ' + unknown[0] if unknown else _HOW}")
+        why = masked_detail(f"unknown option {unknown[0]!r}", url) if unknown else _HOW
+        raise ConfigError(f"{masked(url)!r}: {why}")
     user, _, hosts = parts.netloc.rpartition("@")
     path = [unquote(part) for part in parts.path.split("/")[1:] if part]
     service = path.pop(0) if kind == "sentinel" and path else ""
@@ -64,7 +65,8 @@ def _hosts(text: str, port: int, url: str) -> tuple[tuple[str, int], ...]:
         if not colon:
             name, number = part, str(port)
         if not number.isdigit() or int(number) > 65_535:
-            raise ConfigError(f"{masked(url)!r}: {number!r} is not a port")
+            why = masked_detail(f"{number!r} is not a port", url)
+            raise ConfigError(f"{masked(url)!r}: {why}; write / ? # @ in a password as %2F %3F %23 %40")
         found.append((name.strip("[]") or "127.0.0.1", int(number)))
     return tuple(found)
 

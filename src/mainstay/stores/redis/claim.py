@@ -11,8 +11,8 @@ from ...core.job import Claimed, field_getter
 from ...core.updates import Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
 from ..contract import Claims
-from . import enqueue, header, record
-from .state_codes import LETTERS
+from . import enqueue, header, record, script
+from .record import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def packed(wants: Wants) -> tuple[str, list[Any]]:
     """
     known = _packed.get(id(wants))
     if known is not None and known[0] == wants:
-        return "_many", known[1]
+        return script.MANY, known[1]
     wanted = sum(map(len, wants.values()))
     if wanted <= FEW:
         return "", _lanes(wants)
@@ -62,7 +62,7 @@ def packed(wants: Wants) -> tuple[str, list[Any]]:
         _packed.clear()
     texts = _texts(wants)
     _packed[id(wants)] = dict(wants), [wanted, len(texts), *texts]
-    return "_many", _packed[id(wants)][1]
+    return script.MANY, _packed[id(wants)][1]
 
 
 def _lanes(wants: Wants) -> list[Any]:

@@ -27,6 +27,7 @@ HEAVY = 20_000
 HEALTH = 30.0  # seconds idle after which a connection is tested before it is used
 FRESH = 0.05  # seconds idle up to which a connection is used without a check
 IDLE = 16  # idle connections that are kept
+LOST = (theirs.ConnectionError, theirs.TimeoutError, OSError)
 
 
 class Wire(Protocol):
@@ -70,14 +71,19 @@ class Server(ForkGuard):
 
     def read(self, command: str, key: str, *arguments: Any) -> Any:
         """Run one command on one of our keys."""
-        return self.command(command, self.prefix + key, *arguments)
+        return self.on_keys([(command, key, *arguments)])[0]
+
+    def on_keys(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Run commands, each on one of our keys, in one round trip."""
+        return self.commands([(name, self.prefix + key, *rest) for name, key, *rest in commands]) if commands else []
 
     def commands(self, commands: Sequence[tuple[Any, ...]], checked: bool = True) -> list[Any]:
         """Send commands in one round trip and return their results; raises the first error. Not `checked`: any schema."""
         self._same_process()
         try:
             if checked and not self._checked:
-                self._check()
+                schema.ensure(self._exchange, self.prefix, self.shown)
+                self._checked = True
             return self._exchange(commands)
         except BaseException as error:
             fault = self._failed(error)
@@ -102,11 +108,6 @@ class Server(ForkGuard):
                 raise found
         return replies
 
-    def _check(self) -> None:
-        """Check before the first use that the schema is ours, and that the server keeps what it is given."""
-        schema.ensure(self._exchange, self.prefix, self.shown)
-        self._checked = True
-
     def _take(self) -> Wire:
         try:
             connection, used = self._idle.pop()
@@ -129,9 +130,7 @@ class Server(ForkGuard):
             if self._pool is None:
                 self._pool = _SOURCES[self.address.kind](self)
             pool = self._pool
-        wire: Wire = pool.connection_class(
-            **pool.connection_kwargs
-        )  # not by the pool, which counts connections for ever
+        wire: Wire = pool.connection_class(**pool.connection_kwargs)  # the pool itself counts connections for ever
         wire.connect()  # explicitly: a sentinel's connection asks for the primary here only
         return wire
 
@@ -139,7 +138,7 @@ class Server(ForkGuard):
         """Return the failure as one of ours. After a connection error drop all connections: a failover moves every key."""
         if isinstance(error, theirs.NoScriptError):
             return errors.Unknown()
-        if isinstance(error, (theirs.ConnectionError, theirs.TimeoutError, OSError)):
+        if isinstance(error, LOST):
             self._drop()
         return errors.mapped(error, self.shown)
 
@@ -175,10 +174,10 @@ def exchange(connection: Wire, commands: Sequence[tuple[Any, ...]]) -> list[Any]
     values = len(commands[0])
     if values > HEAVY:
         connection.can_read(TIMEOUT * (1 + values / HEAVY))
-    return [reply(connection) for _ in commands]
+    return [_reply(connection) for _ in commands]
 
 
-def reply(connection: Wire) -> Any:
+def _reply(connection: Wire) -> Any:
     """Read the next reply. Returns an error of the server, raises one of the connection."""
     try:
         return connection.read_response()
@@ -190,7 +189,7 @@ def _stale(connection: Wire) -> bool:
     """Return whether there is something to read on an idle connection: mostly its end."""
     try:
         return bool(connection.can_read(0))
-    except (theirs.ConnectionError, theirs.TimeoutError, OSError):
+    except LOST:
         return True
 
 

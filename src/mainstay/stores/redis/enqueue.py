@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...core.errors import DuplicateKey, UsageError
+from ...core.errors import DuplicateKey, TransactionUnsupported, UsageError
 from ...core.ids import IDS
 from . import header
-from .state_codes import STATES
+from .record import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,12 +32,18 @@ def enqueue(store: RedisStore, drafts: Sequence[Draft], now: int) -> list[tuple[
         return [(draft.id, True) for draft in drafts]
     if reply[0] == "taken":
         _, number, holder, letter = reply
-        raise _taken(drafts[number - 1], holder, STATES[letter])
+        draft, state = drafts[number - 1], STATES[letter]
+        raise DuplicateKey(f"job {holder} ({state}) already has the key {draft.key!r} of type {draft.type}", holder)
     return [(draft.id, True) if found == 1 else (found, False) for draft, found in zip(drafts, reply, strict=True)]
 
 
-def _taken(draft: Draft, existing: str, state: str) -> DuplicateKey:
-    return DuplicateKey(f"job {existing} ({state}) already has the key {draft.key!r} of type {draft.type}", existing)
+def outbox(_store: RedisStore) -> NoReturn:
+    """Refuse `tx=`, and name the alternatives."""
+    raise TransactionUnsupported(
+        "tx= cannot be used here: Redis shares no transaction with a database, so a job cannot commit with your data. "
+        "Commit first and enqueue after it, with key= so that doing it twice makes one job; or keep the jobs where the data "
+        "is: a postgresql:// or sqlite:// store takes tx=."
+    )
 
 
 def prepare(server: Server, drafts: Sequence[Draft], now: int) -> None:

@@ -7,6 +7,7 @@ origin line has the time of creation and the parent. The last line has what most
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -21,8 +22,6 @@ _ELSEWHERE = {"id", "payload", "run_at", "lock", "lock_until", "created_at", "pa
 OTHERS = tuple(name for name in JobRecord._fields if name in Draft.__slots__ and name not in _ELSEWHERE)
 
 CACHED = 10_000  # policy lines
-_written: dict[tuple[Any, ...], tuple[str, str]] = {}
-_read: dict[str, tuple[Any, ...]] = {}
 
 
 def dumps(value: Any) -> str:
@@ -49,16 +48,17 @@ _DEFAULTS = dict(zip(("parent", *RARE, *OTHERS), _USUAL, strict=True))
 
 def write(draft: Draft) -> tuple[str, str]:
     """Return the lane and the header of a draft."""
-    policy = _policy(draft)
-    known = _written.get(policy)
-    if known is None:
-        if len(_written) >= CACHED:
-            _written.clear()
-        known = _written[policy] = (lane(draft.queue, draft.type), dumps(policy))
+    place, policy = _written(_policy(draft))
     unusual = _unusual(draft)
-    if unusual == _USUAL:
-        return known[0], f"{known[1]}\n{draft.created_at}\n"
-    return known[0], f"{known[1]}\n{draft.created_at}{_last_lines(*unusual)}"
+    last = "\n" if unusual == _USUAL else _last_lines(*unusual)
+    return place, f"{policy}\n{draft.created_at}{last}"
+
+
+@lru_cache(CACHED)
+def _written(policy: tuple[Any, ...]) -> tuple[str, str]:
+    """Return the lane and the policy line of drafts with this policy."""
+    type, queue = policy[:2]
+    return lane(queue, type), dumps(policy)
 
 
 def _last_lines(parent: str | None, *values: Any) -> str:
@@ -67,14 +67,10 @@ def _last_lines(parent: str | None, *values: Any) -> str:
     return f"{'' if parent is None else ' ' + dumps(parent)}\n{dumps((*rare, given) if given else rare)}"
 
 
+@lru_cache(CACHED)
 def policy(line: str) -> tuple[Any, ...]:
     """Return the values of a policy line, in the order of `POLICY`."""
-    found = _read.get(line)
-    if found is None:
-        if len(_read) >= CACHED:
-            _read.clear()
-        found = _read[line] = tuple(json.loads(line))
-    return found
+    return tuple(json.loads(line))
 
 
 def version(last: str) -> int:

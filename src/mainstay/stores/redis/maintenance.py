@@ -59,14 +59,10 @@ def orphans(store: RedisStore, now: int, grace: int, limit: int) -> list[Orphan]
 
 def prune(store: RedisStore, now: int, limit: int) -> int:
     """Delete jobs whose retention is over, a chunk at a time."""
-    store.local_workers.tidy(store.server.read("ZRANGE", "workers", 0, -1))
-    deleted = 0
-    while deleted < limit:
-        chunk = min(PRUNED, limit - deleted)
-        found = store.server.run("prune", [store.engine_now(now), chunk])
+    deleted, found = 0, PRUNED
+    while deleted < limit and found == PRUNED:
+        found = store.server.run("prune", [store.engine_now(now), min(PRUNED, limit - deleted)])
         deleted += found
-        if found < chunk:
-            break
     return deleted
 
 

@@ -26,8 +26,7 @@ from ...core.export import (
 from ...core.job import Attempt
 from . import header, record
 from .reads import read
-from .record import SEQ
-from .state_codes import LETTERS
+from .record import LETTERS, SEQ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 LOOKED = 2_000  # jobs looked at in one call, which blocks the server
 WINDOW = 200_000  # jobs whose order is kept in memory
 _ROWS: record.Rows[JobRecord] = record.Rows(JobRecord)
-_ATTEMPT = Attempt._fields  # the record of an attempt
 
 
 # Out ------------------------------------------------------------------------------------------------------------------
@@ -121,7 +119,7 @@ def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore,
 
 
 def _attempt(job: str, line: str) -> Row:
-    return AttemptRecord(job, **dict(zip(_ATTEMPT, json.loads(line), strict=True)))
+    return AttemptRecord(job, **dict(zip(Attempt._fields, json.loads(line), strict=True)))
 
 
 def _log(job: str, member: str) -> Row:
@@ -131,14 +129,10 @@ def _log(job: str, member: str) -> Row:
 def _actions(store: RedisStore, after: str | None, limit: int) -> Batch:
     first = int(after or 0) + 1
     numbers = range(first, first + limit)
-    prefix = store.server.prefix
-    last, lines = store.server.commands([("GET", prefix + "actions"), ("HMGET", prefix + "action", *numbers)])
-    rows = [_action(*json.loads(line)) for line in lines if line is not None]
+    last, lines = store.server.on_keys([("GET", "actions"), ("HMGET", "action", *numbers)])
+    found = (json.loads(line) for line in lines if line is not None)
+    rows: list[Row] = [ActionRecord._make((int(at), *rest, json.dumps(detail))) for at, *rest, detail in found]
     return Batch(rows, str(numbers[-1]) if int(last or 0) > numbers[-1] else None)
-
-
-def _action(at: float, actor: str, action: str, job: str | None, detail: Any) -> Row:
-    return ActionRecord(int(at), actor, action, job, json.dumps(detail))
 
 
 def _types(store: RedisStore, _after: str | None, _limit: int) -> Batch:
@@ -161,37 +155,30 @@ _EXPORTS: dict[str, Callable[[RedisStore, str | None, int], Batch]] = {
 # In -------------------------------------------------------------------------------------------------------------------
 def import_rows(store: RedisStore, part: str, rows: Sequence[Row], was: str, mark: str) -> None:
     """Write rows as they are and move the mark, in one call."""
-    script, values = _IMPORTS[part]
-    if not store.server.run(script, [was, mark, *values(rows)]):
+    values = [value for row in rows for value in _IMPORTED[part](*row)]
+    if not store.server.run("import", [was, mark, part, *values]):
         raise Conflict(ANOTHER)
 
 
-def _packed_jobs(rows: Sequence[Row]) -> Iterator[str | bytes]:
-    for row in rows:
-        job = JobRecord._make(row)
-        texts = {name: getattr(job, name) for name in record.TEXTS if name in JobRecord._fields}
-        progress = [getattr(job, name) for name in record.PROGRESS]
-        if progress != [None] * len(progress):
-            texts["progress"] = header.dumps(progress)
-        yield job.id
-        yield msgpack.encode([_record(job), {name: text for name, text in texts.items() if text is not None}])
+def _packed_job(*row: Any) -> tuple[str, bytes]:
+    job = JobRecord._make(row)
+    texts = {name: getattr(job, name) for name in record.TEXTS if name in JobRecord._fields}
+    progress = [getattr(job, name) for name in record.PROGRESS]
+    if progress != [None] * len(progress):
+        texts["progress"] = header.dumps(progress)
+    return job.id, msgpack.encode([_record(job), {name: text for name, text in texts.items() if text is not None}])
 
 
 def _record(job: JobRecord) -> list[Any]:
     """Return the record of a job. The store gives it its number."""
-    draft = _draft(job)
+    asked = {name: value for name, value in job._asdict().items() if name in Draft.__slots__}
+    draft = Draft(**asked | {"tags": tuple(json.loads(job.tags or "[]"))})
     lane, text = header.write(draft)
     found = job._asdict() | {
         "state": LETTERS[job.state], "seq": "", "lane": lane, "lock": _lock(job), "held": job.lock is not None,
         "terms": header.terms(draft) or None, "header": text,
     }  # fmt: skip
     return [False if found[name] is None else found[name] for name in record.FIELDS]
-
-
-def _draft(job: JobRecord) -> Draft:
-    """Return the draft that asks for this job."""
-    asked = {name: value for name, value in job._asdict().items() if name in Draft.__slots__}
-    return Draft(**asked | {"tags": tuple(json.loads(job.tags or "[]"))})
 
 
 def _lock(job: JobRecord) -> str | None:
@@ -201,46 +188,26 @@ def _lock(job: JobRecord) -> str | None:
     return job.lock
 
 
-def _lines_of_attempts(rows: Sequence[Row]) -> Iterator[Any]:
-    """Errors come first: a job shows its last one."""
-    attempts = [AttemptRecord._make(row) for row in rows]
-    errors = {attempt.job: attempt.error for attempt in attempts if attempt.error is not None}
-    yield len(errors)
-    for pair in errors.items():
-        yield from pair
-    for attempt in attempts:
-        yield attempt.job
-        yield header.dumps([getattr(attempt, name) for name in _ATTEMPT])
+def _attempt_line(*row: Any) -> tuple[str, str]:
+    attempt = AttemptRecord._make(row)
+    return attempt.job, header.dumps([getattr(attempt, name) for name in Attempt._fields])
 
 
-def _lines_of_logs(rows: Sequence[Row]) -> Iterator[str]:
-    for job, token, n, *line in rows:
-        yield job
-        yield f"{token:08x}{n:08x}{header.dumps(line)}"
+def _log_line(job: str, token: int, n: int, *line: Any) -> tuple[str, str]:
+    return job, f"{token:08x}{n:08x}{header.dumps(line)}"
 
 
-def _lines_of_actions(rows: Sequence[Row]) -> Iterator[str]:
-    for at, actor, action, job, detail in rows:
-        yield job or ""
-        yield header.dumps((at, actor, action, job, json.loads(detail)))
+def _action_line(at: int, actor: str, action: str, job: str | None, detail: str) -> tuple[str, str]:
+    return job or "", header.dumps((at, actor, action, job, json.loads(detail)))
 
 
-def _type_pairs(rows: Sequence[Row]) -> Iterator[str]:
-    yield "type"
-    for row in rows:
-        info = TypeRecord._make(row)._asdict()
-        yield info["name"]
-        yield json.dumps(info | {"policy": json.loads(info["policy"])})
+def _type_text(*row: Any) -> tuple[str, str]:
+    info = TypeRecord._make(row)
+    return info.name, json.dumps(info._asdict() | {"policy": json.loads(info.policy)})
 
 
-def _setting_pairs(rows: Sequence[Row]) -> Iterator[str]:
-    yield "setting"
-    for row in rows:
-        yield from row
-
-
-_IMPORTS: dict[str, tuple[str, Callable[[Sequence[Row]], Iterator[Any]]]] = {
-    "jobs": ("import_jobs", _packed_jobs), "attempts": ("import_attempts", _lines_of_attempts),
-    "logs": ("import_logs", _lines_of_logs), "actions": ("import_actions", _lines_of_actions),
-    "types": ("import_pairs", _type_pairs), "settings": ("import_pairs", _setting_pairs),
+# How to write a row of each part: the id of its job or its name, and the row as a text (statements/import.lua).
+_IMPORTED: dict[str, Callable[..., tuple[Any, ...]]] = {
+    "jobs": _packed_job, "attempts": _attempt_line, "logs": _log_line, "actions": _action_line, "types": _type_text,
+    "settings": SettingRecord,
 }  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from redis import exceptions as theirs
 
 from ...core.errors import StoreUnavailable
-from . import connect, errors, script
+from . import errors, script
 from .claim import claimed_on_wake, packed
 
 if TYPE_CHECKING:
@@ -60,13 +60,10 @@ class RedisNotifier:
 
     def wait(self, timeout: int) -> str:
         """Block until there is a notification or the time is over."""
-        return self._wait(timeout, None)
+        return self.take(timeout, None)
 
-    def take(self, timeout: int, offer: SlotOffer) -> str:
+    def take(self, timeout: int, offer: SlotOffer | None) -> str:
         """Block as `wait` does, and claim one job with the notification."""
-        return self._wait(timeout, offer)
-
-    def _wait(self, timeout: int, offer: SlotOffer | None) -> str:
         if timeout <= 0:
             return self._change(self._counts())
         if self._notified:  # arming again is a write that the claim would wait for; notifications are counted meanwhile
@@ -109,12 +106,12 @@ class RedisNotifier:
             self._connection = self._server.connection()
         connection = self._connection
         connection.send_packed_command(self._packed(connection, timeout, offer))
-        _reply(connection)
+        connection.read_response()
         if not connection.can_read((timeout + SLACK) / 1000):
             raise theirs.TimeoutError("no reply to a blocking wait")
-        found: list[str] | None = _reply(connection)
+        found: list[str] | None = connection.read_response()
         if offer is not None:
-            offer.take(claimed_on_wake(_reply(connection), self._worker))
+            offer.take(claimed_on_wake(connection.read_response(), self._worker))
         return found
 
     def _packed(self, connection: Wire, timeout: int, offer: SlotOffer | None) -> list[bytes]:
@@ -142,16 +139,7 @@ class RedisNotifier:
     def close(self) -> None:
         """Disconnect, and remove the marker."""
         self._disconnect()
-        prefix = self._server.prefix
         try:
-            self._server.commands([("SREM", prefix + "armed", self._worker), ("DEL", f"{prefix}bell:{self._worker}")])
+            self._server.on_keys([("SREM", "armed", self._worker), ("DEL", f"bell:{self._worker}")])
         except StoreUnavailable:  # the rest expires: with the next notification, and a minute after that
             pass
-
-
-def _reply(connection: Wire) -> Any:
-    """Return the next reply; raise an error of the server too."""
-    found = connect.reply(connection)
-    if isinstance(found, Exception):
-        raise found
-    return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...core.errors import StoreError
 from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
 from . import header, record, schema
-from .state_codes import STATES
+from .record import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,12 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 CHUNK = 500  # jobs read in one call, which blocks the server
 BYTES = 8 << 20  # of texts in one reply, and one job more
-LABELS = {"s": ("scheduled", "retrying"), "r": ("running", ""), "v": ("review", ""), "d": ("dead", "")}
+LABELS = {letter: (state, "retrying" if letter == "s" else "") for letter, state in STATES.items()}
+SURVIVES = {  # what an accepted job survives, by appendfsync
+    "always": "power cut: an accepted job is on the server's disk when enqueue returns; a failover may lose the last ones",
+    "everysec": "process crash: a power cut can lose up to a second of accepted jobs; for less set appendfsync always",
+    "no": "process crash: a power cut loses what the system had not written; set appendfsync always or everysec",
+}
 _JOBS: record.Rows[Job] = record.Rows(Job)
 
 
@@ -40,7 +45,7 @@ def get_many(store: RedisStore, ids: Sequence[str]) -> list[Job]:
 
 def read(store: RedisStore, rows: record.Rows[T], ids: Sequence[str]) -> tuple[int, list[T]]:
     """Read jobs, until their texts are many. Return how many of the ids were looked at, and the jobs that exist."""
-    looked, *found = store.server.run("get", [rows.request, BYTES, *ids])
+    looked, found = store.server.run("get", [rows.request, BYTES, *ids])
     return looked, list(map(rows.read, found))
 
 
@@ -92,39 +97,25 @@ def actions(store: RedisStore, job_id: str | None, limit: int) -> list[Action]:
 
 def counts(store: RedisStore, cap: int) -> list[Count]:
     """Count jobs by type and label, up to `cap` of each state. The first chunk of each state is of one instant."""
-    if cap < 1:
-        return []
-    queued, *places = store.server.run("counts", [min(CHUNK, cap), 0])
-    found = {"q": [(header.of_lane(lane)[1], "queued", n, oldest) for lane, n, oldest in queued]}
-    for place, looked, *sums in places:
-        letter, more = place[0], _beyond(store, place, looked, cap) if looked == CHUNK else []
-        found.setdefault(letter, []).extend(
-            (header.of_lane(lane)[1], LABELS[letter][again], n, oldest) for lane, again, n, oldest in [*sums, *more]
-        )
-    return [count for rows in found.values() for count in _capped(rows, cap)]
-
-
-def _beyond(store: RedisStore, place: str, rank: int, cap: int) -> list[Any]:
-    """Return the counts of one place from a rank on, chunk by chunk."""
-    found: list[Any] = []
-    while rank < cap:
-        _, (_, looked, *sums) = store.server.run("counts", [min(CHUNK, cap - rank), rank, place])
-        found += sums
-        rank += looked
-        if looked < CHUNK:
+    found: dict[str, list[Any]] = {}
+    for rank in range(0, cap, CHUNK):
+        places = store.server.run("counts", [min(CHUNK, cap - rank), rank])
+        for letter, _, *sums in places:
+            found.setdefault(letter, []).extend(sums)
+        if all(looked < CHUNK for _, looked, *_ in places):
             break
-    return found
+    return [count for letter, sums in found.items() for count in _capped(LABELS[letter], sums, cap)]
 
 
-def _capped(rows: list[tuple[str, str, int, int]], cap: int) -> list[Count]:
-    """Add up rows of the same type and label, up to `cap` jobs in all."""
+def _capped(labels: tuple[str, str], found: list[Any], cap: int) -> list[Count]:
+    """Add up the counts of one state by type and label, up to `cap` jobs in all."""
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     left = cap
-    for type, label, found, oldest in rows:
-        jobs = min(found, left)
-        left -= jobs
-        before, least = sums.get((type, label), (0, oldest))
-        sums[type, label] = before + jobs, min(least, oldest)
+    for lane, again, jobs, oldest in found:
+        key = header.of_lane(lane)[1], labels[again]
+        before, least = sums.get(key, (0, oldest))
+        sums[key] = before + min(jobs, left), min(least, oldest)
+        left -= min(jobs, left)
     return [Count(*key, jobs, oldest, left <= 0) for key, (jobs, oldest) in sums.items() if jobs]
 
 
@@ -163,9 +154,9 @@ def diagnostics(store: RedisStore) -> dict[str, str]:
     *found, info = server.commands([*schema.reading(server.prefix), ("INFO",)])
     version, readable_from, _ = schema.versions(found)
     info = schema.parsed(info)
-    settings, maxmemory = _settings(store), info.get("maxmemory_human", "unknown")
+    settings, maxmemory, valkey = _settings(store), info.get("maxmemory_human", "unknown"), info.get("valkey_version")
     return {
-        "engine": _engine(info),
+        "engine": f"Valkey {valkey}" if valkey else f"Redis {info.get('redis_version', '')}",
         "server": server.shown,
         "prefix": server.prefix,
         "schema": str(version),
@@ -178,12 +169,6 @@ def diagnostics(store: RedisStore) -> dict[str, str]:
         "role": info.get("role", "unknown"),
         "size": info.get("used_memory", "0"),
     }
-
-
-def _engine(info: dict[str, str]) -> str:
-    if "valkey_version" in info:
-        return f"Valkey {info['valkey_version']}"
-    return f"Redis {info.get('redis_version', '')}"
 
 
 def _settings(store: RedisStore) -> dict[str, str]:
@@ -202,10 +187,4 @@ def _durability(settings: dict[str, str], info: dict[str, str]) -> str:
         return "none: without an append-only file a restart loses what came after the last snapshot; set appendonly yes"
     if on != "yes" or not settings:
         return "unknown: the server does not tell its settings (CONFIG is refused); ask who runs it for appendfsync"
-    if settings.get("appendfsync") == "always":
-        return (
-            "power cut: an accepted job is on the server's disk when enqueue returns; a failover may lose the last ones"
-        )
-    if settings.get("appendfsync") == "everysec":
-        return "process crash: a power cut can lose up to a second of accepted jobs; for less set appendfsync always"
-    return "process crash: a power cut loses what the system had not written; set appendfsync always or everysec"
+    return SURVIVES.get(settings.get("appendfsync", ""), SURVIVES["no"])

@@ -10,15 +10,20 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ...core import states
 from ...core.export import real
 from . import header
-from .state_codes import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
+STATES = {  # by the letter that records have
+    "q": states.QUEUED, "s": states.SCHEDULED, "b": states.BLOCKED, "r": states.RUNNING, "v": states.REVIEW,
+    "c": states.COMPLETED, "x": states.CANCELLED, "d": states.DEAD,
+}  # fmt: skip
+LETTERS = {state: letter for letter, state in STATES.items()}
 FIELDS: dict[str, int | bool] = {  # in the order stored, each with its value in a new record; False: absent
     "state": False, "token": 0, "attempt": 0, "crashes": 0, "seq": False, "priority": 0, "ord": False, "lane": False,
     "timeout": False, "keep": False, "worker": False, "run_at": False, "started_at": False, "finished_at": False,
@@ -54,7 +59,8 @@ class Rows(Generic[T]):
         self._fields = [name for name in FIELDS if name in wanted or name in _ALWAYS]
         self._texts = [name for name in TEXTS if name in wanted] + ["progress"] * ("stage" in wanted)
         self._absent = dict.fromkeys(without, "")
-        self.request = header.dumps({"fields": [POSITIONS[name] for name in self._fields], "texts": self._texts})
+        self.shape = {"fields": [POSITIONS[name] for name in self._fields], "texts": self._texts}
+        self.request = header.dumps(self.shape)
 
     def read(self, row: Sequence[Any]) -> T:
         """Return the job in a row."""

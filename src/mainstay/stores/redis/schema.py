@@ -39,8 +39,7 @@ return 1
 def ensure(exchange: Exchange, prefix: str, shown: str) -> None:
     """Raise unless this code can use the keys under this prefix on this server. A fresh prefix gets its version."""
     *found, memory, server = exchange([*reading(prefix), ("INFO", "memory"), ("INFO", "server")])
-    _check_server(parsed(server), shown)
-    _check_policy(parsed(memory).get("maxmemory_policy", ""), shown)
+    _check_server(parsed(server + memory), shown)
     version, readable_from, _ = versions(found)
     if not version:
         begin(exchange, prefix, shown)
@@ -85,14 +84,10 @@ def parsed(text: str) -> dict[str, str]:
 
 
 def _check_server(info: dict[str, str], shown: str) -> None:
-    version = info.get("redis_version", "0.0")
+    version, policy = info.get("redis_version", "0.0"), info.get("maxmemory_policy", "")
     if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < OLDEST:
-        raise ConfigError(
-            f"{shown} is Redis {version}; mainstay needs {'.'.join(map(str, OLDEST))} or newer, or Valkey."
-        )
-
-
-def _check_policy(policy: str, shown: str) -> None:
+        oldest = ".".join(map(str, OLDEST))
+        raise ConfigError(f"{shown} is Redis {version}; mainstay needs {oldest} or newer, or Valkey.")
     if policy not in (KEEPS, ""):
         raise ConfigError(
             f"{shown} has maxmemory-policy {policy}: it would delete jobs when memory runs short. "

@@ -1,40 +1,36 @@
-"""The scripts: one file per verb in `statements/`, with the shared parts it names in front; read when first used."""
+"""The scripts: one file per verb in `statements/`, with the shared parts in front that its line `-- uses:` names."""
 
 from __future__ import annotations
 
 import os
+from functools import cache
 from hashlib import sha1
+from typing import NamedTuple
 
 from . import record
 
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
 USES = "-- uses:"
-_cache: dict[str, Script] = {}
+MANY = "_many"
 
 
-class Script:
+class Script(NamedTuple):
     """A script's text, and the digest by which a server that has run it knows it."""
 
-    __slots__ = ("sha", "text")
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.sha = sha1(text.encode(), usedforsecurity=False).hexdigest()
+    text: str
+    sha: str
 
 
+@cache
 def load(name: str) -> Script:
-    """Return the script `statements/<name>.lua`."""
-    script = _cache.get(name)
-    if script is None:
-        script = _cache[name] = Script(assemble(_text(name + ".lua")))
-    return script
-
-
-def assemble(text: str) -> str:
-    """Return a script with the parts in front that its line `-- uses:` names, and numbers for the fields of a record."""
-    names = next(line for line in text.splitlines() if line.startswith(USES)).removeprefix(USES).split()
-    parts = [_text(os.path.join("parts", name + ".lua")) for name in names]
-    return record.with_positions("".join(parts) + text)
+    """Return the script `statements/<name>.lua`; with `_many` behind its name, the variant for workers with many lanes."""
+    text = _text(name.removesuffix(MANY) + ".lua")
+    uses = next(line for line in text.splitlines() if line.startswith(USES)).removeprefix(USES)
+    if name.endswith(MANY):
+        uses = uses.replace("few", "lane many")
+    parts = [_text(os.path.join("parts", part + ".lua")) for part in uses.split()]
+    text = record.with_positions("".join(parts) + text)
+    return Script(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
 def _text(path: str) -> str:

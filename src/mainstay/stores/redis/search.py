@@ -7,106 +7,77 @@ running, scheduled jobs, by the end) are read whole while they are small, and no
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.search_terms import Page, possible_id, validate
 from . import header
-from .checks import Candidate, check, names
+from .checks import Checks
 from .reads import find
-from .record import POSITIONS, SEQ
-from .state_codes import LETTERS
+from .record import SEQ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ...core.search_terms import Term
-    from .checks import Check
     from .connect import Server
     from .store import RedisStore
 
-    Command = tuple[Any, ...]
-
 WINDOW = 20_000
 CHUNK = 500  # candidates read in one call
-BAG = 20_000  # entries of an index in another order that are read and sorted
-KINDS = {{"tags": "tag"}.get(name, name): letter for name, letter in header.TERMS.items() if name != "parent"}
-BY_ID = {"review": "review", "dead": "dead"}
-IN_BAGS = ("queued", "scheduled", "retrying", "running", "cancelling")
-EXACT = ("queued", "scheduled", "running", "review", "dead")  # labels of which the index has exactly the jobs
+UNSORTED = 20_000  # entries of an index in another order that are read and sorted
+TERMS = {{"tags": "tag"}.get(name, name): letter for name, letter in header.TERMS.items() if name != "parent"}
+BY_ID = ("review", "dead")  # states with an index by id
+EXACT = ("queued", "scheduled", "running", *BY_ID)  # labels of which the index has exactly the jobs
+EDGES = {"<": ("-inf", "({}"), "<=": ("-inf", "{}"), ">": ("({}", "+inf"), ">=": ("{}", "+inf")}
 
 
-class Range(NamedTuple):
-    """A part of an index by id: the key, the text before each id, and the prefix of the ids that are wanted."""
+class Part(NamedTuple):
+    """A part of an index, between two edges. `cut` characters are before each id (-1: all up to NUL)."""
 
     key: str
-    before: str = ""
-    start: str = ""
-
-    def lowest(self) -> str:
-        return f"[{self.before}{self.start}"
-
-    def highest(self, below: str | None) -> str:
-        edge = f"{self.before}{self.start}~"
-        return f"({edge if below is None else min(edge, self.before + below)}"
-
-
-class Bag(NamedTuple):
-    """A part of an index in another order: how to count it, how to read it, and how much is before each id (-1: up to NUL)."""
-
-    size: Command
-    read: Command
+    low: str = "-inf"
+    high: str = "+inf"
     cut: int = 0
+    by_id: bool = False
+
+    def command(self, read: bool) -> tuple[str, ...]:
+        """Return the command that reads or counts the part. Counting costs no more than finding both ends."""
+        lexical, scored = ("ZRANGEBYLEX", "ZRANGEBYSCORE") if read else ("ZLEXCOUNT", "ZCOUNT")
+        return lexical if self.low[0] == "[" else scored, self.key, self.low, self.high
+
+    def newest(self, below: str | None, size: int) -> tuple[Any, ...]:
+        """Return the command that reads the newest ids, of a part in the order of ids."""
+        high = self.high if below is None else min(self.high, f"({self.low[1 : 1 + self.cut]}{below}")
+        return "ZREVRANGEBYLEX", self.key, high, self.low, "LIMIT", 0, size
+
+    def id(self, member: str) -> str:
+        """Return the id in a member of the index."""
+        return member[self.cut :] if self.cut >= 0 else member.rpartition("\0")[2]
 
 
 class Path(NamedTuple):
     """A way to the candidates, and the terms that need no check."""
 
-    ranges: tuple[Range, ...]
-    bags: tuple[Bag, ...]
-    covers: tuple[Term, ...]
+    parts: tuple[Part, ...]
+    covers: tuple[Term, ...] = ()
+
+    @property
+    def by_id(self) -> bool:
+        return all(part.by_id for part in self.parts)
 
 
 def search(store: RedisStore, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
     """Return the ids of the jobs for which every term holds, newest first."""
     validate(terms, limit)
-    server = store.server
     terms = [_pasted(store, term) for term in terms]
-    checks = {term: check(term, now) for term in terms}
-    path = _choose(server, terms)
+    path = _choose(store.server, [term for term in terms if not term.negated])
     open_terms = [term for term in terms if term not in path.covers]
     if not open_terms:
-        found = next(_pieces(server, path, after, limit + 1), [])
+        found = next(_pieces(store.server, path, after, limit + 1), [])
         return Page(tuple(found[:limit]), found[limit - 1] if len(found) > limit else None, None)
-    return _filtered(server, path, [checks[term] for term in open_terms], _wanted(open_terms), limit, after)
-
-
-def _wanted(terms: Sequence[Term]) -> str:
-    """Return what is wanted of the candidates, and the states and types to which they are limited."""
-    fields = {term.field for term in terms}
-    asked = {term.field: [str(value) for value in term.values] for term in terms if not term.negated}
-    return header.dumps({
-        "fields": [POSITIONS[name] for name in Candidate.FIELDS], "texts": ["payload"] * ("args" in fields),
-        "attempts": bool(fields & {"worker", "error", "text"}), "types": asked.get("type", []),
-        "states": "".join({LETTERS[_LABELS.get(label, label)] for label in asked.get("state", ())}),
-    })  # fmt: skip
-
-
-_LABELS = {"retrying": "scheduled", "cancelling": "running"}
-
-
-def _filtered(server: Server, path: Path, checks: list[Check], wanted: str, limit: int, after: str | None) -> Page:
-    """Return the page of those candidates for which every check holds."""
-    found: list[str] = []
-    looked = 0
-    for piece in _pieces(server, path, after, CHUNK):
-        jobs = map(Candidate, server.run("candidates", [wanted, *piece]))
-        found += [job.id for job in jobs if all(holds(job) for holds in checks)]
-        looked += len(piece)
-        if len(found) > limit:
-            return Page(tuple(found[:limit]), found[limit - 1], None)
-        if looked >= WINDOW:
-            return Page(tuple(found), piece[-1], WINDOW)
-    return Page(tuple(found), None, None)
+    with closing(Checks(open_terms, now)) as checks:
+        return _checked(store.server, path, checks, limit, after)
 
 
 def _pasted(store: RedisStore, term: Term) -> Term:
@@ -115,126 +86,102 @@ def _pasted(store: RedisStore, term: Term) -> Term:
     return term._replace(field="id", op="=", values=(word,)) if word and find(store, word, 1) else term
 
 
-# Reading a path -------------------------------------------------------------------------------------------------------
+def _checked(server: Server, path: Path, checks: Checks, limit: int, after: str | None) -> Page:
+    """Return the page of those candidates that pass the checks."""
+    found: list[str] = []
+    looked = 0
+    for piece in _pieces(server, path, after, CHUNK):
+        found += checks.passed(server.run("candidates", [checks.request, *piece]))
+        looked += len(piece)
+        if len(found) > limit:
+            return Page(tuple(found[:limit]), found[limit - 1], None)
+        if looked >= WINDOW:
+            return Page(tuple(found), piece[-1], WINDOW)
+    return Page(tuple(found), None, None)
+
+
 def _pieces(server: Server, path: Path, below: str | None, size: int) -> Iterator[list[str]]:
     """Return the candidates below an id, newest first, in pieces."""
-    if path.bags:
-        everything = sorted((job for job in _ids_in(server, path.bags) if below is None or job < below), reverse=True)
-        yield from (everything[start : start + size] for start in range(0, len(everything), size))
+    if path.by_id:
+        # The newest of all parts together: each of them is among the newest of its own part.
+        while piece := _ids(server, path, [part.newest(below, size) for part in path.parts])[:size]:
+            yield piece
+            below = piece[-1]
         return
-    while piece := _piece(server, path.ranges, below, size):
-        yield piece
-        below = piece[-1]
+    everything = _ids(server, path, [part.command(read=True) for part in path.parts])
+    wanted = [job for job in everything if below is None or job < below]
+    yield from (wanted[start : start + size] for start in range(0, len(wanted), size))
 
 
-def _piece(server: Server, ranges: tuple[Range, ...], below: str | None, size: int) -> list[str]:
-    """Return the newest of all ranges together: each of them is among the newest of its own range."""
-    commands = [
-        ("ZREVRANGEBYLEX", server.prefix + each.key, each.highest(below), each.lowest(), "LIMIT", 0, size)
-        for each in ranges
-    ]
-    found = server.commands(commands)
-    if len(ranges) == 1:
-        return [member[len(ranges[0].before) :] for member in found[0]]
-    jobs = {member[len(each.before) :] for each, members in zip(ranges, found, strict=True) for member in members}
-    return sorted(jobs, reverse=True)[:size]
+def _ids(server: Server, path: Path, commands: list[tuple[Any, ...]]) -> list[str]:
+    """Return the ids that these commands find in the parts of a path, newest first."""
+    found = zip(path.parts, server.on_keys(commands), strict=True)
+    return sorted({part.id(member) for part, members in found for member in members}, reverse=True)
 
 
-def _ids_in(server: Server, bags: Sequence[Bag]) -> set[str]:
-    """Return every id in the bags."""
-    found = server.commands([bag.read for bag in bags])
-    return {
-        member[bag.cut :] if bag.cut >= 0 else member.rpartition("\0")[2]
-        for bag, members in zip(bags, found, strict=True)
-        for member in members
-    }
-
-
-# Choosing one ---------------------------------------------------------------------------------------------------------
-def _choose(server: Server, terms: Sequence[Term]) -> Path:
-    """Return the path with the fewest candidates. Counting costs no more than finding both ends of a range."""
-    paths = [Path((Range("ids"),), (), ()), *_paths(server, [term for term in terms if not term.negated])]
+# Choosing a path ------------------------------------------------------------------------------------------------------
+def _choose(server: Server, asked: Sequence[Term]) -> Path:
+    """Return the path with the fewest candidates."""
+    types = [term for term in asked if term.field == "type"]
+    paths = [Path((_by_id("ids"),)), *(path for term in asked if (path := _path(server, term, types)))]
     if len(paths) == 1:
         return paths[0]
-    commands = [command for path in paths for command in _counts(server, path)]
-    counts = iter(server.commands(commands))
-    sizes = [sum(next(counts) for _ in _counts(server, path)) for path in paths]
-    usable = [n for n, path in enumerate(paths) if not path.bags or sizes[n] <= BAG]
+    counts = iter(server.on_keys([part.command(read=False) for path in paths for part in path.parts]))
+    sizes = [sum(next(counts) for _ in path.parts) for path in paths]
+    usable = [n for n, path in enumerate(paths) if path.by_id or sizes[n] <= UNSORTED]
     return paths[min(reversed(usable), key=sizes.__getitem__)]
 
 
-def _counts(server: Server, path: Path) -> list[Command]:
-    counts = [("ZLEXCOUNT", server.prefix + each.key, each.lowest(), each.highest(None)) for each in path.ranges]
-    return counts + [bag.size for bag in path.bags]
+def _path(server: Server, term: Term, types: Sequence[Term]) -> Path | None:
+    """Return the path that a term offers."""
+    values = dict.fromkeys(map(str, term.values))
+    if term.field in TERMS and term.op == "=":
+        return Path(tuple(_by_id("terms", header.term(TERMS[term.field], value)) for value in values), (term,))
+    if term.field == "id":
+        return Path(tuple(_by_id("ids", "", value) for value in values), (term,))
+    if term.field == "parent":
+        return Path(tuple(_of_parent(value) for value in values), (term,))
+    if term.field == "finished":
+        return Path(tuple(Part(f"ended:{letter}", *span) for letter in "cxd" for span in _spans(term)), (term,))
+    if term.field == "state" and {"retrying", "cancelling", *EXACT}.issuperset(values):
+        parts = tuple(part for label in values for part in _of_label(server, label, types))
+        return Path(parts, (term,) if {*EXACT}.issuperset(values) else ())
+    return None
 
 
-def _paths(server: Server, asked: Sequence[Term]) -> list[Path]:
-    """Return every path that a term offers."""
-    paths = []
-    types = [term for term in asked if term.field == "type"]
-    for term in asked:
-        if term.field in KINDS and term.op == "=":
-            values = dict.fromkeys(str(value) for value in term.values)
-            ranges = tuple(Range("terms", header.term(KINDS[term.field], value)) for value in values)
-            paths.append(Path(ranges, (), (term,)))
-        elif term.field == "id":
-            paths.append(Path(tuple(Range("ids", "", str(value)) for value in dict.fromkeys(term.values)), (), (term,)))
-        elif term.field == "parent":
-            paths.append(Path((), tuple(_of_parent(server, str(value)) for value in term.values), (term,)))
-        elif term.field == "finished":
-            paths.append(Path((), tuple(_of_instants(server, term)), (term,)))
-        elif term.field == "state":
-            paths += _of_states(server, term, types)
-    return paths
+def _by_id(key: str, before: str = "", start: str = "") -> Part:
+    """Return the part of an index by id whose ids begin so, with a text before each id."""
+    return Part(key, f"[{before}{start}", f"({before}{start}~", len(before), by_id=True)
 
 
-def _of_parent(server: Server, value: str) -> Bag:
+def _of_parent(value: str) -> Part:
     start = header.term("p", value)[:-1]
-    edges = server.prefix + "terms", f"[{start}", f"({start}~"
-    return Bag(("ZLEXCOUNT", *edges), ("ZRANGEBYLEX", *edges), -1)
+    return Part("terms", f"[{start}", f"({start}~", -1)
 
 
-def _of_instants(server: Server, term: Term) -> Iterator[Bag]:
-    """Return the jobs that ended within the instants of a term."""
-    edges = {"<": ("-inf", "({}"), "<=": ("-inf", "{}"), ">": ("({}", "+inf"), ">=": ("{}", "+inf")}
+def _spans(term: Term) -> list[tuple[str, str]]:
+    """Return the edges of the instants of a term."""
     if term.op == "=":
-        spans = [(str(start), f"({end}") for start, end in zip(term.values[::2], term.values[1::2], strict=True)]
-    else:
-        low, high = edges[term.op]
-        spans = [(low.format(value), high.format(value)) for value in term.values]
-    for letter in "cxd":
-        for span in spans:
-            key = f"{server.prefix}ended:{letter}"
-            yield Bag(("ZCOUNT", key, *span), ("ZRANGEBYSCORE", key, *span))
+        return [(str(start), f"({end}") for start, end in zip(term.values[::2], term.values[1::2], strict=True)]
+    low, high = EDGES[term.op]
+    return [(low.format(value), high.format(value)) for value in term.values]
 
 
-def _of_states(server: Server, term: Term, types: Sequence[Term]) -> list[Path]:
-    """Return a path to the jobs in these states, where each has an index."""
-    labels = dict.fromkeys(str(value) for value in term.values)
-    covers = (term,) if all(label in EXACT for label in labels) else ()
-    if all(label in BY_ID for label in labels):
-        return [Path(tuple(Range(BY_ID[label]) for label in labels), (), covers)]
-    if not all(label in IN_BAGS or label in BY_ID for label in labels):
-        return []
-    bags = [bag for label in labels for bag in _of_label(server, label, types)]
-    return [Path((), tuple(bags), covers)]
-
-
-def _of_label(server: Server, label: str, types: Sequence[Term]) -> Iterator[Bag]:
+def _of_label(server: Server, label: str, types: Sequence[Term]) -> list[Part]:
+    """Return the parts with the jobs of a label; of queued jobs only those of these types."""
+    if label in BY_ID:
+        return [_by_id(label)]
     if label in ("scheduled", "retrying"):
-        yield _whole(server, "due", SEQ)
-    elif label in BY_ID:
-        yield _whole(server, BY_ID[label])
-    elif label == "queued":
-        for lane in server.read("SMEMBERS", "lanes"):
-            if all(names(header.of_lane(lane)[1], term) for term in types):
-                yield _whole(server, f"queue:{lane}", SEQ)
-    else:
-        registered, gone = server.commands(
-            [("ZRANGE", server.prefix + "workers", 0, -1), ("SMEMBERS", server.prefix + "gone")]
-        )
-        yield from (_whole(server, f"run:{worker}") for worker in (*registered, *gone))
+        return [Part("due", cut=SEQ)]
+    if label == "queued":
+        lanes = server.read("SMEMBERS", "lanes")
+        return [Part(f"queue:{lane}", cut=SEQ) for lane in lanes if all(_of_type(lane, term) for term in types)]
+    registered, gone = server.on_keys([("ZRANGE", "workers", 0, -1), ("SMEMBERS", "gone")])
+    return [Part(f"run:{worker}") for worker in (*registered, *gone)]
 
 
-def _whole(server: Server, key: str, cut: int = 0) -> Bag:
-    return Bag(("ZCARD", server.prefix + key), ("ZRANGE", server.prefix + key, 0, -1), cut)
+def _of_type(lane: str, term: Term) -> bool:
+    """Return whether the type of a lane is one of a term's; a star at the end stands for any rest."""
+    name = header.of_lane(lane)[1]
+    values = map(str, term.values)
+    return any(name.startswith(value[:-1]) if value.endswith("*") else name == value for value in values)

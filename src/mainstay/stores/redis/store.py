@@ -19,10 +19,8 @@ class RedisStore(Verbs):
     remote = True  # a server: it may be away for a while
     VERBS = table({
         **cold("redis"),
-        "redis.enqueue": "enqueue",
-        "redis.outbox": "outbox",
+        "redis.enqueue": "enqueue outbox",
         "redis.claim": "claim claimed_by finish",
-        "redis.search": "search",
         "redis.notifier": "started_jobs notifier notify",
     })  # fmt: skip
 

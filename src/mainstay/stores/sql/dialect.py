@@ -18,13 +18,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ...core import export, job
+from ..operations import SHARED, admitted, read
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from ..operations import Statement
 
-FOLDER = os.path.join(os.path.dirname(__file__), "statements")
 RECORDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (*export.PARTS.values(), job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo)
@@ -46,7 +46,6 @@ FRAGMENTS = {
     "retained": "CASE WHEN j.lock_until > :now::bigint + {keep} THEN j.lock_until ELSE :now::bigint + {keep} END",
 }
 _FRAGMENT = re.compile(r"\{(?:(\w+)\.)?(\w+)\}")
-_ADMIT = re.compile(r"\{admit\.(\w+) \| ([^{}]+)\}")
 _TYPES = {"int": "bigint", "str": "text", "float": "double precision"}
 
 
@@ -57,18 +56,20 @@ class Dialect:
     is the table that has `id` and `lock`, and `number` its column for a job's seq. `columns` is as COLUMNS, for this engine.
     """
 
+    search_settings: Statement | None = None  # run before a search that has terms
+
     def __init__(
         self, folder: str, body: Collection[str], fragments: Mapping[str, str], columns: Mapping[str, str] | None = None
     ) -> None:
-        self.body = body
-        self._folder, self._fragments, self._columns = (
-            folder,
-            {**FRAGMENTS, **fragments},
-            {**COLUMNS, **(columns or {})},
-        )
+        self.body, self._folder = body, folder
+        self._fragments, self._columns = {**FRAGMENTS, **fragments}, {**COLUMNS, **(columns or {})}
 
     def statement(self, name: str, /, **values: Any) -> Statement:
         """Return a statement by name, with its parameters bound."""
+        raise NotImplementedError
+
+    def built(self, sql: tuple[str, tuple[Any, ...]]) -> Statement:
+        """Return a statement made at run time, with `?` for a value; a tuple among the values is a path into a payload."""
         raise NotImplementedError
 
     def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
@@ -86,23 +87,19 @@ class Dialect:
     def template(self, name: str) -> str:
         """Return a statement with its fragments filled in, not yet translated. `remove:log` is `remove`, `{table}` being `log`."""
         name, _, table = name.partition(":")
-        text = self._read(name).replace("{table}", table)
+        return admitted(self.fill(self._read(name).replace("{table}", table)))
+
+    def fill(self, text: str) -> str:
+        """Return a text with its fragments filled in."""
         while _FRAGMENT.search(text):
             text = _FRAGMENT.sub(lambda found: self._fragment(*found.groups()), text)
-        return _ADMIT.sub(lambda found: self._admission(found[1], *found[2].split(" | ")), text)
+        return text
 
     def _read(self, name: str) -> str:
-        own = self._own(name)
-        with open(own if os.path.exists(own) else os.path.join(FOLDER, name + ".sql"), encoding="utf-8") as file:
-            return "".join(line for line in file if not line.startswith("--")).strip()
+        return read(self._folder if self._has(name) else SHARED, name)
 
-    def _own(self, name: str) -> str:
-        return os.path.join(self._folder, name + ".sql")
-
-    def _admission(self, column: str, run_at: str, now: str, place: str = "") -> str:
-        lines = self._read(os.path.join("parts", "admit")).splitlines()
-        text = next(line for line in lines if line.startswith(column)).removeprefix(column + " = ")
-        return text.replace("{run_at}", run_at).replace("{now}", now).replace("{place}", place)
+    def _has(self, name: str) -> bool:
+        return os.path.exists(os.path.join(self._folder, name + ".sql"))
 
     def _fragment(self, table: str | None, name: str) -> str:
         if name in RECORDS:
@@ -110,7 +107,7 @@ class Dialect:
         if name in self._fragments:
             return self._fragments[name]
         part = os.path.join("parts", name)
-        return self._read(part) if os.path.exists(self._own(part)) else self._column(name, table)
+        return self._read(part) if self._has(part) else self._column(name, table)
 
     def _column(self, field: str, table: str | None, record: str = "") -> str:
         special = self._columns.get(f"{record}.{field}")

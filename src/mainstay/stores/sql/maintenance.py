@@ -9,7 +9,7 @@ from ...core.job import Claimed, Declaration, TypeInfo
 from ..contract import Orphan, Renewal
 from ..operations import together
 from .actions import removal
-from .reads import loaded, workers
+from .reads import loaded
 from .store import rows
 
 if TYPE_CHECKING:
@@ -88,7 +88,6 @@ def started_jobs(store: SqlStore, worker: str) -> StartedJobs:
 # retention ------------------------------------------------------------------------------------------------------------
 def prune(store: SqlStore, now: int, limit: int) -> int:
     """Delete up to `limit` ended jobs whose retention is over."""
-    store.local_workers.tidy([worker.id for worker in workers(store)], now)
     engine_now = store.engine_now(now)
     if not store.read(rows(store, "prune", now=engine_now, limit=1), by_worker=True):
         return 0  # nearly always: no need for a write lock

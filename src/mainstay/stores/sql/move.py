@@ -83,25 +83,15 @@ def _columns(dialect: Dialect, table: str, number: str, names: list[str], jobs: 
 
 def _beside(dialect: Dialect, jobs: Numbered) -> list[Statement]:
     """Return the statements for results, checkpoints, progress and tags. When the last two were written is not moved."""
-    written = {"job": "bigint", "token": "bigint", "at": "bigint"}
-    progress = {"done": "double precision", "total": "double precision", "stage": "text"}
-    said = [(seq, job, (job.done, job.total, job.stage)) for seq, job in jobs]
-    tables: dict[str, tuple[dict[str, str], list[Row]]] = {
-        "result": (
-            {"job": "bigint", "body": "text"},
-            [(seq, job.result) for seq, job in jobs if job.result is not None],
-        ),
-        "checkpoint": (
-            written | {"body": "text"},
-            [(seq, job.token, job.created_at, job.checkpoint) for seq, job in jobs if job.checkpoint is not None],
-        ),
-        "progress": (
-            written | progress,
-            [(seq, job.token, job.created_at, *each) for seq, job, each in said if each != (None, None, None)],
-        ),
-        "tag": (
-            {"tag": "text", "job": "bigint"},
-            [(tag, seq) for seq, job in jobs for tag in dict.fromkeys(json.loads(job.tags or "[]"))],
-        ),
-    }
-    return [each for table, (columns, rows) in tables.items() for each in dialect.insert(table, columns, rows)]
+    of_job, written = {"job": "bigint"}, {"job": "bigint", "token": "bigint", "at": "bigint"}
+    results = [(seq, job.result) for seq, job in jobs if job.result is not None]
+    checkpoints = [(seq, job.token, job.created_at, job.checkpoint) for seq, job in jobs if job.checkpoint is not None]
+    progress = [(seq, job.token, job.created_at, job.done, job.total, job.stage) for seq, job in jobs]
+    said = [row for row in progress if row[3:] != (None, None, None)]
+    tags = [(tag, seq) for seq, job in jobs for tag in dict.fromkeys(json.loads(job.tags or "[]"))]
+    return [
+        *dialect.insert("result", of_job | {"body": "text"}, results),
+        *dialect.insert("checkpoint", written | {"body": "text"}, checkpoints),
+        *dialect.insert("progress", written | column_types(JobRecord, "done", "total", "stage"), said),
+        *dialect.insert("tag", {"tag": "text"} | of_job, tags),
+    ]

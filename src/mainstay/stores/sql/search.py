@@ -10,18 +10,18 @@ dialect of the engine gives.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import ids, states
 from ...core.search_terms import Page, number, possible_id, validate
-from ..operations import Statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ...core.search_terms import Term
     from ..operations import Operations
+    from .dialect import Dialect
+    from .store import SqlStore
 
     Sql = tuple[str, tuple[Any, ...]]
 
@@ -47,31 +47,13 @@ COLUMNS = {
 }  # fmt: skip
 # The fields with an index of their values, the usually narrow ones first.
 SELECTS = {
-    "id": "SELECT {seq} AS seq FROM {ids} WHERE id >= ?::text AND id < ?::text",
+    "id": "SELECT {number} AS seq FROM {indexed_ids} WHERE id >= ?::text AND id < ?::text",
     "key": "SELECT job AS seq FROM mainstay.body WHERE key = ?::text",
     "ref": "SELECT job AS seq FROM mainstay.body WHERE ref = ?::text",
     "parent": "SELECT job AS seq FROM mainstay.body WHERE parent >= ?::text AND parent < ?::text",
     "tag": "SELECT job AS seq FROM mainstay.tag WHERE tag = ?::text",
     "tenant": "SELECT job AS seq FROM mainstay.body WHERE tenant = ?::text",
 }
-_NAME = re.compile(r"\{(\w+)\}")
-
-
-class Dialect(NamedTuple):
-    """How an engine spells a search."""
-
-    fragments: Mapping[str, str]  # what stands for each `{name}`
-    spell: Callable[[str], str]  # translates a whole statement
-    bind: Callable[[Any], Any]  # translates a value; a tuple is a path into the payload
-    prepare: Statement | None = None  # run first when there are terms
-
-    def fill(self, text: str) -> str:
-        """Return the text with the fragments of the engine in it."""
-        return _NAME.sub(lambda name: self.fragments[name[1]], text)
-
-    def statement(self, sql: Sql) -> Statement:
-        """Return a statement that the engine can run."""
-        return Statement(self.spell(self.fill(sql[0])), tuple(self.bind(value) for value in sql[1]))
 
 
 class Path(NamedTuple):
@@ -85,17 +67,24 @@ class Path(NamedTuple):
 NEWEST = Path("SELECT j.seq FROM mainstay.job j", (), ())
 
 
-def search(dialect: Dialect, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Operations[Page]:
+def search(store: SqlStore, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
     """Return the ids of the jobs for which every term holds, newest first."""
+    return store.browse(lambda: search_operations(store.dialect, terms, limit, after, now))
+
+
+def search_operations(
+    dialect: Dialect, terms: Sequence[Term], limit: int, after: str | None, now: int
+) -> Operations[Page]:
+    """As `search`, on whichever connection."""
     validate(terms, limit)
-    if terms and dialect.prepare:
-        yield dialect.prepare
+    if terms and dialect.search_settings:
+        yield dialect.search_settings
     terms = yield from _with_ids(dialect, terms)
     path = yield from _choose(dialect, _paths(terms))
-    checks = [_check(term, now) for term in terms if term not in path.covers]
+    checks = [check(term, now) for term in terms if term not in path.covers]
     below = yield from _below(dialect, after)
     floor = (yield from _floor(dialect, path, below)) if checks else None
-    found = yield dialect.statement(_selected(dialect, path, [*checks, *_bounds(below, floor)], limit + 1))
+    found = yield dialect.built(_selected(dialect, path, [*checks, *_bounds(below, floor)], limit + 1))
     return (yield from _page(dialect, [row[0] for row in found.rows], limit, floor))
 
 
@@ -103,23 +92,23 @@ def _page(dialect: Dialect, found: list[str], limit: int, floor: int | None) -> 
     after = found[limit - 1] if len(found) > limit else None
     if after is None and floor is not None:
         there = "SELECT min(j.seq) AS seq FROM mainstay.job j WHERE j.seq >= ?::bigint"  # `floor` itself may be deleted
-        edge = yield dialect.statement((_ids_of(dialect, there), (floor,)))
+        edge = yield dialect.built((_ids_of(there), (floor,)))
         after = edge.rows[0][0] if edge.rows else None
     return Page(tuple(found[:limit]), after, None if floor is None else WINDOW)
 
 
 def _selected(dialect: Dialect, path: Path, checks: list[Sql], limit: int) -> Sql:
     """Select the candidates of the path that pass the checks, the newest `limit` of them, and only then their ids."""
-    where, values = _joined(" AND ", checks) if checks else ("true", ())
+    where, values = joined(" AND ", checks) if checks else ("true", ())
     where = dialect.fill(where)
     joins = " {join} mainstay.job j ON j.seq = c.seq" if "j." in where else ""
     joins += " {join} mainstay.body b ON b.job = c.seq" if "b." in where else ""
     chosen = f"SELECT c.seq FROM ({path.sql}) c{joins} WHERE {where} ORDER BY c.seq DESC LIMIT ?::bigint"  # noqa: S608
-    return _ids_of(dialect, chosen), (*path.values, *values, limit)
+    return _ids_of(chosen), (*path.values, *values, limit)
 
 
-def _ids_of(dialect: Dialect, selected: str) -> str:
-    return dialect.fragments["ids_of"].replace("{selected}", selected)
+def _ids_of(selected: str) -> str:
+    return f"{{ids_of}} ({selected}) {{newest_first}}"
 
 
 def _bounds(below: int | None, floor: int | None = None) -> list[Sql]:
@@ -131,7 +120,7 @@ def _floor(dialect: Dialect, path: Path, below: int | None) -> Operations[int | 
     """Return the last candidate inside the window; None if all candidates are inside."""
     where, values = next(iter(_bounds(below)), ("true", ()))
     sql = f"SELECT c.seq FROM ({path.sql}) c WHERE {where} ORDER BY c.seq DESC LIMIT 2 OFFSET ?::bigint"  # noqa: S608
-    edge = yield dialect.statement((sql, (*path.values, *values, WINDOW - 1)))
+    edge = yield dialect.built((sql, (*path.values, *values, WINDOW - 1)))
     return edge.rows[0][0] if len(edge.rows) == 2 else None
 
 
@@ -139,8 +128,8 @@ def _below(dialect: Dialect, after: str | None) -> Operations[int | None]:
     """Return the seq below which a page starts. If the job `after` was deleted, it starts at the next older one."""
     if after is None:
         return None
-    sql = "SELECT {seq}, id FROM {ids} WHERE id <= ?::text ORDER BY id DESC LIMIT 1"
-    found = yield dialect.statement((sql, (after,)))
+    sql = "SELECT {number}, id FROM {indexed_ids} WHERE id <= ?::text ORDER BY id DESC LIMIT 1"
+    found = yield dialect.built((sql, (after,)))
     if not found.rows:
         return 0
     seq: int = found.rows[0][0]
@@ -153,7 +142,7 @@ def _with_ids(dialect: Dialect, terms: Sequence[Term]) -> Operations[list[Term]]
     for term in terms:
         word = possible_id(term)
         if word is not None:
-            there = yield dialect.statement((f"{SELECTS['id']} LIMIT 1", _range(word)))
+            there = yield dialect.built((f"{SELECTS['id']} LIMIT 1", _range(word)))
             term = term._replace(field="id", op="=", values=(word,)) if there.rows else term  # noqa: PLW2901
         found.append(term)
     return found
@@ -169,7 +158,7 @@ def _choose(dialect: Dialect, paths: list[Path]) -> Operations[Path]:
     sizes = []
     for path in paths:
         sql = f"SELECT count(*) FROM (SELECT 1 FROM ({path.sql}) c LIMIT {PROBE}) seen"  # noqa: S608
-        found = yield dialect.statement((sql, path.values))
+        found = yield dialect.built((sql, path.values))
         sizes.append(found.rows[0][0])
     return paths[sizes.index(min(sizes))]
 
@@ -187,24 +176,24 @@ def _values(term: Term) -> Path:
     """One select for each value. Tags, and prefixes that overlap, can select a job twice."""
     ranged = term.field in {"id", "parent"}
     selects = [(SELECTS[term.field], _range(value) if ranged else (value,)) for value in dict.fromkeys(term.values)]
-    return Path(*_joined(" UNION " if ranged or term.field == "tag" else " UNION ALL ", selects, "{}"), (term,))
+    return Path(*joined(" UNION " if ranged or term.field == "tag" else " UNION ALL ", selects, "{}"), (term,))
 
 
 def _states(term: Term, types: tuple[Term, ...]) -> Path:
     """Jobs in these states, and of these types: the indexes hold the type too."""
-    conditions = [_check(each, 0) for each in types]
+    conditions = [check(each, 0) for each in types]
     selects = [_state(str(label), conditions) for label in dict.fromkeys(term.values)]
     overlap = any(labels <= {*term.values} for labels in OVERLAPS)
-    return Path(*_joined(" UNION " if overlap else " UNION ALL ", selects, "{}"), (term, *types))
+    return Path(*joined(" UNION " if overlap else " UNION ALL ", selects, "{}"), (term, *types))
 
 
 def _state(label: str, conditions: list[Sql]) -> Sql:
-    where, values = _joined(" AND ", [(LABELS[label], ()), *conditions])
+    where, values = joined(" AND ", [(LABELS[label], ()), *conditions])
     return f"SELECT j.seq FROM mainstay.job j INDEXED BY {INDEXES[label]} WHERE {where}", values  # noqa: S608
 
 
 def _finished(term: Term) -> Path:
-    where, values = _joined(" AND ", [("j.finished_at IS NOT NULL", ()), _check(term, 0)])
+    where, values = joined(" AND ", [("j.finished_at IS NOT NULL", ()), check(term, 0)])
     return Path(f"SELECT j.seq FROM mainstay.job j INDEXED BY mainstay.job_finished WHERE {where}", values, (term,))  # noqa: S608
 
 
@@ -215,9 +204,9 @@ OF_ATTEMPT = "EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = ANY (ARRAY[
 LIKE = "{} ILIKE ?::text ESCAPE '\\'"
 
 
-def _check(term: Term, now: int) -> Sql:
+def check(term: Term, now: int) -> Sql:
     """Return the condition that a term puts on job `j` and body `b`: one of its values holds."""
-    sql, values = _joined(" OR ", [CHECKS[term.field](term, value, now) for value in _alternatives(term)])
+    sql, values = joined(" OR ", [CHECKS[term.field](term, value, now) for value in _alternatives(term)])
     return (f"NOT coalesce({sql}, false)" if term.negated else sql), values
 
 
@@ -228,7 +217,8 @@ def _alternatives(term: Term) -> Iterable[Any]:
     return term.values
 
 
-def _joined(word: str, parts: Sequence[Sql], form: str = "({})") -> Sql:
+def joined(word: str, parts: Sequence[Sql], form: str = "({})") -> Sql:
+    """Return the parts with a word between them, and their values."""
     return word.join(form.format(sql) for sql, _ in parts), tuple(value for _, values in parts for value in values)
 
 
@@ -295,7 +285,7 @@ def _words(term: Term, value: str, now: int) -> Sql:
     """The beginning of the id, or contained in the type or an error."""
     errors, likes = _errors(term, value, now)
     begins = _begins(term._replace(field="id"), ids.normal(value), now)
-    return _joined(" OR ", [begins, (LIKE.format("j.type"), (_like(value),)), (errors, likes)])
+    return joined(" OR ", [begins, (LIKE.format("j.type"), (_like(value),)), (errors, likes)])
 
 
 def _like(text: str) -> str:
@@ -318,7 +308,7 @@ def _args(term: Term, value: str, now: int) -> Sql:
         )
     if term.op == "=" and value in {"true", "false", "null"}:
         kinds.append(("{json_literal} = ?::text", (path, value)))
-    sql, values = _joined(" OR ", kinds)
+    sql, values = joined(" OR ", kinds)
     return f"CASE WHEN {{json_valid}} THEN {sql} END", values
 
 

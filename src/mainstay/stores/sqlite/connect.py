@@ -32,7 +32,7 @@ class Database(ForkGuard):
         self.synchronous = options.pop("synchronous", "full")
         self.create = options.pop("mode", "create") == "create"
         if options or self.synchronous not in SYNCHRONOUS:
-            raise ConfigError(f"{url!r}: options are synchronous=full|normal|extra and mode=create|existing")
+            raise ConfigError(f"{shown(url)}: options are synchronous=full|normal|extra and mode=create|existing")
         super().__init__()
 
     def _start(self) -> None:
@@ -152,12 +152,21 @@ def prepare(connection: sqlite3.Connection, synchronous: str, memory: bool) -> N
     connection.execute("PRAGMA journal_size_limit = 67108864")
 
 
+def shown(url: str) -> str:
+    """Return the URL for an error, without a password."""
+    from ...core.settings import masked
+
+    return repr(masked(url))
+
+
 def parse_url(url: str) -> tuple[str, dict[str, str]]:
     """Return the file and the options of `sqlite:///relative.db?…`, `sqlite:////absolute.db`, `sqlite:///:memory:`."""
     scheme, _, rest = url.partition("://")
     path, _, query = rest.removeprefix("/").partition("?")
     if scheme != "sqlite" or not rest.startswith("/") or not path:
-        raise ConfigError(f'{url!r}: write "sqlite:///jobs.db", "sqlite:////absolute/jobs.db" or "sqlite:///:memory:"')
+        raise ConfigError(
+            f'{shown(url)}: write "sqlite:///jobs.db", "sqlite:////absolute/jobs.db" or "sqlite:///:memory:"'
+        )
     options = dict(part.partition("=")[::2] for part in query.split("&") if part)
     if path == MEMORY:
         return path, options
@@ -166,7 +175,7 @@ def parse_url(url: str) -> tuple[str, dict[str, str]]:
 
         path = unquote(path)
     if "\0" in path or any("\ud800" <= character <= "\udc7f" for character in path):
-        raise ConfigError(f"{url!r}: the path has characters that no file name can have")
+        raise ConfigError(f"{shown(url)}: the path has characters that no file name can have")
     return os.path.abspath(os.path.expanduser(path)), options
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from _operator import attrgetter  # `operator` alone costs a cold producer a file
 
 from ...core.draft import Draft
-from .sql import admission
+from ..operations import admission
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,9 +110,8 @@ INSERT_BODY = (
     f"INSERT INTO mainstay_body (job, {', '.join(BODY)}) "  # noqa: S608
     f"VALUES (last_insert_rowid(), {', '.join('?' * len(BODY))})"  # of the job that this connection has just inserted
 )
-INSERT_TAG = (
-    "INSERT OR IGNORE INTO mainstay_tag (tag, job) VALUES (?, last_insert_rowid())"  # without changing that number
-)
+# Does not change that number: the table has none.
+INSERT_TAG = "INSERT OR IGNORE INTO mainstay_tag (tag, job) VALUES (?, last_insert_rowid())"
 
 
 def replacement(draft: Draft) -> tuple[str, str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import _socket  # `socket` alone would cost a cold producer a third of its time
 import os
-import threading
+from _queue import Empty, SimpleQueue  # as above
 
 from .. import folder
 
@@ -27,17 +27,17 @@ class SocketNotifier:
     """The notifier of one worker on a database file."""
 
     def __init__(self, db: Database, worker: str) -> None:
+        from .. import worker_locks
+
         self._db, self._name, self._version = db, worker + ".sock", -1
         try:
-            os.makedirs(folder(db.path), exist_ok=True)
+            worker_locks.make_folder(db.path)
             self._folder = os.open(folder(db.path), os.O_RDONLY)
             self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM)
             self._unlink()  # of a worker of this name that died
             self._socket.bind(_address(db.path, self._name, self._folder))
         except OSError as error:
-            from ..worker_locks import mapped
-
-            raise mapped(error, db.path) from error
+            raise worker_locks.mapped(error, db.path) from error
 
     def wait(self, timeout: int) -> str:
         """Block until a notification comes, the file changes and has queued jobs, or the time is over."""
@@ -76,26 +76,22 @@ class SocketNotifier:
 
 
 class MemoryNotifier:
-    """The notifier of a worker on a database in memory: one process, one condition."""
+    """The notifier of a worker on a database in memory, in the same process."""
 
     def __init__(self, notifiers: set[MemoryNotifier]) -> None:
-        self._reasons: list[str] = []
-        self._condition = threading.Condition()
+        self.reasons: SimpleQueue[str] = SimpleQueue()
         self._notifiers = notifiers
         notifiers.add(self)
 
     def wait(self, timeout: int) -> str:
-        """Block until a notification comes or the time is over."""
-        with self._condition:
-            self._condition.wait_for(lambda: self._reasons, timeout / 1000)
-            reasons, self._reasons = self._reasons, []
-        return "cancel" if "cancel" in reasons else "jobs" if reasons else ""
-
-    def notify(self, what: str) -> None:
-        """Wake the worker that waits."""
-        with self._condition:
-            self._reasons.append(what)
-            self._condition.notify_all()
+        """Block until a notification comes or the time is over; return the weightiest of those that came."""
+        try:
+            reasons = [self.reasons.get(timeout=timeout / 1000)]
+            while not self.reasons.empty():
+                reasons.append(self.reasons.get())
+        except Empty:
+            return ""
+        return "cancel" if "cancel" in reasons else "jobs"
 
     def close(self) -> None:
         """Stop listening."""
@@ -110,7 +106,7 @@ def notifier(store: SqliteStore, worker: str) -> Notifier:
 def notify(store: SqliteStore, what: str = "jobs") -> None:
     """Wake every worker: send one byte to every socket beside the database. A worker that it does not reach polls."""
     for each in tuple(store.notifiers):
-        each.notify(what)
+        each.reasons.put(what)
     if not store.db.memory:
         _notify(store.db.path, what)
 

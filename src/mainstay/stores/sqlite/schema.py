@@ -27,7 +27,7 @@ def ensure(connection: sqlite3.Connection, path: str, create: bool) -> None:
     if not version and not create:
         raise SchemaMismatch(f"{path} has no mainstay schema yet: enqueue a job or start a worker first.")
     if not version or not _readable(version, readable_from, path):
-        apply(connection, path)
+        _apply(connection, path)
 
 
 def versions(connection: sqlite3.Connection) -> tuple[int, int]:
@@ -60,11 +60,8 @@ def migrate_operations(path: str) -> Operations[None]:
             yield Statement(statement)
 
 
-def apply(connection: sqlite3.Connection, path: str) -> None:
-    """Run the migrations that are missing, all or none: in the transaction that is open, or else in one of their own."""
-    if connection.in_transaction:
-        run(connection, migrate_operations(path))
-        return
+def _apply(connection: sqlite3.Connection, path: str) -> None:
+    """Run the migrations that are missing, all or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         run(connection, migrate_operations(path))
@@ -104,9 +101,8 @@ def _check_stopped(workers: list[tuple[str, int]], version: int, path: str) -> N
     from .. import worker_locks
     from ..schema import check_stopped
 
-    dead, now = worker_locks.dead(path, [id for id, _ in workers]), SystemClock().now()
-    left = [(id, expires) for id, expires in workers if id not in dead]
-    alive = [id for id, expires in left if expires > now or os.path.exists(worker_locks.lock_file(path, id))]
+    files, now = worker_locks.files(path), SystemClock().now()
+    alive = [id for id, expires in workers if (not worker_locks.free(files[id]) if id in files else expires > now)]
     check_stopped(alive, version, VERSION, path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..operations import Result, drive
+from ..operations import Result, admitted, drive, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
-PARTS = os.path.join(os.path.dirname(__file__), os.pardir, "sql", "statements", "parts")  # what both SQL engines share
 _cache: dict[str, str] = {}
 
 
@@ -24,33 +23,8 @@ def load(name: str) -> str:
     """Return the text of `statements/<name>.sql`, without its comments and with the admission step filled in."""
     text = _cache.get(name)
     if text is None:
-        text = _cache[name] = _admitting(_read(name))
+        text = _cache[name] = admitted(read(FOLDER, name))
     return text
-
-
-def _read(name: str, folder: str = FOLDER) -> str:
-    with open(os.path.join(folder, name + ".sql"), encoding="utf-8") as file:
-        return "".join(line for line in file if not line.startswith("--")).strip()
-
-
-def _admitting(text: str) -> str:
-    """Replace `{admit.state | run_at | now}` and `{admit.ord | run_at | now | place}` by the expressions of the admission step."""
-    before, mark, after = text.partition("{admit.")
-    if not mark:
-        return text
-    call, _, rest = after.partition("}")
-    return before + admission(*call.split(" | ")) + _admitting(rest)
-
-
-def admission(column: str, run_at: str, now: str, place: str = "") -> str:
-    """Return the admission step's expression (`sql/statements/parts/admit.sql`) for the column `state` or `ord`, over these expressions."""
-    lines = _cache.get("admit")
-    if lines is None:
-        lines = _cache["admit"] = _read("admit", PARTS)
-    text = next(line for line in lines.splitlines() if line.startswith(column)).removeprefix(column + " = ")
-    if run_at == "NULL":  # no comparison with it is true, and SQLite would make it for each row
-        text = text.partition(" ELSE ")[2].removesuffix(" END")
-    return text.replace("{run_at}", run_at).replace("{now}", now).replace("{place}", place)
 
 
 def many(name: str, rows: int) -> str:

@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from ...core.clock import Clock
+    from ..local_workers import DatabaseWorkers
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
     from .dialect import SqliteDialect
     from .notifier import MemoryNotifier
-    from .workers import DatabaseWorkers
 
     T = TypeVar("T")
 
@@ -28,7 +29,6 @@ class SqliteStore(Verbs):
             **cold("sql"),
             "sqlite.enqueue": "enqueue",
             "sqlite.claim": "claim finish",
-            "sqlite.search": "search",
             "sqlite.diagnostics": "diagnostics",
             "sqlite.notifier": "notifier notify",
         }
@@ -37,7 +37,7 @@ class SqliteStore(Verbs):
     sweep_interval = 500
     remote = False
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clock: Clock | None = None) -> None:  # the caller's instants decide in any case
         self.url = url
         self.db = Database(url)
         self.notifiers: set[MemoryNotifier] = set()
@@ -53,7 +53,7 @@ class SqliteStore(Verbs):
     @property
     def local_workers(self) -> DatabaseWorkers:
         """The lock files of the workers."""
-        from .workers import DatabaseWorkers
+        from ..local_workers import DatabaseWorkers
 
         return DatabaseWorkers(self)
 
@@ -74,6 +74,10 @@ class SqliteStore(Verbs):
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
         """Drive operations in one write transaction."""
         return self.single(operations())
+
+    def browse(self, operations: Callable[[], Operations[T]]) -> T:
+        """Drive operations that only read."""
+        return self.read(operations())
 
     def outbox(self) -> Outbox:
         from .outbox import SqliteOutbox

@@ -1,27 +1,23 @@
 -- Cancels waiting jobs, asks running ones to stop. ARGV: now, actor, ids. Returns per id what became of it.
--- uses: base batch record admit notify names audit
+-- uses: base batch record admit notify audit
 allow_oom()
-local now, actor, results, asked = tonumber(ARGV[1]), ARGV[2], {}, false
-for n = 3, #ARGV do
-    local id = ARGV[n]
-    local r = read_one(id)
-    local result = not r and "missing" or "ended"
-    if r and r[STATE] == "r" then
-        result, asked = "cancelling", true
-        r[CANCEL_AT] = r[CANCEL_AT] or now
+local now, actor, asked = tonumber(ARGV[1]), ARGV[2], false
+local results = each_job(3, function(r, id)
+    local running = r[STATE] == "r"
+    if ENDED[r[STATE]] then
+        return "ended"
+    elseif running then
+        asked = true
         call("SADD", P .. "stop:" .. r[WORKER], id)
-    elseif r and not ENDED[r[STATE]] then
-        result = "cancelled"
+    else
         finish(r, id, "x", now, r[KEEP] and now + r[KEEP], "cancelled by " .. actor)
-        r[CANCEL_AT] = now
     end
-    if result ~= "missing" and result ~= "ended" then
-        write(id, r)
-        flush()
-        audit(now, actor, "cancel", id, {})
-    end
-    results[#results + 1] = result
-end
+    r[CANCEL_AT] = running and r[CANCEL_AT] or now
+    write(id, r)
+    flush()
+    audit(now, actor, "cancel", id, {})
+    return running and "cancelling" or "cancelled"
+end)
 if asked then
     notify("cancel")
 end

@@ -3,10 +3,7 @@
 -- what starts so; none: any); then ids. Most candidates are ruled out here, where it costs least. Returns a row for each of
 -- the others, and its attempts behind it.
 -- uses: base batch record lane row
-local want, ids, rows = cjson.decode(ARGV[1]), {}, {}
-for n = 2, #ARGV do
-    ids[n - 1] = ARGV[n]
-end
+local want, ids = cjson.decode(ARGV[1]), { unpack(ARGV, 2) }
 
 local verdicts = {} -- lanes are few: each is checked once
 local function possible(lane)
@@ -22,13 +19,15 @@ local function possible(lane)
     return verdicts[lane]
 end
 
-local found = read(ids)
+local possible_ids, records = {}, read(ids)
 for _, id in ipairs(ids) do
-    local r = found[id]
+    local r = records[id]
     if r and (want.states == "" or string.find(want.states, r[STATE], 1, true)) and possible(r[LANE]) then
-        local values = row(id, r, want)
-        values[#values + 1] = want.attempts and call("LRANGE", P .. "attempt:" .. id, 0, -1) or {}
-        rows[#rows + 1] = values
+        possible_ids[#possible_ids + 1] = id
     end
 end
-return rows
+local found = rows(possible_ids, want)
+for _, values in ipairs(found) do
+    values[#values + 1] = want.attempts and call("LRANGE", P .. "attempt:" .. values[1], 0, -1) or {}
+end
+return found

@@ -7,19 +7,16 @@ for _, worker in ipairs(call("ZRANGEBYSCORE", P .. "workers", "-inf", now)) do
     deregister(worker)
 end
 
-local rows = {}
+local orphans = {}
 local function add(ids, gone)
-    local found = read(ids)
-    for _, id in ipairs(ids) do
-        if found[id] then
-            rows[#rows + 1] = { gone, row(id, found[id], shape) }
-        end
+    for _, values in ipairs((rows(ids, shape))) do
+        orphans[#orphans + 1] = { gone, values }
     end
 end
 
 for _, worker in ipairs(call("SMEMBERS", P .. "gone")) do
-    if #rows < limit then
-        local ids = call("ZRANGE", P .. "run:" .. worker, 0, limit - #rows - 1)
+    if #orphans < limit then
+        local ids = call("ZRANGE", P .. "run:" .. worker, 0, limit - #orphans - 1)
         add(ids, 1)
         if #ids == 0 then
             call("SREM", P .. "gone", worker)
@@ -29,8 +26,8 @@ for _, worker in ipairs(call("SMEMBERS", P .. "gone")) do
 end
 local over = "(" .. string.format("%.0f", now - tonumber(ARGV[2]))
 for _, worker in ipairs(call("ZRANGE", P .. "workers", 0, -1)) do
-    if #rows < limit then
-        add(call("ZRANGEBYSCORE", P .. "run:" .. worker, "-inf", over, "LIMIT", 0, limit - #rows), 0)
+    if #orphans < limit then
+        add(call("ZRANGEBYSCORE", P .. "run:" .. worker, "-inf", over, "LIMIT", 0, limit - #orphans), 0)
     end
 end
-return rows
+return orphans

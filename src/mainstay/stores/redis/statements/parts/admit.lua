@@ -24,45 +24,35 @@ local function queue_of(lane)
     return queues[lane]
 end
 
-local function index(r, id)
-    local state = r[STATE]
-    if state == "q" then
-        later("ZADD", queue_of(r[LANE]), score(r), r[SEQ] .. id)
-    elseif state == "s" then
-        later("ZADD", P .. "due", r[RUN_AT], r[SEQ] .. id)
-    elseif state == "v" then
-        later("ZADD", P .. "review", 0, id)
-    elseif ENDED[state] then
-        later("ZADD", P .. "ended:" .. state, r[FINISHED_AT], id)
-        if state == "d" then
-            later("ZADD", P .. "dead", 0, id)
-        end
-        if r[EXPIRES_AT] then
-            later("ZADD", P .. "expiry", r[EXPIRES_AT], id)
-        end
+local function change(command, key, score, member)
+    if command == "ZADD" then
+        later(command, key, score, member)
+    else
+        later(command, key, member)
     end
 end
 
-local function unindex(r, id)
-    local state = r[STATE]
+-- Adds a job to its indexes ("ZADD"), or removes it from them ("ZREM").
+local function index(command, r, id)
+    local state, adds = r[STATE], command == "ZADD"
     if state == "q" then
-        later("ZREM", P .. "queue:" .. r[LANE], r[SEQ] .. id)
+        change(command, adds and queue_of(r[LANE]) or P .. "queue:" .. r[LANE], score(r), r[SEQ] .. id)
     elseif state == "s" then
-        later("ZREM", P .. "due", r[SEQ] .. id)
+        change(command, P .. "due", r[RUN_AT], r[SEQ] .. id)
     elseif state == "r" then
-        later("ZREM", P .. "run:" .. r[WORKER], id)
+        change(command, P .. "run:" .. r[WORKER], r[TIMEOUT] and r[STARTED_AT] + r[TIMEOUT] or "+inf", id)
         if r[CANCEL_AT] then
-            later("SREM", P .. "stop:" .. r[WORKER], id)
+            later(adds and "SADD" or "SREM", P .. "stop:" .. r[WORKER], id)
         end
     elseif state == "v" then
-        later("ZREM", P .. "review", id)
+        change(command, P .. "review", 0, id)
     elseif ENDED[state] then
-        later("ZREM", P .. "ended:" .. state, id)
+        change(command, P .. "ended:" .. state, r[FINISHED_AT], id)
         if state == "d" then
-            later("ZREM", P .. "dead", id)
+            change(command, P .. "dead", 0, id)
         end
         if r[EXPIRES_AT] then
-            later("ZREM", P .. "expiry", id)
+            change(command, P .. "expiry", r[EXPIRES_AT], id)
         end
     end
 end
@@ -76,7 +66,7 @@ local function admit(r, id, waits, ord)
     else
         r[STATE], r[ORD] = "q", ord
     end
-    index(r, id)
+    index("ZADD", r, id)
 end
 
 -- Removes a job from the index by key, tenant, ref, parent and tags.
@@ -96,13 +86,13 @@ end
 
 -- Ends a job. It is kept until `expires` (false: for ever), but at least as long as it holds its key.
 local function finish(r, id, state, at, expires, reason)
-    unindex(r, id)
+    index("ZREM", r, id)
     r[STATE], r[WORKER], r[RUN_AT], r[FINISHED_AT], r[REASON] = state, false, false, at, reason
     r[EXPIRES_AT] = expires and r[LOCK_UNTIL] and math.max(expires, r[LOCK_UNTIL]) or expires
     if not r[LOCK_UNTIL] or r[LOCK_UNTIL] == 0 then
         release(r)
     end
-    index(r, id)
+    index("ZADD", r, id)
 end
 
 -- Queues up to `limit` scheduled jobs that are due, the longest due first.
@@ -116,7 +106,7 @@ local function promote(now, limit)
         ids[n] = string.sub(due[n], SEQ_LENGTH + 1)
     end
     for id, r in pairs(read(ids)) do
-        unindex(r, id)
+        index("ZREM", r, id)
         admit(r, id, false, r[RUN_AT])
         write(id, r)
     end

@@ -40,7 +40,7 @@ local function replace(id, list, i, extra, now)
     if not old or (old[STATE] ~= "q" and old[STATE] ~= "s") then
         return
     end
-    unindex(old, id)
+    index("ZREM", old, id)
     remove_terms(old, id)
     flush()
     local r = asked(list, i, extra, old[SEQ])

@@ -19,11 +19,11 @@ local function move(r, id, expires, extra)
     if extra.finished then
         finish(r, id, extra.state, extra.finished, expires, extra.reason or false)
     else
-        unindex(r, id)
+        index("ZREM", r, id)
         r[WORKER], r[RUN_AT], r[REASON] = false, extra.run_at or false, extra.reason or false
         if extra.state == "v" then
             r[STATE] = "v"
-            index(r, id)
+            index("ZADD", r, id)
         else
             admit(r, id, extra.state == "s", r[ORD]) -- a released job keeps its place in the order
         end

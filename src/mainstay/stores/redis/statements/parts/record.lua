@@ -2,16 +2,23 @@
 -- States: q queued, s scheduled, b blocked, r running, v review, c completed, x cancelled, d dead.
 local SEQ_LENGTH = 12 -- of the number in front of an id; both together name one job for all time
 
--- Returns the records of these jobs, by id.
-local function read(ids)
+-- Returns the values of a hash for these jobs, in their order; false where there is none.
+local function fetch(hash, ids)
     local found, count = {}, #ids
     for start = 1, count, PIECE do
-        local raw = call("HMGET", P .. "job", unpack(ids, start, math.min(start + PIECE - 1, count)))
+        local raw = call("HMGET", P .. hash, unpack(ids, start, math.min(start + PIECE - 1, count)))
         for n = 1, #raw do
-            if raw[n] then
-                found[ids[start + n - 1]] = cmsgpack.unpack(raw[n])
-            end
+            found[start + n - 1] = raw[n]
         end
+    end
+    return found
+end
+
+-- Returns the records of these jobs, by id.
+local function read(ids)
+    local found, raw = {}, fetch("job", ids)
+    for n = 1, #ids do
+        found[ids[n]] = raw[n] and cmsgpack.unpack(raw[n]) or nil
     end
     return found
 end

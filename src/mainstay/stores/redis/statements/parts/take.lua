@@ -141,17 +141,6 @@ local function pop_wanted(next_lanes, limit)
     return members
 end
 
-local function payloads(ids)
-    local found = {}
-    for start = 1, #ids, PIECE do
-        local raw = call("HMGET", P .. "payload", unpack(ids, start, math.min(start + PIECE - 1, #ids)))
-        for n = 1, #raw do
-            found[start + n - 1] = raw[n]
-        end
-    end
-    return found
-end
-
 -- Takes up to `limit` jobs for a worker and appends them to the reply (claim.py reads it). Returns how many.
 local function take(worker, next_lanes, limit, now, reply)
     local members = pop_wanted(next_lanes, limit)
@@ -162,7 +151,7 @@ local function take(worker, next_lanes, limit, now, reply)
     for n = 1, #members do
         ids[n] = string.sub(members[n], SEQ_LENGTH + 1)
     end
-    local found, texts = read(ids), payloads(ids)
+    local found, texts = read(ids), fetch("payload", ids)
     for n, id in ipairs(ids) do
         local r = found[id]
         if r and texts[n] then -- otherwise keys were removed by hand: the other jobs are taken all the same

@@ -1,22 +1,72 @@
-"""Messages between a worker and the processes it starts: one JSON value per line, because JSON cannot run code."""
+"""Processes behind two pipes, and the messages in these: one JSON value per line, because JSON cannot run code."""
 
 from __future__ import annotations
 
 import json
 import os
 import select
+import subprocess
+import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.draft import Draft
 from ..core.outcome import Outcome
 from ..core.updates import Checkpoint, Log, Progress
 
-if TYPE_CHECKING:
-    from ..core.updates import Update
-
 PIECE = 1 << 16
-UPDATES: dict[str, type[Log | Progress | Checkpoint]] = {"log": Log, "progress": Progress, "checkpoint": Checkpoint}
+KEPT = "_MAINSTAY_PYTHONPATH"  # passes the original value of PYTHONPATH to the new process
+UPDATES: dict[str, type[Log | Progress | Checkpoint]] = {"Log": Log, "Progress": Progress, "Checkpoint": Checkpoint}
+
+
+def spawn(module: str, *arguments: str, **how: Any) -> tuple[subprocess.Popen[bytes], Writer, Reader]:
+    """Start `python -m module … DESCRIPTOR`, which reads its standard input and writes to the descriptor.
+
+    A fresh interpreter, not a fork: it finds the same modules and has no lock, connection or open file of this process.
+    It has a process group of its own, out of the reach of the terminal's signals.
+    """
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    out, messages = Writer(ours_out), Reader(ours_in)
+    command = [sys.executable, "-P", "-m", module, *arguments, str(theirs_out)]
+    try:
+        process = subprocess.Popen(  # noqa: S603
+            command, stdin=theirs_in, pass_fds=(theirs_out,), env=_environment(), process_group=0, **how
+        )
+    except BaseException:
+        out.close()
+        messages.close()
+        raise
+    finally:
+        os.close(theirs_in)
+        os.close(theirs_out)
+    return process, out, messages
+
+
+def _environment() -> dict[str, str]:
+    kept = os.environ.get("PYTHONPATH", "")
+    return {**os.environ, KEPT: kept, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def take_over(descriptor: str) -> tuple[int, int]:
+    """In the new process, before user code runs: return the pipes, which no child inherits; the standard input is empty."""
+    control, out = os.dup(0), int(descriptor)
+    os.set_inheritable(out, False)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    restore_path()
+    return control, out
+
+
+def restore_path() -> None:
+    """Search modules where the parent does, and restore PYTHONPATH for the children of this process."""
+    kept = os.environ.pop(KEPT, None)
+    if kept is None:
+        return
+    sys.path[:] = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
+    if kept:
+        os.environ["PYTHONPATH"] = kept
 
 
 class Reader:
@@ -45,6 +95,9 @@ class Reader:
             self._lines.append(b"".join([*self._parts, end]))
             self._parts.clear()
         self._parts.append(rest)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
 
 
 class Writer:
@@ -76,18 +129,6 @@ class Writer:
         """Close the pipe in a forked copy of the process, where a lock of another thread is never released."""
         self._lock = threading.Lock()
         self.close()
-
-
-def update_out(update: Update) -> list[Any]:
-    """Return an update as a message."""
-    return [type(update).__name__.lower(), *update]
-
-
-def update_in(message: list[Any]) -> Update:
-    """Return the update in a message."""
-    kind, *fields = message
-    update: Update = UPDATES[kind](*fields)
-    return update
 
 
 def outcome_out(outcome: Outcome) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Jobs on their last chance: one more crash makes them dead, so a worker holds one of them at a time."""
+"""How many jobs a worker claims: some beyond its free slots while jobs are quick, one at a time on their last chance."""
 
 from __future__ import annotations
 
@@ -13,8 +13,29 @@ if TYPE_CHECKING:
     from .in_flight import Execution, InFlight
 
 LAST_CHANCE = CRASHES - 1  # crashes behind a job that is dead with the next one
+MOST = 1_000  # at most this many jobs wait in the worker for a slot …
+AHEAD = 20  # … and no more than run in this many milliseconds at the present pace
+SAMPLE = 5  # milliseconds over which the pace is measured
 
 _CRASHES = field_getter(Claimed, "crashes")
+
+
+class Prefetch:
+    """Measures the pace of the worker. Slow jobs are not prefetched: another worker could run them sooner."""
+
+    def __init__(self, in_flight: InFlight) -> None:
+        self._in_flight = in_flight
+        self._ended, self._at = 0, 0
+        self.pace = 0.0  # jobs per millisecond
+
+    def size(self, now: int) -> int:
+        """Return how many jobs to hold beyond the slots."""
+        elapsed = now - self._at
+        if elapsed >= SAMPLE:
+            pace = (self._in_flight.ended - self._ended) / elapsed
+            self.pace = pace if pace > self.pace else (self.pace + pace) / 2
+            self._ended, self._at = self._in_flight.ended, now
+        return min(MOST, int(self.pace * AHEAD))
 
 
 class LastChance:

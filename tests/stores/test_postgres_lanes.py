@@ -7,8 +7,8 @@ from mainstay.core.clock import ManualClock
 from mainstay.core.job import Claimed
 from mainstay.core.outcome import COMPLETED, RELEASED
 from mainstay.stores import open_store
-from mainstay.stores.postgres import claim_cursor
-from mainstay.stores.postgres.claim_cursor import FRONT, SLACK, ClaimCursors
+from mainstay.stores.postgres import lanes
+from mainstay.stores.postgres.lanes import FRONT, SLACK, ClaimCursors
 from tests.contract.building import WORKER, Desk, draft, transition
 from tests.servers import postgres
 from tests.servers.engines import postgres_server
@@ -93,7 +93,7 @@ def test_a_job_that_another_process_releases_is_found_though_the_cursor_is_beyon
 @pytest.mark.parametrize("claim", ["claim", "claim_lane"])
 def test_an_old_transaction_does_not_make_claims_read_what_was_claimed(server, desk, monkeypatch, claim):
     """The index entries of claimed jobs cannot be removed while it is open; a claim must not read them all again."""
-    monkeypatch.setattr(claim_cursor, "WHOLE", 600.0)
+    monkeypatch.setattr(lanes, "WHOLE", 600.0)
     with psycopg.connect(server.url(), autocommit=False) as old:
         old.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         old.execute("SELECT 1 FROM pg_class LIMIT 1")

@@ -1,0 +1,67 @@
+-- Imports rows of one part, in their order. ARGV: where the move is, where it is then, the part, and per row the id of its job
+-- or its name, and the row (move.py). The move continues only from where the mover expects it to be, so two of them cannot
+-- mix. Returns 1, or 0 where the move is elsewhere by now.
+-- uses: base batch record admit draft audit
+if call("HGET", P .. "setting", "move.mark") ~= ARGV[1] then
+    return 0
+end
+call("HSET", P .. "setting", "move.mark", ARGV[2])
+
+local function exists(id)
+    return call("HEXISTS", P .. "job", id) == 1
+end
+
+-- A row is a packed array: the record without its number, and the texts by their hash.
+local function import_job(id, packed)
+    local r, texts = unpack(cmsgpack.unpack(packed))
+    r[SEQ] = string.format("%012x", call("INCR", P .. "seq"))
+    if r[STATE] == "q" or r[STATE] == "s" then
+        admit(r, id, r[STATE] == "s", r[ORD])
+    else
+        index("ZADD", r, id)
+    end
+    if r[STATE] == "r" and not call("ZSCORE", P .. "workers", r[WORKER]) then
+        later("SADD", P .. "gone", r[WORKER]) -- a worker that is not registered here has left it behind
+    end
+    add_terms(r, id)
+    write(id, r)
+    if r[HELD] then
+        later("HSET", P .. "lock", r[LOCK], id)
+    end
+    for hash, text in pairs(texts) do
+        later("HSET", P .. hash, id, text)
+    end
+    later("ZADD", P .. "ids", 0, id)
+end
+
+local function import_attempt(id, line)
+    if exists(id) then
+        call("RPUSH", P .. "attempt:" .. id, line)
+        local error = cjson.decode(line)[7]
+        if error ~= cjson.null then
+            later("HSET", P .. "error", id, error)
+        end
+    end
+end
+
+local function import_log(id, line)
+    if exists(id) then
+        later("ZADD", P .. "log:" .. id, 0, line)
+    end
+end
+
+local function into(hash)
+    return function(name, value)
+        later("HSET", P .. hash, name, value)
+    end
+end
+
+local import = ({
+    jobs = import_job, attempts = import_attempt, logs = import_log, actions = add_action, types = into("type"),
+    settings = into("setting"),
+})[ARGV[3]]
+for n = 4, #ARGV, 2 do
+    import(ARGV[n], ARGV[n + 1])
+end
+flush()
+return 1
