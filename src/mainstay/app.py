@@ -6,7 +6,7 @@ from .core.clock import SystemClock
 from .core.draft import Draft
 from .core.errors import ConfigError, Conflict, NotFound, UsageError
 from .core.events import Events
-from .core.payload import MAX_BYTES, encode
+from .core.payload import MAX_BYTES, decode_result, encode
 from .handle import Handle
 from .options import Options, checked_name
 from .stores import open_store
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1_000  # jobs per transaction of enqueue_many
-COPIED = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "tenant", "ref", "tags")  # by `rerun`
+COPIED = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "tenant", "ref", "tags", "version")  # by `rerun`
 
 
 class Mainstay:
@@ -89,6 +89,8 @@ class Mainstay:
             self, *, name: str | None = None, queue: str = ..., priority: int = ..., retry: Retry | int = ...,
             timeout: Duration | None = ..., keep: Duration | None = ..., tags: Iterable[str] = ...,
             stages: Iterable[str] = ..., process: bool = ..., on_timeout: Literal["wait", "abandon"] = ...,
+            aliases: Iterable[str] = ..., version: int = ...,
+            upgrades: Mapping[int, Callable[[Any], Mapping[str, Any]]] = ...,
         ) -> _Decorator: ...  # fmt: skip
         def job(self, *function: Any, **given: Any) -> Any:
             """Make a function a job type: `@app.job` or `@app.job(queue="mail", retry=Retry(5), timeout="2m")`."""
@@ -156,7 +158,7 @@ class Mainstay:
         known = self._registry.get(job) if self._registry is not None else None
         if known is not None:
             text = known.schema.encode_mapping(payload or {}, self.max_payload)
-            return given.with_defaults(known.defaults).draft(job, text, self.clock.now())
+            return given.with_defaults(known.defaults).draft(known.name, text, self.clock.now())
         draft = given.draft(checked_name(job), encode(payload or {}, self.max_payload), self.clock.now())
         draft.undeclared = tuple(given.values)
         return draft
@@ -214,6 +216,11 @@ class Mainstay:
             more = " …" if len(found) > 5 else ""
             raise UsageError(f"{prefix!r} is the start of several jobs: {', '.join(found[:5])}{more}")
         return found[0]
+
+    def decode_result(self, type: str, text: str | None) -> Any:
+        """Return a stored result: by the return type that the handler declares if its code is here, else as plain JSON."""
+        known = self._registry.get(type) if self._registry is not None else None
+        return decode_result(text) if known is None else known.schema.decode_result(text)
 
     def handle(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Return a handle to a job that was enqueued elsewhere."""

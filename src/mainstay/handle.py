@@ -78,9 +78,7 @@ class Handle(_Typed[R]):
         if job.state != "completed":
             why = "; ".join(part for part in (job.reason, job.error) if part)
             raise JobFailed(f"job {self.id} ({job.type}) is {job.state}: {why or 'no reason given'}", job.state, job.id)
-        from .core.payload import decode_result
-
-        value: R = decode_result(self._app.store.result(self.id))
+        value: R = self._app.decode_result(job.type, self._app.store.result(self.id))
         return value
 
     def cancel(self, actor: str = "python", *, tx: object = None) -> str:

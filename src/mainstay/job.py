@@ -56,6 +56,7 @@ class Job:
     total: float | None
     stage: str | None
     error: str | None
+    version: int  # of the payload
     _result: Callable[[str], str | None] = field(compare=False)
 
     @property

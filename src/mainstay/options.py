@@ -38,7 +38,15 @@ if TYPE_CHECKING:
         ref: str | None
 
 
-POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep")  # what a type passes on to its jobs
+POLICY = (
+    "queue",
+    "priority",
+    "max_attempts",
+    "backoff",
+    "timeout",
+    "keep",
+    "version",
+)  # what a type passes on to its jobs
 NAMES = (
     "queue", "priority", "delay", "at", "retry", "timeout", "keep", "key", "unique", "period", "on_conflict", "tags",
     "tenant", "ref",

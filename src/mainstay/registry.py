@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from inspect import iscoroutinefunction
+from json import dumps
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from .core.errors import ConfigError, UnknownType, UsageError
-from .core.job import TypeInfo
+from .core.errors import ConfigError, InvalidPayload, UnknownType, UsageError
+from .core.job import Declaration, TypeInfo
+from .core.payload import encode, loads
 from .core.retry import Retry
 from .core.schema import Schema
 from .core.suggest import did_you_mean
 from .options import NAMES, NO_OPTIONS, POLICY, Options, checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from .app import Mainstay
@@ -27,6 +30,7 @@ R = TypeVar("R")
 C = TypeVar("C")
 _UNSET: Any = object()
 TYPE_NAMES = ("queue", "priority", "retry", "timeout", "keep", "tags")  # the options a type may set for all its jobs
+OWN_NAMES = "process, stages, on_timeout, name, aliases, version, upgrades"
 
 WAIT, ABANDON = (
     "wait",
@@ -66,14 +70,16 @@ class JobType(Bound[P, R], Generic[P, R, C]):
         if self.on_timeout not in (WAIT, ABANDON):
             raise UsageError(f"on_timeout={self.on_timeout!r}: one of {WAIT!r}, {ABANDON!r}")
         self.stages: tuple[str, ...] = tuple(given.pop("stages", ()))
+        self.aliases: tuple[str, ...] = tuple(map(checked_name, given.pop("aliases", ())))
+        self.version, self.upgrades = _checked_version(given.pop("version", 1), given.pop("upgrades", {}))
         for option in given:
             if option not in TYPE_NAMES:
-                raise UsageError(
-                    f"@job has no option {option!r}; there are: {', '.join(TYPE_NAMES)}, process, stages, on_timeout, name"
-                )
+                raise UsageError(f"@job has no option {option!r}; there are: {', '.join(TYPE_NAMES)}, {OWN_NAMES}")
         retry = given.get("retry")
         self.retry = Retry(retry) if isinstance(retry, int) else retry or Retry()
         self.defaults = Options(given, of_type=True)
+        if self.version > 1:
+            self.defaults.values["version"] = self.version
         self.is_async = iscoroutinefunction(function)
         if self.is_async and self.process:
             raise UsageError(f"{name}: an async handler cannot run in a process slot; make it a plain function")
@@ -104,33 +110,69 @@ class JobType(Bound[P, R], Generic[P, R, C]):
         merged = self.defaults if options is NO_OPTIONS else options.with_defaults(self.defaults)
         return merged.draft(self.name, payload, self.app.clock.now())
 
+    def arguments(self, payload: str, version: int) -> dict[str, Any]:
+        """Return the arguments of a stored payload; raise `InvalidPayload` if this code does not take it."""
+        return self.schema.decode(payload if version == self.version else self._upgraded(payload, version))
+
+    def _upgraded(self, payload: str, version: int) -> str:
+        if version > self.version:
+            raise InvalidPayload(
+                f"the payload has version {version}, but this code of {self.name} has version {self.version}"
+            )
+        given = loads(payload)
+        for each in range(version, self.version):
+            try:
+                given = self.upgrades[each](given) if each in self.upgrades else given
+            except MemoryError:  # not the payload's fault
+                raise
+            except Exception as error:
+                raise InvalidPayload(
+                    f"upgrades[{each}] of {self.name} raised {type(error).__name__}: {error}"
+                ) from error
+        return encode(given, self.app.max_payload)
+
+    def declaration(self, name: str) -> Declaration:
+        """Return what this code takes, for the other workers; `name` may be an alias."""
+        return Declaration(name, self.version, self.schema.signature, self.takes)
+
+    @cached_property
+    def takes(self) -> str:
+        """The payload's JSON Schema, as text; of a schema that cannot be written, one that takes everything."""
+        try:
+            # Without the title: it is the type's name, which may change.
+            return dumps(self.schema.json_schema() | {"title": ""}, sort_keys=True)
+        except (TypeError, ValueError, RecursionError):
+            return "{}"
+
     @property
     def queue(self) -> str:
         """The queue that the type belongs to."""
         queue: str = self.defaults.values.get("queue", "default")
         return queue
 
-    def info(self, now: int) -> TypeInfo:
-        """Return what producers without the code may know."""
+    def info(self, now: int, name: str = "") -> TypeInfo:
+        """Return what producers without the code may know; `name` may be an alias."""
         draft = self.defaults.draft(self.name, "{}", now)
         policy = {name: getattr(draft, name) for name in POLICY} | {"stages": self.stages}
-        return TypeInfo(self.name, self.queue, self.schema.signature, policy, now)
+        return TypeInfo(name or self.name, self.queue, self.schema.signature, policy, now)
 
     def __repr__(self) -> str:
         return f"<JobType {self.name}>"
 
 
 class Registry(dict[str, "JobType[..., Any, Any]"]):
-    """The types of one application, by name."""
+    """The types of one application, by name and by alias."""
 
     def add(self, type: JobType[..., Any, Any]) -> None:
         """Register a type; a name belongs to one function."""
-        before = self.get(type.name)
-        if before is not None and _where(before) != _where(type):
-            raise ConfigError(
-                f"two jobs are called {type.name!r}: {_where(before)} and {_where(type)}. Give one of them name=…"
-            )
-        self[type.name] = type
+        names = (type.name, *type.aliases)
+        for name in names:
+            before = self.get(name)
+            if before is not None and _where(before) != _where(type):
+                raise ConfigError(
+                    f"two jobs are called {name!r}: {_where(before)} and {_where(type)}. Give one of them name=…"
+                )
+        self.update(dict.fromkeys(names, type))
 
     def expect(self, name: str) -> JobType[..., Any, Any]:
         """Return the type of that name, or raise with the closest name."""
@@ -138,6 +180,25 @@ class Registry(dict[str, "JobType[..., Any, Any]"]):
         if found is None:
             raise UnknownType(f"no job is called {name!r}{did_you_mean(name, self)}")
         return found
+
+    def served(self, names: Iterable[str] | None = None) -> list[str]:
+        """Return the names of the jobs that these types take, or all types: their own and their aliases."""
+        if names is None:
+            return sorted(self)
+        types = [self.expect(name) for name in names]
+        return list(dict.fromkeys(name for type in types for name in (type.name, *type.aliases)))
+
+
+def _checked_version(version: Any, upgrades: Any) -> tuple[int, dict[int, Callable[[Any], Any]]]:
+    if type(version) is not int or version < 1:
+        raise UsageError(f"version={version!r}: a whole number from 1 on; raise it when a payload changes")
+    for each, upgrade in dict(upgrades).items():
+        if type(each) is not int or not 1 <= each < version or not callable(upgrade):
+            raise UsageError(
+                f"upgrades={{{each!r}: …}}: from a version below version={version} to a function that takes a payload of "
+                "that version and returns one of the next"
+            )
+    return version, dict(upgrades)
 
 
 def _where(type: JobType[..., Any, Any]) -> str:

@@ -20,10 +20,10 @@ class Shop:
         self.app, self.store = app, app.store
         self.worker = "wtest"
 
-    def join(self, types=("mail",), lease=HOUR, worker="wtest"):
+    def join(self, types=("mail",), lease=HOUR, worker="wtest", declared=()):
         now = self.app.clock.now()
         info = WorkerInfo(worker, "host", 4321, 8, ("default",), tuple(types), now, now, now + lease, 0, stopping=False)
-        self.store.register(info)
+        self.store.register(info, declared)
 
     def add(self, type="mail", payload="{}", **options):
         ((job, _),) = self.store.enqueue([Draft(type, payload, **options)], self.app.clock.now())

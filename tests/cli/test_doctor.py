@@ -105,3 +105,19 @@ def test_an_application_with_a_problem(run, app, tmp_path, monkeypatch, source, 
 def test_quiet_names_problems_only(run, app):
     Shop(app).join()
     assert run("doctor", "-q").out == ""
+
+
+@pytest.mark.parametrize("command", ["doctor", "status"])
+def test_workers_that_take_different_payloads_are_named(run, app, command):
+    from mainstay.core.job import Declaration
+
+    shop = Shop(app)
+    one = Declaration("mail", 1, "mail(to: str)", "{}")
+    two = Declaration("mail", 2, "mail(to: str, cc: str)", "{}")
+    for worker, declared in {"a": one, "b": one, "c": two}.items():
+        shop.join(worker=worker, declared=[declared])
+    result = run(command)
+    assert "live workers differ" in result.out
+    assert "mail(to: str) of version 1 (2 workers), mail(to: str, cc: str) of version 2 (1 worker)" in result.out
+    app.store.deregister("c")
+    assert "live workers differ" not in run(command).out

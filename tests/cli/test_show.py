@@ -1,6 +1,7 @@
 """`status`, `ls`, `show`, `logs`: what people see, and what programs read."""
 
 import json
+import re
 
 import pytest
 
@@ -179,7 +180,7 @@ def test_status_by_type_with_what_to_do(run, shop):
     out = run("status").out
     head, names, mail, thumb, total, hour, *findings = out.splitlines()
     assert "(SQLite 3." in head
-    assert head.endswith("schema 2 · 1 worker, 0/8 slots busy")
+    assert re.search(r"schema \d+ · 1 worker, 0/8 slots busy$", head)
     assert names.split() == ["queued", "running", "retrying", "review", "scheduled", "dead", "oldest"]
     assert mail.split() == ["mail", "0", "0", "1", "1", "0", "3", "–"]
     assert thumb.split()[:7] == ["thumb", "1", "0", "0", "0", "0", "0"]

@@ -11,8 +11,8 @@ from tests.servers.redis import place
 
 ENDED = "cxd"
 PLAIN = {
-    "schema", "migration", "seq", "actions", "action", "acted", "rings", "armed", "gone", "workers", "worker", "beat", "type",
-    "setting", "seen", "stalled",
+    "schema", "migration", "seq", "actions", "action", "acted", "rings", "armed", "gone", "workers", "worker", "declared",
+    "beat", "type", "setting", "seen", "stalled",
 }  # fmt: skip
 PASSING = ("bell:",)  # markers of notifications, which expire
 _open = {}

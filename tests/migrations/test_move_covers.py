@@ -30,10 +30,10 @@ FAMILIES = {
 }  # fmt: skip
 WORKERS = "workers register anew at the target; none may run during a move"
 LEFT_OUT = {
-    "sqlite": {"worker": WORKERS, "schema": "each store has its own version"},
-    "postgres": {"worker": WORKERS, "schema_version": "each store has its own version"},
+    "sqlite": {"worker": WORKERS, "declaration": WORKERS, "schema": "each store has its own version"},
+    "postgres": {"worker": WORKERS, "declaration": WORKERS, "schema_version": "each store has its own version"},
     "redis": {
-        "worker": WORKERS, "workers": WORKERS, "beat": WORKERS,
+        "worker": WORKERS, "workers": WORKERS, "declared": WORKERS, "beat": WORKERS,
         "gone": "dead workers whose jobs a sweep frees; the sweep of the target finds them by their jobs",
         "stop": "the running jobs of a worker that were asked to stop: the job's record has it, and its worker is gone",
         "schema": "each store has its own version", "migration": "each store has its own version",

@@ -67,6 +67,8 @@ SMALL = {
     "actions": "SCAN a",
     "import_seqs": "SCAN sqlite_sequence",
     "export_settings": "SCAN s",
+    "declarations": "SCAN w",
+    "forget_declarations": "SCAN d",
 }
 
 

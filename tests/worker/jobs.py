@@ -107,7 +107,9 @@ async def tidies() -> None:
         mark("tidied")
 
 
-@app.job(retry=ONCE, process=True)
+@app.job(
+    retry=ONCE, process=True, aliases=["apart"], version=2, upgrades={1: lambda old: {"gate": old.get("door", "")}}
+)
 def separate(gate: str = "") -> str:
     mark("started separate", gate, os.getpid())
     if gate:

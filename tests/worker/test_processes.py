@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from mainstay.core.draft import Draft
 from mainstay.core.errors import StoreUnavailable
 from mainstay.worker import processes
 from mainstay.worker.in_flight import Execution
@@ -51,6 +52,11 @@ def test_result_notes_and_children_come_back(jobs, worker):
     children = jobs.app.list("type:child")
     assert {(born.parent, born.tags, born.priority) for born in children} == {(handle.id, ("born",), 3)}
     assert sorted(jobs.app.handle(born.id).result(timeout=20) for born in children) == ["ann", "ben"]
+
+
+def test_jobs_of_an_old_name_and_version_run_too(jobs, worker):
+    ((id, _),) = jobs.app.store.enqueue([Draft("apart", '{"door": ""}')], jobs.app.clock.now())
+    assert jobs.app.handle(id).result(timeout=20) == "separate"
 
 
 def test_one_child_serves_one_job_after_another(jobs, worker):

@@ -12,7 +12,7 @@ from ..core.clock import SECOND, human, iso
 from ..core.errors import MainstayError, StoreUnavailable
 from ..core.settings import masked
 from . import exits
-from .findings import live, served, trouble
+from .findings import differences, live, served, trouble
 from .options import command, shaped, targeted
 from .output import plural, size
 
@@ -196,5 +196,7 @@ def _serving(app: Mainstay, workers: list[WorkerInfo], counts: list[Count], now:
     if there and idle:
         text = f"registered, but served by no live worker: {', '.join(idle)}"
         yield Check(WARN, "types", text, "start a worker with that code; ignore types that no longer exist")
+    for finding in differences(app.store.declarations(now)):
+        yield Check(WARN, "signatures", finding.text, finding.fix)
     for finding in trouble(counts, workers, now):
         yield Check(WARN, "jobs", finding.text, finding.fix)

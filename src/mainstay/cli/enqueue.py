@@ -73,7 +73,7 @@ def _opened(target: Target) -> Iterator[tuple[Mainstay, list[TypeInfo]]]:
     """Open the store, created if it is missing. Give it with the types that the application defines."""
     if target.wants_code():
         with closing(target.application()) as app:
-            yield app, [type.info(app.clock.now()) for type in app.registry.values()]
+            yield app, [type.info(app.clock.now(), name) for name, type in app.registry.items()]
     else:
         with target.open(create=True) as app:
             yield app, []

@@ -11,7 +11,7 @@ from .output import plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..core.job import Count, Job, WorkerInfo
+    from ..core.job import Count, Declaration, Job, WorkerInfo
 
 WAITING = ("queued", "retrying", "scheduled")
 
@@ -33,7 +33,9 @@ def served(workers: Iterable[WorkerInfo], now: int) -> set[str]:
     return {type for worker in live(workers, now) for type in worker.types}
 
 
-def findings(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
+def findings(
+    counts: Sequence[Count], workers: Sequence[WorkerInfo], declared: Sequence[Declaration], now: int
+) -> list[Finding]:
     """Return all findings, the most urgent first."""
     review = [
         Finding(f"{_wait(count.jobs, count.type, count.capped)} for a decision", f"mainstay ls state:review type:{count.type}")
@@ -43,7 +45,24 @@ def findings(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -
         Finding(f"{'at least ' * count.capped}{plural(count.jobs, 'job')} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
         for count in counts if count.label == "dead"
     ]  # fmt: skip
-    return [*trouble(counts, workers, now), *review, *dead]
+    return [*trouble(counts, workers, now), *differences(declared), *review, *dead]
+
+
+def differences(declared: Sequence[Declaration]) -> list[Finding]:
+    """Types of which live workers take different payloads."""
+    by_type: dict[str, list[Declaration]] = {}
+    for each in declared:
+        by_type.setdefault(each.type, []).append(each)
+    return [
+        Finding(f"live workers differ in what they take: {_taken(each)}", "finish the deploy, or give one of the types another name")
+        for each in by_type.values() if len(each) > 1
+    ]  # fmt: skip
+
+
+def _taken(declared: Sequence[Declaration]) -> str:
+    return ", ".join(
+        f"{each.signature} of version {each.version} ({plural(each.workers, 'worker')})" for each in declared
+    )
 
 
 def trouble(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:

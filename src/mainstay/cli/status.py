@@ -37,8 +37,9 @@ def status(target: Target, output: Output) -> None:
         now = output.now = app.clock.now()
         counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.diagnostics()
         ended = sorted(app.store.throughput(now - HOUR, CAP), key=lambda each: ENDED.index(each.state))
+        declared = app.store.declarations(now)
         url = masked(target.url())
-    found = findings(counts, workers, now)
+    found = findings(counts, workers, declared, now)
     record = {
         "version": __version__, "store": {name.replace(" ", "_"): _typed(fact) for name, fact in facts.items()},
         "counts": [records.of(count) for count in counts], "workers": [records.of(worker) for worker in workers],

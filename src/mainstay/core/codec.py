@@ -5,8 +5,11 @@ Models of pydantic are recognised by their methods, `model_validate_json` and `m
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime, time, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 UNSET = msgspec.UNSET
+_CLOCKS, _MINUTE, _NO_OFFSET = (datetime, time), timedelta(minutes=1), timedelta()
+_OFFSET = re.compile(r"[0-9][+-][0-9]{2}:[0-9]{2}\"")  # the end of a time with a UTC offset, whose seconds may be cut
 _asdict = msgspec.structs.asdict
 
 
@@ -25,12 +30,13 @@ class Codec:
     """Reads and writes the JSON object of one function's arguments, strictly. Arguments that are not given are left out."""
 
     def __init__(self, name: str, hints: Mapping[str, Any], required: frozenset[str], rest: Any = None) -> None:
-        fields = [(field, hint) if field in required else (field, hint, UNSET) for field, hint in hints.items()]
+        types = {field: _readable(hint) for field, hint in hints.items()}
+        fields = [(field, hint) if field in required else (field, hint, UNSET) for field, hint in types.items()]
         self.struct = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=rest is None)
         self._optional = tuple(field for field in hints if field not in required)
         self._plain = frozenset(field for field, hint in hints.items() if is_plain(hint))
         self._decode = msgspec.json.Decoder(self.struct, dec_hook=_load).decode
-        self._rest = None if rest is None else msgspec.json.Decoder(dict[str, rest], dec_hook=_load).decode
+        self._rest = None if rest is None else decoder(dict[str, rest])
 
     def load(self, text: str | bytes) -> dict[str, Any]:
         """Return the arguments; raise what msgspec, or a type's own validation, raises."""
@@ -52,6 +58,8 @@ class Codec:
         try:
             data = _PAYLOAD.encode(given)
             back = self.load(data)
+        except MemoryError:
+            raise
         except Exception:
             Typed(_open_argument).value(given, "payload")  # its message is better, if the values are the problem
             raise
@@ -69,6 +77,11 @@ class Codec:
         for name, value in given.items():
             if name in self._plain:
                 Walk().value(value, f"payload.{name}")
+            elif _mistaken(value, back[name]):
+                kinds = f"{type(value).__name__} and {type(back[name]).__name__}"
+                refuse(
+                    f"payload.{name}", f"can be {kinds}, which JSON does not tell apart: give them fields that differ"
+                )
             elif not _survived(value, back[name]):
                 refuse(f"payload.{name}", "loses data in JSON (a secret, an excluded field?): pass that part as text")
 
@@ -82,14 +95,22 @@ class Codec:
         return top | ({"$defs": definitions} if definitions else {})
 
 
+def decoder(hint: Any) -> Callable[[str | bytes], Any]:
+    """Return a function that reads JSON as a value of this type; raise `TypeError` if no JSON can be one."""
+    decode: Callable[[str | bytes], Any] = msgspec.json.Decoder(_readable(hint), dec_hook=_load).decode
+    return decode
+
+
 def dump_result(value: Any, limit: int) -> str:
     """Return a result as JSON. Replace what no store can hold; raise `InvalidPayload` for what is not data."""
     data = b""
     try:
         data = _RESULT.encode(value)
         text = data.decode()
-        if not suspect(text, data, limit):
+        if not suspect(text, data, limit) and not _OFFSET.search(text):
             return text
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001, S110 - a model's own code may raise anything; the walk below finds out where
         pass
     check_size(data, limit, "result")
@@ -121,6 +142,8 @@ class Typed(Walk):
 
     def other(self, value: Any, path: str, depth: int) -> Any:
         kind = type(value)
+        if isinstance(value, _CLOCKS):
+            return self.clock(value, path)
         if isinstance(value, (set, frozenset)):
             return self.value(list(value), path, depth - 1)
         names: Any = getattr(kind, "__struct_fields__", None) or getattr(kind, "__dataclass_fields__", ())
@@ -128,9 +151,20 @@ class Typed(Walk):
             self.value(getattr(value, name, None), f"{path}.{name}", depth)
         return self.value(self._written(value, path, depth), path, depth - 1)
 
+    def clock(self, value: Any, path: str) -> str:
+        """Return a time or datetime as text. Its offset is cut to minutes, which would make it another instant."""
+        if _uneven(value):
+            refuse(
+                path,
+                "has a UTC offset with seconds, which JSON dates cannot carry: pass value.astimezone(timezone.utc)",
+            )
+        return str(msgspec.to_builtins(value))
+
     def _written(self, value: Any, path: str, depth: int) -> Any:
         try:
-            return msgspec.to_builtins(value, str_keys=True, enc_hook=self._hook)
+            return msgspec.to_builtins(value, str_keys=True, builtin_types=_CLOCKS, enc_hook=self._hook)
+        except MemoryError:
+            raise
         except NotImplementedError:
             return super().other(value, path, depth)
         except Exception as error:  # noqa: BLE001 - a model's own code may raise anything
@@ -151,6 +185,11 @@ class Mend(Typed):
     def text(self, value: str, path: str) -> str:
         return clean(value, len(value))
 
+    def clock(self, value: Any, path: str) -> str:
+        return str(
+            msgspec.to_builtins(value.astimezone(UTC) if isinstance(value, datetime) and _uneven(value) else value)
+        )
+
     def number(self, value: float, path: str) -> float | None:
         return value if -1.8e308 < value < 1.8e308 else None
 
@@ -159,6 +198,10 @@ class Mend(Typed):
             return value if INT_MIN <= value <= INT_MAX else str(value)
         except ValueError:  # Python's own limit: the time to write an integer grows with the square of its length
             refuse(path, f"is an integer of {value.bit_length():,} bits, too long to write: return hex(value)")
+
+
+def _uneven(value: datetime | time) -> bool:
+    return bool((value.utcoffset() or _NO_OFFSET) % _MINUTE)
 
 
 def _survived(value: Any, back: Any) -> bool:
@@ -188,8 +231,59 @@ def _open(value: Any, **how: Any) -> Any:
     raise NotImplementedError
 
 
+class _Any(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return True  # msgspec asks about what `load` returned
+
+
+class Choice(metaclass=_Any):
+    """A union that msgspec does not read, such as `Path | str` or one of two dataclasses: the base of a class for each."""
+
+    choices: tuple[Any, ...]
+
+    @classmethod
+    def load(cls, value: Any) -> Any:
+        """Return the value as the first choice that writes back the same, or else as the first that takes it."""
+        found: list[Any] = []
+        for choice in cls.choices:
+            try:
+                made = msgspec.convert(value, choice, strict=True, str_keys=True, dec_hook=_load)
+            except (ValueError, TypeError):
+                continue
+            if msgspec.to_builtins(made, str_keys=True, enc_hook=_open_argument) == value:
+                return made
+            found.append(made)
+        if not found:
+            names = " | ".join(getattr(choice, "__name__", str(choice)) for choice in cls.choices)
+            raise TypeError(f"expected {names}, got {type(value).__name__}")
+        return found[0]
+
+
+def _readable(hint: Any) -> Any:
+    """Return a type as msgspec can read it: with a `Choice` in place of each union that it cannot."""
+    parts = get_args(hint)
+    if not parts or get_origin(hint) in (Literal, Annotated):
+        return hint
+    if get_origin(hint) in (Union, UnionType):
+        try:
+            msgspec.json.Decoder(hint, dec_hook=_load)
+        except TypeError:
+            return _Any("Choice", (Choice,), {"choices": tuple(map(_readable, parts))})
+        return hint
+    changed = tuple(part if part is ... else _readable(part) for part in parts)
+    return hint if changed == parts else get_origin(hint)[changed]
+
+
+def _mistaken(value: Any, back: Any) -> bool:
+    """Return whether a model was read back as another: two classes of a union have the same fields."""
+    names = ("__dataclass_fields__", "__struct_fields__", "model_dump")
+    return type(value) is not type(back) and all(any(hasattr(each, name) for name in names) for each in (value, back))
+
+
 def _load(kind: Any, value: Any) -> Any:
     """Return an instance of a type that msgspec does not know."""
+    if isinstance(kind, type) and issubclass(kind, Choice):
+        return kind.load(value)
     if not isinstance(kind, type):  # a callable, a generic protocol
         raise TypeError(f"{kind} is not a type that a payload can carry")
     if isinstance(value, kind):
@@ -216,6 +310,11 @@ def _model(kind: Any, value: Any) -> Any:
 
 
 def _model_schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    if issubclass(kind, Choice):
+        hook = partial(_model_schema, definitions=definitions)
+        parts, found = msgspec.json.schema_components(kind.choices, schema_hook=hook, ref_template="#/$defs/{name}")
+        definitions.update(found)
+        return {"anyOf": list(parts)}
     if not hasattr(kind, "model_json_schema"):
         return {"type": "string", "format": "path"} if hasattr(kind, "__fspath__") else {"title": str(kind)}
     made: dict[str, Any] = kind.model_json_schema()

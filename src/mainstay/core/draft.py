@@ -21,7 +21,7 @@ class Draft:
     __slots__ = (
         "accepted", "backoff", "created_at", "id", "keep", "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
         "payload", "priority", "queue", "ref", "run_at", "tags", "tenant", "timeout", "type",
-        "undeclared",
+        "undeclared", "version",
     )  # fmt: skip
 
     def __init__(self, type: str, payload: str, **given: Any) -> None:
@@ -43,6 +43,7 @@ class Draft:
         self.ref: str | None = None
         self.tags: tuple[str, ...] = ()
         self.parent: str | None = None
+        self.version: int = 1  # of the payload: what its type's code was when it was made
         self.undeclared: tuple[str, ...] | None = None  # set where the producer lacks the type: what it chose itself
         self.accepted: bool = False  # an enqueue has returned; until then, sending it again means the same job
         for name, value in given.items():

@@ -42,6 +42,7 @@ class JobRecord(NamedTuple):
     done: float | None
     total: float | None
     stage: str | None
+    version: int  # of the payload
     children: str | None  # drafts that the job enqueues when its review is approved, as JSON
 
 

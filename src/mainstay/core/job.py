@@ -46,6 +46,7 @@ class Job(NamedTuple):
     total: float | None  # … and of how much
     stage: str | None
     error: str | None  # the last attempt's error, one line
+    version: int  # of the payload
 
     @property
     def retrying(self) -> bool:
@@ -81,6 +82,7 @@ class Claimed(NamedTuple):
     rank: int  # with `ord` and `seq` the place in its queue: the lowest runs first
     ord: int
     worker: str | None
+    version: int = 1  # of the payload
 
 
 class Attempt(NamedTuple):
@@ -158,6 +160,16 @@ class Ended(NamedTuple):
     state: str
     jobs: int
     capped: bool
+
+
+class Declaration(NamedTuple):
+    """What live workers take as the payload of a type. Workers that declare the same are counted together."""
+
+    type: str
+    version: int
+    signature: str
+    takes: str  # a JSON Schema
+    workers: int = 1
 
 
 class Count(NamedTuple):

@@ -67,6 +67,7 @@ class Outcome(NamedTuple):
     children: tuple[Draft, ...] = ()
 
 
+INVALID = "invalid payload"  # the reason of an outcome: the handler's code does not take the payload
 COMPLETED = Outcome("completed")
 RELEASED = Outcome("released")
 CRASHED = Outcome("crashed", error="WorkerLost: the worker died while it ran this job")

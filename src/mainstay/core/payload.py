@@ -79,14 +79,14 @@ def encode_result(value: Any, limit: int = MAX_RESULT) -> str | None:
 
 def decode_result(text: str | None) -> Any:
     """Return what `encode_result` stored, as plain JSON values."""
-    return None if text is None else _loads(text, "result")
+    return None if text is None else loads(text, "result")
 
 
 def fingerprint(text: str) -> str:
     """Return the same 32 characters for the same payload, whatever the order of its keys."""
     from hashlib import blake2b
 
-    value = _loads(text, "payload")
+    value = loads(text)
     canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return blake2b(canonical.encode(), digest_size=16).hexdigest()
 
@@ -217,7 +217,8 @@ def _cut(text: str, limit: int) -> str:
     return f"{text[:head]}… [{len(text) - kept} characters left out] …{text[len(text) - tail :]}"
 
 
-def _loads(text: str, what: str) -> Any:
+def loads(text: str, what: str = "payload") -> Any:
+    """Return the value of a stored JSON text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -7,7 +7,7 @@ import sys
 from functools import cached_property
 
 from .errors import InvalidPayload
-from .payload import MAX_BYTES
+from .payload import MAX_BYTES, decode_result
 from .suggest import did_you_mean
 
 TYPE_CHECKING = False
@@ -45,6 +45,8 @@ class Schema:
             return "{}"
         try:
             return codec.dump(given, limit)  # this finds wrong names too
+        except MemoryError:  # not the payload's fault
+            raise
         except Exception as error:
             self._check_names(given)
             raise self._invalid(error) from error
@@ -66,6 +68,29 @@ class Schema:
             raise
         except Exception as error:  # a type's own validation may raise anything
             raise self._unreadable(text, error) from error
+
+    def decode_result(self, text: str | None) -> Any:
+        """Return a result as the declared return type; as plain JSON if none is declared, or it does not fit."""
+        try:
+            return None if text is None else self._result(text)
+        except (ValueError, TypeError):  # of older code, or of a handler that returns what it does not declare
+            return decode_result(text)
+
+    @cached_property
+    def _result(self) -> Callable[[str], Any]:
+        from inspect import Parameter, signature
+
+        from .annotations import is_plain, resolve
+        from .codec import decoder
+
+        try:
+            declared = Parameter(
+                "returns", Parameter.KEYWORD_ONLY, annotation=signature(self._function).return_annotation
+            )
+            hint = resolve(self._function, [declared], self._locals)["returns"]
+            return decode_result if is_plain(hint) else decoder(hint)
+        except (TypeError, NameError):  # nothing that JSON can hold, or a name that exists for type checkers only
+            return decode_result
 
     @cached_property
     def signature(self) -> str:

@@ -24,7 +24,7 @@ MOVES = {
     (REVIEW, CANCELLED): "cancel",
     (RUNNING, COMPLETED): "finish: returned",
     (RUNNING, QUEUED): "finish: released at shutdown, or retried at once",
-    (RUNNING, SCHEDULED): "finish: retried later, or snoozed",
+    (RUNNING, SCHEDULED): "finish: retried later, snoozed, or left to another worker's code",
     (RUNNING, REVIEW): "finish: a person decides",
     (RUNNING, CANCELLED): "finish: cancelled",
     (RUNNING, DEAD): "finish: failed for good",

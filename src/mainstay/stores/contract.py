@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..core.decide import Transition
     from ..core.draft import Draft
     from ..core.export import Batch
-    from ..core.job import Action, Attempt, Claimed, Count, Ended, Job, LogLine, TypeInfo, WorkerInfo
+    from ..core.job import Action, Attempt, Claimed, Count, Declaration, Ended, Job, LogLine, TypeInfo, WorkerInfo
     from ..core.search_terms import Page, Term
     from ..core.updates import Update
     from .outbox.caller_connection import Outbox
@@ -143,8 +143,8 @@ class Store(Protocol):
         """Remove jobs and all that belongs to them; return per id: deleted, running, missing, unmatched."""
 
     # chores -------------------------------------------------------------------------------------------------------
-    def register(self, worker: WorkerInfo) -> None:
-        """Register a worker; its lease runs until `expires_at`."""
+    def register(self, worker: WorkerInfo, declared: Sequence[Declaration] = ()) -> None:
+        """Register a worker, and what it takes; its lease runs until `expires_at`."""
 
     def renew(self, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
         """Renew a lease that has not run out; one that has can never be renewed.
@@ -176,6 +176,9 @@ class Store(Protocol):
 
     def types(self) -> list[TypeInfo]:
         """Return every type that a worker ever registered."""
+
+    def declarations(self, now: int, type: str | None = None) -> list[Declaration]:
+        """Return what the live workers that go on claiming take, of one type or of all."""
 
     def setting(self, name: str) -> str | None:
         """Return the value of a setting of the installation, or None."""

@@ -44,7 +44,7 @@ class InlineWorker:
         self._in_flight = InFlight()
         self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events, pause=0)
         self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
-        names = sorted(app.registry)
+        names = app.registry.served()
         wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)
         self._registration = Registration(app, wants, 1, LEASE)
         self._claimer = Claimer(app, self._registration, wants, self, self._in_flight, self._outcomes)
@@ -68,9 +68,7 @@ class InlineWorker:
         self._end(execution, RELEASED._replace(delay=delay))
 
     def _end(self, execution: Execution, outcome: Outcome) -> None:
-        if outcome.kind == "completed in transaction":
-            outcome = self._reporter.verify(execution.job, outcome)
-        self._outcomes.add(execution, outcome)
+        self._outcomes.add(execution, self._reporter.checked(execution, outcome))
 
     def drain(self) -> None:
         """Run everything that is due now, and what that enqueues."""

@@ -182,7 +182,7 @@ def _listed(expected: dict[str, Any]) -> str:
 def _fits(type: JobType[..., Any, Any] | str, job: Job, expected: dict[str, Any]) -> bool:
     """Return whether a job has these arguments, as the handler gets them or as in JSON, and these options."""
     payload = job.args
-    typed = payload if isinstance(type, str) else type.schema.decode(job.payload)
+    typed = payload if isinstance(type, str) else type.arguments(job.payload, job.version)
     return all(_same(job, (payload, typed), name, value) for name, value in expected.items())
 
 

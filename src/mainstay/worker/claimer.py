@@ -158,7 +158,9 @@ class Claimer:
             return GATHER
         if room > 0 and len(claims.jobs) == room:
             return 0 if self._room(since) > 0 else self._poll
-        return self._poll if claims.wait is None else max(0, min(claims.wait, self._poll))
+        if claims.wait is None:
+            return self._poll
+        return max(0, min(claims.wait + self._registration.head_start(), self._poll))
 
     def _take_over(self, jobs: list[Claimed], since: int, spare: bool = False) -> None:
         """Start jobs that were claimed for this worker, or release them at once: all if `spare`."""

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from ..core.decide import Completed, Transition, completed, decide
 from ..core.errors import StoreError
-from ..core.outcome import CANCELLED, COMPLETED, Outcome
+from ..core.outcome import CANCELLED, COMPLETED, INVALID, Outcome
 from ..core.payload import clean
 from ..core.states import COMPLETED as COMPLETED_STATE
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
+from .rolling_deploy import left_to_others
 from .update_buffer import PAUSE, ROUND, ROUND_CHARACTERS, UpdateBuffer
 
 if TYPE_CHECKING:
@@ -193,7 +194,15 @@ class WorkerReporter:
     def checkpoint(self, job: Claimed) -> str | None:
         return self.store.checkpoint(job.id)
 
-    def verify(self, job: Claimed, outcome: Outcome) -> Outcome:
+    def checked(self, execution: Execution, outcome: Outcome) -> Outcome:
+        """Return the outcome to store: the store knows about a completion in a transaction, and about other workers."""
+        if outcome.kind == "completed in transaction":
+            return self._committed(execution.job)
+        if outcome.reason == INVALID and not outcome.retry:
+            return left_to_others(self.store, execution, outcome, self._clock.now())
+        return outcome
+
+    def _committed(self, job: Claimed) -> Outcome:
         """Return `completed` if the completion in the handler's transaction was committed, else a failure."""
         try:
             found = self.store.get(job.id)

@@ -115,7 +115,7 @@ class MessageLoop:
             return {"outcome": outcome_out(_unloadable(error))}
         if ":memory:" in found.app.store.url:
             found.app.store = cast("Any", OutOfReach())
-        self._types[found.name] = found
+        self._types |= dict.fromkeys((found.name, *found.aliases), found)
         return {"loaded": found.name}
 
     def _forked(self) -> None:

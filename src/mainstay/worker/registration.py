@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from ..core.clock import monotonic
 from ..core.errors import StoreError
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 AFTER_AN_ERROR = 1_000  # ms until the next try: the first part to reach the store again wakes the others
 BEATS = 5  # renewals per lease: four may fail
+
+
+HEAD_START = 200
 
 
 def new_identity() -> str:
@@ -47,6 +51,7 @@ class Registration:
         self._held_until = 0  # by the clock, which also tells that the machine was suspended
         self.started_jobs = StartedJobs()
         self.open = False  # registered, and the lease is not known to be lost
+        self._yields_until = 0  # until then, workers with other code get the jobs first that become due
         self.stopping = False  # the worker ends: it claims nothing and starts nothing more
 
     @property
@@ -62,10 +67,10 @@ class Registration:
     def register(self) -> None:
         """Register under the present identity, with the types that this worker serves."""
         now = self._clock.now()
-        self._store.register_types([self._registry.expect(name).info(now) for name in self.types])
+        self._store.register_types([self._registry.expect(name).info(now, name) for name in self.types])
         now = self._clock.now()  # again: the call above may have taken long, and the lease runs from here
         since = self._monotonic()
-        self._store.register(self._info(now))
+        self._store.register(self._info(now), [self._registry.expect(name).declaration(name) for name in self.types])
         self.started_jobs = self._store.started_jobs(self.id)
         self.registered, self.renewed_at, self._held_until, self.open = self.id, since, now + self.lease, True
 
@@ -101,6 +106,18 @@ class Registration:
             return False
         waited = now - execution.claimed_at
         return waited < self._sweep_grace or job.timeout is None or waited < job.timeout + self._sweep_grace
+
+    def yield_jobs(self, ms: int) -> None:
+        """Let workers with other code go first for so long."""
+        self._yields_until = self._monotonic() + ms
+
+    def head_start(self) -> int:
+        """Return how many ms later than others to claim what becomes due; 0 unless a job was left to other code lately.
+
+        Random, but the same for the same worker and instant: two workers that yield to each other take turns.
+        """
+        now = self._monotonic()
+        return crc32(f"{self.id} {now}".encode()) % HEAD_START if now < self._yields_until else 0
 
     def _info(self, now: int) -> WorkerInfo:
         return WorkerInfo(

@@ -26,9 +26,9 @@ def run(execution: Execution, context: Context) -> Outcome:
     """Call a plain handler and return its outcome."""
     type = execution.type
     try:
-        arguments = type.schema.decode(execution.job.payload)
-    except BaseException as error:  # noqa: BLE001  (a type's own validation may raise anything)
-        return unreadable(error)
+        arguments = type.arguments(execution.job.payload, execution.job.version)
+    except BaseException as error:  # noqa: BLE001  (memory runs out, or a signal comes)
+        return undecoded(error)
     held = current.set(context)
     try:
         return success(context, type.function(**arguments))
@@ -44,9 +44,9 @@ async def arun(execution: Execution, context: Context, end: Callable[[Execution,
     """Await an async handler and pass its outcome to `end`. One coroutine only: this is the hot path of the loop."""
     current.set(context)  # the task has a context of its own: nothing to reset
     try:
-        arguments = execution.type.schema.decode(execution.job.payload)
-    except BaseException as error:  # noqa: BLE001  (a type's own validation may raise anything)
-        end(execution, unreadable(error))
+        arguments = execution.type.arguments(execution.job.payload, execution.job.version)
+    except BaseException as error:  # noqa: BLE001  (memory runs out, or a signal comes)
+        end(execution, undecoded(error))
         return
     try:
         outcome = success(context, await execution.type.function(**arguments))
@@ -57,9 +57,11 @@ async def arun(execution: Execution, context: Context, end: Callable[[Execution,
     end(execution, outcome)
 
 
-def unreadable(error: BaseException) -> Outcome:
-    """Return the outcome of a payload that the handler does not take: a retry would not change that."""
-    return Outcome("failed", error=described(error), retry=False, reason="invalid payload")
+def undecoded(error: BaseException) -> Outcome:
+    """Return the outcome of a payload that was not decoded. If the handler does not take it, a retry would not change that."""
+    if isinstance(error, InvalidPayload):
+        return Outcome("failed", error=described(error), retry=False, reason=ended.INVALID)
+    return Outcome("failed", error=described(error), traceback=_trace(error))
 
 
 def success(context: Context, value: Any) -> Outcome:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LATE = "timed out, but its handler still runs"
 EXIT = 5_000  # milliseconds: longer than a process needs to end once its worker has stopped
+YIELD = 60_000  # ms after a job was left to a worker with other code
 
 
 class Slots:
@@ -111,10 +112,12 @@ class Slots:
         if execution.mark:
             self._registration.started_jobs.end(execution.mark)
             execution.mark = 0
-        if outcome is not COMPLETED and outcome.kind == "completed in transaction":
-            outcome = self._reporter.verify(execution.job, outcome)
-        elif execution.overrun is not None:
+        if execution.overrun is not None and outcome.kind != "completed in transaction":
             outcome = execution.overrun
+        elif outcome is not COMPLETED:
+            outcome = self._reporter.checked(execution, outcome)
+            if outcome.delay and outcome.kind == "released":
+                self._registration.yield_jobs(YIELD)
         if self._on_ended:
             self._events.emit("ended", job=execution.job, outcome=outcome)
         if not self._outcomes.add(execution, outcome):

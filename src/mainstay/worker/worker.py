@@ -252,7 +252,7 @@ def _complain(error: BaseException) -> None:
 
 def _wants(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | None) -> Mapping[str, Sequence[str]]:
     """Return the types to claim by queue: all of them in each, because a call may send a job to another queue."""
-    names = sorted(app.registry) if types is None else list(dict.fromkeys(types))
+    names = app.registry.served(types)
     if not names:
         raise ConfigError("this worker would serve no job: no @app.job is defined (is the module imported?)")
     own = (app.registry.expect(name).queue for name in names)

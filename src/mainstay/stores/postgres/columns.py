@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 BODY = (
-    "id", "payload", "backoff", "created_at", "timeout", "keep", "max_attempts", "lock", "key", "tenant", "ref", "tags", "parent",
+    "id", "payload", "backoff", "created_at", "timeout", "keep", "max_attempts", "lock", "key", "tenant", "ref", "tags", "parent", "version",
 )  # fmt: skip
 DRAFT = tuple(name for name in JobRecord._fields if name in Draft.__slots__)
 PLAIN = ("id", "type", "queue", "priority", "max_attempts", "timeout", "keep", "backoff", "created_at", "payload")
-RARE = tuple(name for name in DRAFT if name not in PLAIN)  # most jobs have none of these
+RARE = tuple(name for name in DRAFT if name not in PLAIN)  # most jobs have the default
 KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces
 FINISH = tuple(name for name in Transition._fields if name not in ("id", "children"))
 COMPLETED = ("seq", "token", "finished_at", "expires_at", "result")

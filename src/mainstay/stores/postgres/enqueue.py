@@ -25,7 +25,7 @@ CHUNK = 5_000  # drafts a statement
 
 _all, _plain = columns.of(Draft, columns.DRAFT), columns.of(Draft, columns.PLAIN)
 _rare = attrgetter(*columns.RARE)
-_NOTHING = tuple(() if name == "tags" else None for name in columns.RARE)
+_USUAL = _rare(Draft("", ""))
 
 
 def enqueue(store: PostgresStore, drafts: Sequence[Draft], now: int) -> list[Accepted]:
@@ -74,7 +74,7 @@ def _follow_registrations(dialect: PostgresDialect, drafts: list[Draft]) -> Oper
 
 
 def _insert(dialect: PostgresDialect, drafts: Sequence[Draft], now: int, fresh: bool = False) -> Statement:
-    if fresh and list(map(_rare, drafts)).count(_NOTHING) == len(drafts):
+    if fresh and list(map(_rare, drafts)).count(_USUAL) == len(drafts):
         return dialect.statement("enqueue_fresh", now=now, **_plain(drafts))
     return dialect.statement("enqueue", now=now, **_stored(drafts))
 

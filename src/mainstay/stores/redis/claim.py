@@ -97,16 +97,24 @@ def _spread(names: Mapping[str, int]) -> list[bytes]:
 # what is claimed --------------------------------------------------------------------------------------------------
 _RETURNED = ("seq", "payload", *record.CLAIMED)
 _JOB, _HEADER, _PRIORITY = len(_RETURNED), _RETURNED.index("header"), header.POLICY.index("priority")
-_VALUES = (*_RETURNED, *header.POLICY, "id", "created_at", "started_at", "cancelling", "rank", "worker")
+_VALUES = (*_RETURNED, *header.POLICY, "id", "created_at", "started_at", "cancelling", "rank", "worker", "version")
 _pick = itemgetter(*map(_VALUES.index, Claimed._fields))
 
 
 def _claimed(reply: list[Any], n: int, started: int, worker: str) -> Claimed:
     """Return the job that begins at place `n` of a reply."""
-    line, origin, _ = reply[n + _HEADER].split("\n")
+    line, origin, last = reply[n + _HEADER].split("\n")
     policy = header.policy(line)
     created = int(origin.partition(" ")[0])
-    rest = (reply[n][record.SEQ :], created, started, False, -policy[_PRIORITY], worker)
+    rest = (
+        reply[n][record.SEQ :],
+        created,
+        started,
+        False,
+        -policy[_PRIORITY],
+        worker,
+        header.version(last) if last else 1,
+    )
     return tuple.__new__(Claimed, _pick([*reply[n : n + _JOB], *policy, *rest]))
 
 

@@ -73,6 +73,11 @@ def policy(line: str) -> tuple[Any, ...]:
     return tuple(json.loads(line))
 
 
+def version(last: str) -> int:
+    """Return the version of the payload, from the last line of a header."""
+    return json.loads(last)[-1]["version"] if '{"version":' in last else 1
+
+
 def read(text: str) -> dict[str, Any]:
     """Return the columns in a header, by name."""
     first, origin, last = text.split("\n")

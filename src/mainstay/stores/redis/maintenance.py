@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from itertools import starmap
 from typing import TYPE_CHECKING
 
-from ...core.job import Claimed, TypeInfo
+from ...core.job import Claimed, Declaration, TypeInfo
 from ..contract import Orphan, Renewal
 from . import header, record
 
@@ -20,13 +22,14 @@ _RETURNED = 2  # see statements/orphans.lua
 _ROWS: record.Rows[Claimed] = record.Rows(Claimed, "payload")
 
 
-def register(store: RedisStore, worker: WorkerInfo) -> None:
+def register(store: RedisStore, worker: WorkerInfo, declared: Sequence[Declaration] = ()) -> None:
     """Register a worker; its lease is as long as it says."""
+    taken = header.dumps([each[:-1] for each in declared])
     described = header.dumps((worker.host, worker.pid, worker.slots, worker.queues, worker.types))
     lease = worker.expires_at - worker.started_at
     store.local_workers.hold(worker.id)
     try:
-        store.server.run("register", [store.engine_now(worker.started_at), worker.id, described, lease])
+        store.server.run("register", [store.engine_now(worker.started_at), worker.id, described, lease, taken])
     except BaseException:
         store.local_workers.release(worker.id)
         raise
@@ -82,6 +85,17 @@ def types(store: RedisStore) -> list[TypeInfo]:
     """Return every type that was ever registered."""
     found: list[str] = store.server.read("HVALS", "type")
     return sorted((TypeInfo(**json.loads(text)) for text in found), key=lambda info: info.name)
+
+
+def declarations(store: RedisStore, now: int, type: str | None = None) -> list[Declaration]:
+    """Return what the live workers that go on claiming take."""
+    workers = Counter[str](store.server.run("declarations", [store.engine_now(now)]))
+    found = Counter[Declaration]()
+    for text, number in workers.items():
+        for each in starmap(Declaration, json.loads(text)):
+            if type in (None, each.type):
+                found[each] += number
+    return sorted(each._replace(workers=number) for each, number in found.items())
 
 
 def setting(store: RedisStore, name: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ...core.job import Claimed, TypeInfo
+from ...core.job import Claimed, Declaration, TypeInfo
 from ..contract import Orphan, Renewal
 from ..operations import together
 from .actions import removal
@@ -20,21 +20,26 @@ if TYPE_CHECKING:
     from ..operations import Operations, Statement
     from .store import SqlStore
 
+DECLARATION = {"worker": "text", "type": "text", "version": "bigint", "signature": "text", "takes": "text"}
+
 
 def _single(store: SqlStore, name: str, /, **values: object) -> None:
     store.single(rows(store, name, **values))
 
 
 # workers --------------------------------------------------------------------------------------------------------------
-def register(store: SqlStore, worker: WorkerInfo) -> None:
-    """Register a worker; its lease begins now."""
+def register(store: SqlStore, worker: WorkerInfo, declared: Sequence[Declaration] = ()) -> None:
+    """Register a worker; its lease begins now. Removes what workers declared that are gone."""
+    taken = [(worker.id, *each[:-1]) for each in declared]
     store.local_workers.hold(worker.id)  # before the row: a sweep that sees the row tries the lock
     try:
-        _single(
-            store, "register", id=worker.id, host=worker.host, pid=worker.pid, slots=worker.slots,
+        statement = store.dialect.statement(
+            "register", id=worker.id, host=worker.host, pid=worker.pid, slots=worker.slots,
             queues=json.dumps(worker.queues), types=json.dumps(worker.types), now=store.engine_now(worker.started_at),
             beat=store.engine_now(worker.beat_at), lease=worker.expires_at - worker.started_at,
         )  # fmt: skip
+        gone = store.dialect.statement("forget_declarations", worker=worker.id)
+        store.single(together(gone, statement, *store.dialect.insert("declaration", DECLARATION, taken)))
     except BaseException:
         store.local_workers.release(worker.id)
         raise
@@ -110,6 +115,12 @@ def types(store: SqlStore) -> list[TypeInfo]:
     """Return every type that was ever registered."""
     found = map(TypeInfo._make, store.read(rows(store, "types")))
     return [info._replace(policy=json.loads(info.policy)) for info in found]  # type: ignore[arg-type]
+
+
+def declarations(store: SqlStore, now: int, type: str | None = None) -> list[Declaration]:
+    """Return what the live workers that go on claiming take."""
+    found = store.read(rows(store, "declarations", now=store.engine_now(now), type=type))
+    return list(map(Declaration._make, found))
 
 
 def setting(store: SqlStore, name: str) -> str | None:

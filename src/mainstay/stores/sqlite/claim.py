@@ -37,7 +37,7 @@ NUMBERS = {
     "attempt": "attempt + 1", "max_attempts": "max_attempts", "crashes": "crashes", "token": "token + 1",
     "timeout": "coalesce(timeout, 'null')", "keep": "coalesce(keep, 'null')",
     "backoff": "CASE WHEN backoff IS NULL THEN 'null' ELSE json_quote(backoff) END", "created_at": "created_at",
-    "rank": "-priority", "ord": "ord", "seq": "seq",
+    "rank": "-priority", "ord": "ord", "seq": "seq", "version": "version",
 }  # fmt: skip
 TEXTS = {
     "id": "j.id", "type": "j.type", "queue": "queue",

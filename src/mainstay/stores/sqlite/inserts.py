@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NOT_STORED = ("on_conflict", "undeclared", "accepted")
 BODY = ("payload", "key", "tenant", "ref", "tags", "parent")
-RARE = ("run_at", "backoff", "lock", "lock_until", *BODY[1:])  # most jobs have none of these
+RARE = ("run_at", "backoff", "lock", "lock_until", "version", *BODY[1:])  # most jobs have the default
 KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces
 JOB = tuple(name for name in Draft.__slots__ if name not in (*BODY, *NOT_STORED))
 PLAIN_JOB = tuple(name for name in JOB if name not in RARE)
@@ -26,15 +26,15 @@ PLAIN_BODY = BODY[:1]
 
 _job, _body = attrgetter(*JOB), attrgetter(*BODY)
 _TAGS = BODY.index("tags")
-_NOTHING = tuple(() if name == "tags" else None for name in RARE)
+_USUAL = attrgetter(*RARE)(Draft("", ""))
 _functions: dict[tuple[str, tuple[str, ...]], Any] = {}
 _texts: dict[tuple[tuple[str, ...], int], str] = {}
 
 
 def all_plain(drafts: Sequence[Draft]) -> bool:
-    """Return whether no draft has any of the columns that most do without."""
+    """Return whether every draft has the default in the columns in which most do."""
     rare = _compiled("({})", RARE)
-    return all(rare(draft, 0) == _NOTHING for draft in drafts)
+    return all(rare(draft, 0) == _USUAL for draft in drafts)
 
 
 def _compiled(form: str, names: tuple[str, ...]) -> Any:

@@ -2,6 +2,7 @@
 local function deregister(worker)
     call("ZREM", P .. "workers", worker)
     call("HDEL", P .. "worker", worker)
+    call("HDEL", P .. "declared", worker)
     call("HDEL", P .. "beat", worker)
     call("SREM", P .. "armed", worker)
     call("HDEL", P .. "stalled", worker)
