@@ -10,6 +10,7 @@ from mainstay.cli.records import FIELDS
 from mainstay.core.clock import HOUR
 from mainstay.core.job import TypeInfo
 from mainstay.core.updates import Log
+from mainstay.stores.sqlite import schema
 
 from .shop import COMPLETED, FAILED, Shop
 
@@ -179,7 +180,7 @@ def test_status_by_type_with_what_to_do(run, shop):
     out = run("status").out
     head, names, mail, thumb, total, hour, *findings = out.splitlines()
     assert "(SQLite 3." in head
-    assert head.endswith("schema 2 · 1 worker, 0/8 slots busy")
+    assert head.endswith(f"schema {schema.VERSION} · 1 worker, 0/8 slots busy")
     assert names.split() == ["queued", "running", "retrying", "review", "scheduled", "dead", "oldest"]
     assert mail.split() == ["mail", "0", "0", "1", "1", "0", "3", "–"]
     assert thumb.split()[:7] == ["thumb", "1", "0", "0", "0", "0", "0"]
