@@ -47,7 +47,18 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1_000  # jobs per transaction of enqueue_many
-COPIED = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "tenant", "ref", "tags", "version")  # by `rerun`
+COPIED = (
+    "queue",
+    "priority",
+    "max_attempts",
+    "backoff",
+    "timeout",
+    "keep",
+    "tenant",
+    "ref",
+    "tags",
+    "version",
+)  # by `rerun`
 
 
 class Mainstay:

@@ -39,23 +39,8 @@ def _known(number: int, *breaks: str) -> Known:
 
 
 # By hardship or, where every world shows it, by invariant. Empty when everything is mended.
-KNOWN = {
-    "signals": _known(1, "I19"),
-    "forks": _known(2, "I19"),
-    "stubborn": _known(3, "I25"),
+KNOWN: dict[str, Known] = {
     "chatter": _known(4, "I22", "I1"),
-    "replacements": _known(6, "I23"),
-    "reviews": _known(7, "I2"),
-    "drafts twice": _known(9, "I2"),
-    "workers again": _known(10, "I1"),
-    "searches": _known(11, "I26"),
-    "I24": _known(15, "I24"),
-    "long writes": _known(16, "I7"),
-    "lock files": _known(17, "I21"),
-    "I21": _known(17, "I21"),
-    "identities": _known(18, "I1", "I4", "I7"),
-    "clock steps": _known(20, "I20", "I7"),
-    "suspends": _known(21, "I21"),
 }
 
 ON_FILES = frozenset({"forks", "lock files", "long writes"})  # these need a real file
