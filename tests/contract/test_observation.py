@@ -141,7 +141,7 @@ def test_a_throughput_beyond_the_cap_says_so_and_forgets_no_dead_job(desk):
     found = {ended.state: ended for ended in desk.store.throughput(0, 3)}
     assert found["dead"] == ("dead", 1, False)
     assert found["completed"].jobs == 5 or found["completed"].capped
-    assert found["completed"].jobs >= 3
+    assert found["completed"].jobs >= 2  # the dead job may be one of the three that are read
 
 
 # types and facts --------------------------------------------------------------------------------------------------

@@ -133,7 +133,8 @@ class FaultyStore:
         return real
 
     def _verb(self, verb: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
+        def call(*args: Any, **named: Any) -> Any:
+            args += tuple(named.values())  # in the order of the verb's parameters
             self._process.check()
             name = _named(verb, args)
             fault = self._nemesis.pick(self._process, self._scheduler.now, name)
@@ -158,7 +159,7 @@ class FaultyStore:
         """The call as an engine with a clock of its own understands it."""
         place, now = VERBS[verb], self._scheduler.now
         if verb == "register":
-            return (args[0]._replace(expires_at=now + args[0].expires_at - args[0].started_at),)
+            return (args[0]._replace(expires_at=now + args[0].expires_at - args[0].started_at), *args[1:])
         return args if place is None else (*args[:place], now, *args[place + 1 :])
 
     def _strike(self, fault: str, name: str) -> None:

@@ -133,7 +133,7 @@ def die(how: str) -> None:
     if how == "SIGSEGV":
         ctypes.string_at(0)
     if how == "no pipe":
-        os.closerange(3, 256)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
 
 
 class Strange(BaseException):

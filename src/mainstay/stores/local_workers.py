@@ -61,9 +61,9 @@ class LocalWorkers:
             return False
         return stat.S_ISDIR(found.st_mode) and found.st_uid == worker_locks.user() and not found.st_mode & 0o022
 
-    def release(self, worker: str) -> None:
-        """Release the lock of a worker of this process."""
-        worker_locks.release(self._path, worker)
+    def release(self, worker: str, keep: bool = False) -> None:
+        """Release the lock of a worker of this process; `keep` what its file says for the sweep that frees its jobs."""
+        worker_locks.release(self._path, worker, keep)
 
     def started_jobs(self, worker: str) -> StartedJobs:
         """Return where a worker records the jobs that it runs."""

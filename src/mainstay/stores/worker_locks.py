@@ -85,11 +85,12 @@ def _locks(descriptor: int) -> bool:
     return True
 
 
-def release(path: str, worker: str) -> None:
-    """Release our lock and remove its file. Keeps a dead worker's file, which is not ours: the sweep needs it."""
+def release(path: str, worker: str, keep: bool = False) -> None:
+    """Release our lock and remove its file, unless `keep`. A dead worker's file is not ours: the sweep needs it."""
     descriptor = _held.pop(lock_file(path, worker), None)
     if descriptor is not None:
-        remove_files(path, worker)
+        if not keep:
+            remove_files(path, worker)
         os.close(descriptor)
 
 

@@ -54,10 +54,10 @@ def renew(store: SqlStore, worker: str, now: int, lease: int, stopping: bool = F
     return Renewal(renewed.count == 1, found.rows)
 
 
-def deregister(store: SqlStore, worker: str) -> None:
+def deregister(store: SqlStore, worker: str, lost: bool = False) -> None:
     """Remove a worker; the jobs it still holds are orphans from now on."""
     _single(store, "deregister", worker=worker)
-    store.local_workers.release(worker)
+    store.local_workers.release(worker, keep=lost)
 
 
 def orphans(store: SqlStore, now: int, grace: int, limit: int) -> list[Orphan]:
