@@ -39,9 +39,7 @@ def _known(number: int, *breaks: str) -> Known:
 
 
 # By hardship or, where every world shows it, by invariant. Empty when everything is mended.
-KNOWN: dict[str, Known] = {
-    "chatter": _known(4, "I22", "I1"),
-}
+KNOWN: dict[str, Known] = {}
 
 ON_FILES = frozenset({"forks", "lock files", "long writes"})  # these need a real file
 WITHOUT_FAULTS = frozenset({"long writes"})  # these show a defect only where nothing else excuses it

@@ -235,7 +235,7 @@ class World:
         return Runtime(
             service=partial(Service, self.scheduler, self._broken), threads=threads, loop=loop,
             in_flight=partial(SimulatedInFlight, self.scheduler, 10_000), identity=self.identity,
-            random=self.random.random, sweep_grace=self.random.choice((1_000, 5_000, 60_000)),
+            updates=lambda: self.scheduler.current.updates, random=self.random.random, sweep_grace=self.random.choice((1_000, 5_000, 60_000)),
         )  # fmt: skip
 
     def _play(self, execution: Execution, context: Context) -> Script:
