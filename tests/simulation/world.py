@@ -198,6 +198,7 @@ class World:
 
     def _calm_down(self) -> None:
         self.nemesis.mend()
+        self.trouble.end()
         self.stage.calm = True
         for host in self.hosts:
             host.process.paused_until = min(host.process.paused_until, self.scheduler.now)
