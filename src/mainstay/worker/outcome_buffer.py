@@ -13,7 +13,7 @@ from ..core.payload import clean
 from ..core.states import COMPLETED as COMPLETED_STATE
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 from .rolling_deploy import left_to_others
-from .update_buffer import PAUSE, ROUND, ROUND_CHARACTERS, UpdateBuffer
+from .update_buffer import ROUND, ROUND_CHARACTERS, UpdateBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +35,12 @@ class OutcomeBuffer:
     """Collects outcomes and updates; the claimer writes them with its next claim, or alone when nothing is claimed."""
 
     def __init__(
-        self, in_flight: InFlight, clock: Clock, random: Callable[[], float], events: Events, pause: float = PAUSE
-    ) -> None:
+        self, in_flight: InFlight, clock: Clock, random: Callable[[], float], events: Events,
+        updates: UpdateBuffer | None = None,
+    ) -> None:  # fmt: skip
         self._in_flight, self._clock, self._random, self._events = in_flight, clock, random, events
         self._outcomes: deque[tuple[Execution, Transition]] = deque()
-        self._updates = UpdateBuffer(pause)
+        self._updates = UpdateBuffer() if updates is None else updates
         self.add_update = self._updates.add
         self._count_lock, self._characters = threading.Lock(), 0  # of all outcomes that wait
         self.more = False  # the last `take` has left something for the next round
