@@ -9,7 +9,7 @@ from ...core.job import Claimed, Declaration, TypeInfo
 from ..contract import Orphan, Renewal
 from ..operations import together
 from .actions import removal
-from .reads import loaded
+from .reads import claimed_by, loaded
 from .store import rows
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def renew(store: SqlStore, worker: str, now: int, lease: int, stopping: bool = F
 def deregister(store: SqlStore, worker: str) -> None:
     """Remove a worker; the jobs it still holds are orphans from now on."""
     _single(store, "deregister", worker=worker)
-    store.local_workers.release(worker, keep=bool(store.claimed_by(worker)))
+    store.local_workers.release(worker, keep=bool(claimed_by(store, worker)))
 
 
 def orphans(store: SqlStore, now: int, grace: int, limit: int) -> list[Orphan]:
