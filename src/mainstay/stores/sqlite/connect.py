@@ -14,6 +14,7 @@ import time
 from ...core.errors import ConfigError, StoreBusy, StoreUnavailable
 from ..fork import ForkGuard
 from . import errors, schema
+from .stall import Stall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 MEMORY = ":memory:"
 BUSY_MS = 10_000
-STALL = 0.5  # seconds that a write waits for others before the file counts as not writable …
-RENEWED = 5.0  # … and for which that counts after its end: every worker has renewed its lease by then
 FORK_WAIT = 10.0  # seconds that a fork waits for a write of another thread
 SYNCHRONOUS = ("full", "normal", "extra")
 
@@ -52,8 +51,7 @@ class Database(ForkGuard):
         self._readers: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._file: tuple[int, int] | None = None  # the file that the connections have open
         self._held = False  # the lock, by a thread that forks
-        self._waiting = 0.0  # since when a thread waits to write, 0: none does
-        self._stall = (0.0, 0.0)  # beginning and end of the last long wait
+        self.stall = Stall()
 
     # Forks: SQLite keeps the locks of all connections of a process in memory, and a child has a copy. A write lock that is
     # held at this moment would be held in the child for ever.
@@ -101,25 +99,11 @@ class Database(ForkGuard):
             raise
 
     def _begin(self, connection: sqlite3.Connection) -> None:
-        self._waiting = time.monotonic()
+        self.stall.wait_begins()
         try:
             connection.execute("BEGIN IMMEDIATE")
         finally:
-            self._stall, self._waiting = self._stalled_since(), 0.0
-
-    def _stalled_since(self) -> tuple[float, float]:
-        """Return beginning and end of the last long wait; one that goes on ends now. Waits in a row are one."""
-        since, now = self._waiting, time.monotonic()
-        if not since or now - since < STALL:
-            return self._stall
-        begin, end = self._stall
-        return (begin if since - end < 2 * STALL else since), now
-
-    def stalled(self) -> int:
-        """Return for how many ms nobody could renew a lease, up to now or a moment ago; 0: the file is and was writable."""
-        begin, end = self._stalled_since()
-        now = time.monotonic()
-        return round((now - begin) * 1000) if begin and now - end < RENEWED else 0
+            self.stall.wait_ends()
 
     def _refuse_nested(self, connection: sqlite3.Connection) -> None:
         if connection.in_transaction:  # of the code below, which alone may end it
