@@ -9,7 +9,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from mainstay.stores.sqlite.stall import Stall
+from mainstay.stores.sqlite.connect import Stall
 from mainstay.worker.update_buffer import UpdateBuffer
 
 if TYPE_CHECKING:

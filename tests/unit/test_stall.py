@@ -1,6 +1,6 @@
 """How long a process could not write to a SQLite file, as it knows it."""
 
-from mainstay.stores.sqlite.stall import RENEWED, STALL, Stall
+from mainstay.stores.sqlite.connect import RENEWED, STALL, Stall
 
 
 class Waiter:
