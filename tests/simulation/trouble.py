@@ -32,6 +32,7 @@ class Trouble:
         self._world, self._hardships, self.random = world, hardships, Random(f"trouble of {world.seed}")
         self._scheduler = world.scheduler
         self._set: list[tuple[Process, int]] = []  # clocks, and by how much
+        self._waiting: set[Process] = set()  # for the write lock
         self._locked_until = 0  # a transaction of the user's holds the write lock
 
     def begin(self) -> None:
@@ -102,8 +103,16 @@ class Trouble:
             process.identities.append(args[0].id)
         elif verb in ("claim", "finish"):
             self._write(args[5:6] if verb == "claim" else args[1:2])
-        if self._scheduler.now < self._locked_until:
+        if process in self._waiting:  # another thread of it does, and notes how long
             self._wait_for_the_lock()
+        else:
+            self._waiting.add(process)
+            process.stall.wait_begins()
+            try:
+                self._wait_for_the_lock()
+            finally:
+                process.stall.wait_ends()
+                self._waiting.discard(process)
         if "signals" in self._hardships and verb in INTERRUPTED and process.name.startswith(PEOPLE):
             return self._signalled(verb, real, args)
         return real(*args)
@@ -126,7 +135,7 @@ class Trouble:
 
     def _wait_for_the_lock(self) -> None:
         wait = self._locked_until - self._scheduler.now
-        if not self._scheduler.deep:
+        if wait > 0 and not self._scheduler.deep:
             self._scheduler.pump(self._scheduler.now + min(wait, BUSY))
         if self._scheduler.now < self._locked_until:
             raise StoreBusy("simulated: another process has held the write lock for too long")

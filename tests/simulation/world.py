@@ -80,6 +80,7 @@ class World:
         connection = self.store.db.writer()
         commit_log.install(connection, "0")
         self.store.notify = self._notify  # type: ignore[method-assign]
+        self.store.stalled = self._stalled  # type: ignore[method-assign]
         self.ids = Ids(self.random.randbytes)
         self.recorder = Recorder(self.history, self.scheduler, connection, self._other is not None)
         self.stage = Stage(self.random, self.recorder, self.ids, self.hardships, self.trouble.random, self.breach)
@@ -90,6 +91,9 @@ class World:
         for host in self.hosts:
             if self.random.random() < 0.9:
                 host.hear(what)
+
+    def _stalled(self) -> int:
+        return self.scheduler.current.stall.ms()
 
     def process(self, name: str) -> Process:
         """A new process, with a clock of its own where clocks differ."""

@@ -26,8 +26,41 @@ MEMORY = ":memory:"
 BUSY_MS = 10_000
 STALL = 0.5  # seconds that a write waits for others before the file counts as not writable …
 RENEWED = 5.0  # … and for which that counts after its end: every worker has renewed its lease by then
+UNKNOWN = 86_400.0  # seconds that others may have waited already when this process comes: longer than a lease
 FORK_WAIT = 10.0  # seconds that a fork waits for a write of another thread
 SYNCHRONOUS = ("full", "normal", "extra")
+
+
+class Stall:
+    """The last long wait of a process for the write lock, in which nobody could renew a lease. Waits in a row are one."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._waiting = 0.0  # since when a thread waits to write, 0: none does
+        self._last = (0.0, 0.0)  # beginning and end
+        self._before = UNKNOWN  # how long before the wait the stall may have begun: 0 once this process could write
+
+    def wait_begins(self) -> None:
+        """A thread is about to wait for the write lock."""
+        self._waiting = self._now()
+
+    def wait_ends(self) -> None:
+        """It has the lock, or has given up."""
+        self._last, self._waiting, self._before = self._extent(), 0.0, 0.0
+
+    def _extent(self) -> tuple[float, float]:
+        """Return beginning and end of the last long wait; one that goes on ends now."""
+        since, now = self._waiting, self._now()
+        if not since or now - since < STALL:
+            return self._last
+        begin, end = self._last
+        return (begin if end and since - end < 2 * STALL else since - self._before), now
+
+    def ms(self) -> int:
+        """Return for how many ms nobody could renew a lease, up to now or a moment ago; 0: the file is and was writable."""
+        begin, end = self._extent()
+        now = self._now()
+        return round((now - begin) * 1000) if end and now - end < RENEWED else 0
 
 
 class Database(ForkGuard):
@@ -52,8 +85,7 @@ class Database(ForkGuard):
         self._readers: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._file: tuple[int, int] | None = None  # the file that the connections have open
         self._held = False  # the lock, by a thread that forks
-        self._waiting = 0.0  # since when a thread waits to write, 0: none does
-        self._stall = (0.0, 0.0)  # beginning and end of the last long wait
+        self.stall = Stall()
 
     # Forks: SQLite keeps the locks of all connections of a process in memory, and a child has a copy. A write lock that is
     # held at this moment would be held in the child for ever.
@@ -101,25 +133,11 @@ class Database(ForkGuard):
             raise
 
     def _begin(self, connection: sqlite3.Connection) -> None:
-        self._waiting = time.monotonic()
+        self.stall.wait_begins()
         try:
             connection.execute("BEGIN IMMEDIATE")
         finally:
-            self._stall, self._waiting = self._stalled_since(), 0.0
-
-    def _stalled_since(self) -> tuple[float, float]:
-        """Return beginning and end of the last long wait; one that goes on ends now. Waits in a row are one."""
-        since, now = self._waiting, time.monotonic()
-        if not since or now - since < STALL:
-            return self._stall
-        begin, end = self._stall
-        return (begin if since - end < 2 * STALL else since), now
-
-    def stalled(self) -> int:
-        """Return for how many ms nobody could renew a lease, up to now or a moment ago; 0: the file is and was writable."""
-        begin, end = self._stalled_since()
-        now = time.monotonic()
-        return round((now - begin) * 1000) if begin and now - end < RENEWED else 0
+            self.stall.wait_ends()
 
     def _refuse_nested(self, connection: sqlite3.Connection) -> None:
         if connection.in_transaction:  # of the code below, which alone may end it

@@ -58,7 +58,7 @@ class SqliteStore(Verbs):
         return DatabaseWorkers(self)
 
     def stalled(self) -> int:
-        return self.db.stalled()
+        return self.db.stall.ms()
 
     def engine_now(self, now: int) -> int:
         """Return the instant that decides what is due or expired: SQLite has no clock but the caller's."""
