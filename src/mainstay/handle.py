@@ -66,6 +66,8 @@ class Handle(_Typed[R]):
 
         from .waiting import await_end
 
+        if self._app.kit is not None:
+            self._app.kit.check_runs(self)
         job = await await_end(asyncio.get_running_loop(), self._app.store, self.id, timeout)
         return await asyncio.to_thread(self._outcome, job)
 

@@ -42,7 +42,7 @@ class Transition(NamedTuple):
     @property
     def recorded(self) -> bool:
         """Whether the attempt gets a record of its own. The job row itself tells of one that completed or was released."""
-        return (self.outcome, self.state) not in _UNRECORDED
+        return self.error is not None or (self.outcome, self.state) not in _UNRECORDED
 
 
 _UNRECORDED = {("completed", states.COMPLETED), ("released", states.QUEUED), ("released", states.SCHEDULED)}
