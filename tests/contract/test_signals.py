@@ -46,33 +46,38 @@ def interrupted(call, place):
 
 
 def usable(store, another, now):
-    """Both a thread of this process and another program write at once."""
+    """Both a thread of this process and another program write at once; return the id of the thread's job."""
     done = []
     thread = threading.Thread(target=lambda: done.append(store.enqueue([draft()], now)), daemon=True)
     thread.start()
     thread.join(8)
     assert done, "another thread waits for a lock that nobody holds"
     another.set_setting("usable", "yes")
+    return done[0][0][0]
 
 
 def survives(call, store, another, now):
-    """Interrupt a call at each of its places in turn; of a long one, at some of the later."""
+    """Interrupt a call at each of its places in turn; of a long one, at some of the later. No id is given twice."""
+    accepted = set()
     for place in (*range(1, 60), *range(60, 10_000, 9)):
         if not interrupted(call, place):
             return place
-        usable(store, another, now)
+        job = usable(store, another, now)
+        assert job not in accepted
+        accepted.add(job)
     raise AssertionError
 
 
 @pytest.mark.engines("sqlite", "postgres", "redis")
 def test_an_interrupted_enqueue_holds_no_lock_and_no_transaction(store, another, clock):
     store.enqueue([draft()], clock.now())
-    assert survives(lambda: store.enqueue([draft()], clock.now()), store, another, clock.now()) > 10
+    later = count(clock.now())  # each millisecond begins a new sequence of ids
+    assert survives(lambda: store.enqueue([draft()], next(later)), store, another, clock.now()) > 10
 
 
 @pytest.mark.engines("sqlite", "postgres", "redis")
 def test_an_interrupted_claim_holds_no_lock_and_no_transaction(desk, another):
-    desk.run()  # an interrupted import is begun again each time
+    desk.run()  # an interrupted import is begun again each time, and pytest's rewriting of a module has 10,000 places and more
     now = desk.now
 
     def claim():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from random import Random
 
 HARDSHIPS = {
-    "signals": "a signal handler raises inside a call of a producer or operator, at any line of the real code",
+    "signals": "a signal handler raises inside a call of a producer or operator, wherever Python runs handlers",
     "forks": "a process is forked while a thread is inside an enqueue; the child enqueues with the store it inherited",
     "clock steps": "the wall clock of a worker is put forward or back; monotonic time goes on",
     "suspends": "all workers stand still together for longer than their lease, several times",

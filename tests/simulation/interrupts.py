@@ -1,4 +1,4 @@
-"""Interrupts at any line of the real code: a signal handler that raises there, or a fork while a thread is there."""
+"""Interrupts anywhere in the real code: a signal handler that raises there, or a fork while a thread is there."""
 
 from __future__ import annotations
 
@@ -45,12 +45,26 @@ def at_line(number: int, call: Callable[[], Any], then: Callable[[], None]) -> A
 
 
 def interrupted(number: int, call: Callable[[], Any]) -> Any:
-    """Run a call, with a signal handler that raises `Interrupt` before its nth line."""
+    """Run a call, with a signal handler that raises `Interrupt` at its nth place inside mainstay.
 
-    def handle() -> None:
-        raise Interrupt
+    Python runs handlers when a Python function begins and when a C function has returned, not before every line: to leave
+    `with lock:` is a line of its own, at which the lock is held, no block is left that would release it, and no handler runs.
+    """
+    left = number
 
-    return at_line(number, call, handle)
+    def strike(frame: Any, event: str, _: object) -> None:
+        nonlocal left
+        if event in ("call", "c_return") and OURS in frame.f_code.co_filename:
+            left -= 1
+            if left == 0:
+                raise Interrupt
+
+    before = sys.getprofile()
+    sys.setprofile(strike)
+    try:
+        return call()
+    finally:
+        sys.setprofile(before)
 
 
 def blocked(call: Callable[[], object]) -> str:

@@ -119,9 +119,12 @@ def returned_unclaimed() -> AbstractContextManager[object]:
     statement = "UPDATE mainstay_job SET state = 'queued' WHERE state = 'running' AND " + gone
 
     def expired(store: Any, worker: str, wants: Any, limit: int, now: int, *more: Any) -> Any:
-        with store.db.writing() as connection:
+        def take(connection: Any) -> list[Claimed]:
             found = [Claimed._make(row)._replace(worker=worker) for row in connection.execute(held, (now,))]
             connection.execute(statement, (now,))
+            return found
+
+        found = store.db.write(take)
         claims = real(store, worker, wants, limit, now, *more)
         return claims._replace(jobs=found + claims.jobs)
 
@@ -137,9 +140,8 @@ def sweep_from_stale_read() -> AbstractContextManager[object]:
         if not transitions or transitions[0].outcome != "crashed":
             return real(store, transitions, *more)
         statement = sql.load("finish").partition("\nWHERE")[0] + " WHERE seq = :seq"
-        with store.db.writing() as connection:
-            for transition in transitions:
-                connection.execute(statement, transition._asdict())
+        given = [transition._asdict() for transition in transitions]
+        store.db.write(lambda connection: connection.executemany(statement, given))
         return [STORED] * len(transitions)
 
     return patched((claim, "finish", unguarded))
@@ -343,13 +345,14 @@ def left_behind() -> AbstractContextManager[object]:
 def deleted_while_running() -> AbstractContextManager[object]:
     """An operator can delete a job that runs."""
 
-    def anything(store: Any, ids: Any, now: int, actor: str) -> dict[str, str]:
-        with store.db.writing() as connection:
-            found = {
-                job: connection.execute("SELECT seq FROM mainstay_job WHERE id = ?", (job,)).fetchone() for job in ids
-            }
-            there = [row[0] for row in found.values() if row]
-            sql.run(connection, actions.removal(store.dialect, there))
+    def anything(store: Any, ids: Any, *more: Any) -> dict[str, str]:
+        def remove(connection: Any) -> dict[str, Any]:
+            one = "SELECT seq FROM mainstay_job WHERE id = ?"
+            found = {job: connection.execute(one, (job,)).fetchone() for job in ids}
+            sql.run(connection, actions.removal(store.dialect, [row[0] for row in found.values() if row]))
+            return found
+
+        found = store.db.write(remove)
         return {job: "deleted" if row else "missing" for job, row in found.items()}
 
     return patched((actions, "delete", anything))

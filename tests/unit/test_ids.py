@@ -97,3 +97,17 @@ def test_an_id_as_people_type_it():
     made = Ids().new(NOW)
     assert normal(f" {made.lower()} ") == made
     assert normal("o1il") == "0111"
+
+
+def test_an_exception_while_a_sequence_is_drawn_repeats_no_id():
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    ids = Ids()
+    made = [ids.new(NOW) for _ in range(3)]
+    drawing, ids._entropy = ids._entropy, interrupted
+    with pytest.raises(KeyboardInterrupt):
+        ids.new(NOW + 1)
+    ids._entropy = drawing
+    made += [ids.new(NOW + 1) for _ in range(3)]
+    assert made == sorted(set(made))

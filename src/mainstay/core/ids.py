@@ -32,8 +32,8 @@ class Ids:
             return f"{self._prefix}{_PAIRS[n >> 20]}{_PAIRS[n >> 10 & 1023]}{_PAIRS[n & 1023]}"
 
     def _restart(self, now: int) -> None:
-        self._now, self._count = now, 0
-        self._prefix = encode(now, 10) + encode(int.from_bytes(self._entropy(7), "big") & (1 << 50) - 1, 10)
+        drawn = encode(now, 10) + encode(int.from_bytes(self._entropy(7), "big") & (1 << 50) - 1, 10)
+        self._now, self._prefix, self._count = now, drawn, 0  # at once: a signal comes before or after
 
     def after_fork(self) -> None:
         """Draw new random bits, so that a forked child does not continue its parent's sequence."""
