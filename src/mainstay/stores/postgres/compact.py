@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .store import PostgresStore
 
 
-def compact(store: PostgresStore, _report: Callable[[int, int], None]) -> Compacted:
+def compact(store: PostgresStore, report: Callable[[int, int], None]) -> Compacted:
     """Say what to run: the server uses the space again, and only the owner of the tables may rewrite them."""
     tables = ", ".join(f"{store.dialect.schema}.{table}" for table in ("job", "body", "action"))
     return Compacted(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .store import RedisStore
 
 
-def compact(_store: RedisStore, _report: Callable[[int, int], None]) -> Compacted:
+def compact(store: RedisStore, report: Callable[[int, int], None]) -> Compacted:
     """Say what to run: only the server rewrites its file."""
     return Compacted(
         advice="Redis frees the memory of deleted jobs by itself. To shorten its append-only file, run: redis-cli BGREWRITEAOF"
