@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .core.clock import SystemClock
-from .core.draft import Draft
+from .core.draft import Draft, distinct
 from .core.errors import ConfigError, Conflict, NotFound, UsageError
 from .core.events import Events
 from .core.payload import MAX_BYTES, decode_result, encode
@@ -48,18 +48,6 @@ if TYPE_CHECKING:
 
 
 CHUNK = 1_000  # jobs per transaction of enqueue_many
-COPIED = (
-    "queue",
-    "priority",
-    "max_attempts",
-    "backoff",
-    "timeout",
-    "keep",
-    "tenant",
-    "ref",
-    "tags",
-    "version",
-)  # by `rerun`
 
 
 class Mainstay:
@@ -176,7 +164,7 @@ class Mainstay:
         return draft
 
     def _accept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
-        now, drafts = self.clock.now(), _distinct(drafts)
+        now, drafts = self.clock.now(), distinct(drafts)
         if tx is None:
             return self._handles(drafts, self.store.enqueue(drafts, now))
         from .stores import outbox
@@ -190,7 +178,7 @@ class Mainstay:
             return await asyncio.to_thread(self._accept, drafts, None)
         from .stores import outbox
 
-        drafts = _distinct(drafts)
+        drafts = distinct(drafts)
         return self._handles(drafts, await outbox.aenqueue(self.store, tx, drafts, self.clock.now()))
 
     def _handles(self, drafts: list[Draft], accepted: Sequence[tuple[str, bool]]) -> list[Handle[Any]]:
@@ -309,12 +297,12 @@ class Mainstay:
     def rerun(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Enqueue a copy of a job that has ended: the same arguments and policy, no key. Its `parent` is the first job."""
         from .core.states import ENDED
+        from .job import copy_of
 
         job = self._stored(job_id)
         if job.state not in ENDED:
             raise Conflict(f"job {job.id} is {job.label}, it has not ended: app.retry runs a waiting job now")
-        copied = {name: getattr(job, name) for name in COPIED}
-        return self._accept([Draft(job.type, job.payload, parent=job.id, **copied)], None)[0]
+        return self._accept([copy_of(job)], None)[0]
 
     def delete(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Remove a job that does not run, with its history."""
@@ -390,14 +378,6 @@ def _prepared(job: Draft) -> Draft:
     if type(job) is not Draft:
         raise UsageError(f"{job!r} is not a prepared job: give f.prepare(…), or the name of a type")
     return job.again() if job.accepted else job
-
-
-def _distinct(drafts: list[Draft]) -> list[Draft]:
-    """Return the drafts, with a copy wherever one is given for the second time: it is another job."""
-    if len(drafts) == 1 or len(set(map(id, drafts))) == len(drafts):
-        return drafts
-    first = {id(draft): place for place, draft in reversed(list(enumerate(drafts)))}
-    return [draft if first[id(draft)] == place else draft.again() for place, draft in enumerate(drafts)]
 
 
 def _configured_store(clock: Clock | None) -> Store:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from .core.draft import Draft
 from .core.payload import decode_result
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DURATIONS = ("timeout", "keep")
+_COPIED = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "tenant", "ref", "tags", "version")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -138,3 +140,8 @@ def _value(name: str, value: Any) -> Any:
     if name == "at" or name.endswith("_at"):
         return _EPOCH + timedelta(milliseconds=value)
     return timedelta(milliseconds=value) if name in _DURATIONS else value
+
+
+def copy_of(job: stored.Job) -> Draft:
+    """Return a draft of the same work: arguments and policy, no key. Its parent is the first job."""
+    return Draft(job.type, job.payload, parent=job.id, **{name: getattr(job, name) for name in _COPIED})

@@ -251,6 +251,17 @@ def test_marks_tell_attempts_apart(desk):
 
 
 @pytest.mark.engines("sqlite", "postgres", "redis")
+def test_marks_are_kept_of_a_worker_that_leaves_jobs_behind(desk):
+    """The reply of its last claim was lost, or the outcome of a job could not be stored before it stopped."""
+    desk.join("leaving")
+    marks = desk.store.started_jobs("leaving")
+    begun, unknown = desk.run(worker="leaving"), desk.run(worker="leaving")
+    marks.begin(begun)
+    desk.store.deregister("leaving")
+    assert {orphan.job.id: orphan.begun for orphan in orphans(desk)} == {begun.id: True, unknown.id: False}
+
+
+@pytest.mark.engines("sqlite", "postgres", "redis")
 def test_more_marks_than_there_are_places_count_all_as_begun(desk):
     desk.join("dying")
     marks = desk.store.started_jobs("dying")

@@ -95,7 +95,11 @@ class SimulatedExecutor:
         self._later(0, lambda: self._go_on(execution, Interrupted()))
 
     def give_up(self, execution: Execution) -> None:
-        """The handler ends as soon as it is interrupted."""
+        """Replace the slot of a handler that does not return, or ignores that it is cancelled."""
+        if execution in self._running:
+            execution.stop = GIVEN_UP
+            self.stuck += 1
+            self._later(0, self._launch)
 
     def withdraw(self) -> list[Execution]:
         """Remove and return what has not started."""
@@ -119,11 +123,6 @@ class SimulatedThreads(SimulatedExecutor):
 
     def interrupt(self, execution: Execution) -> None:
         """Nothing can stop it."""
-
-    def give_up(self, execution: Execution) -> None:
-        """Replace the slot of a handler that does not return."""
-        execution.stop = GIVEN_UP
-        self.stuck += 1
 
     def cancel(self, execution: Execution, because: str) -> None:
         """The context tells the handler."""

@@ -1,13 +1,11 @@
 """What befalls a world beside the faults of its store: half of the seeds meet one to three of these hardships.
 
-Each was added with a defect that it could have found. `KNOWN` lists what the code does not withstand yet: those hardships
-are not drawn and those invariants not reported, until the fix takes the entry off the list.
+Each was added with a defect that it could have found.
 """
 
 from __future__ import annotations
 
 from random import Random
-from typing import NamedTuple
 
 HARDSHIPS = {
     "signals": "a signal handler raises inside a call of a producer or operator, at any line of the real code",
@@ -26,29 +24,12 @@ HARDSHIPS = {
     "workers again": "a worker that was stopped is started again",
 }
 
-
-class Known(NamedTuple):
-    """A defect that is not mended yet."""
-
-    number: int  # in the list of defects: issue 9
-    breaks: frozenset[str]  # the invariants that it breaks
-
-
-def _known(number: int, *breaks: str) -> Known:
-    return Known(number, frozenset(breaks))
-
-
-# By hardship or, where every world shows it, by invariant. Empty when everything is mended.
-KNOWN: dict[str, Known] = {
-    "chatter": _known(4, "I22", "I1"),
-}
-
 ON_FILES = frozenset({"forks", "lock files", "long writes"})  # these need a real file
 WITHOUT_FAULTS = frozenset({"long writes"})  # these show a defect only where nothing else excuses it
 
 
 def draw(seed: int) -> frozenset[str]:
-    """Return the hardships of a seed, without the known ones."""
+    """Return the hardships of a seed."""
     random = Random(f"hardships of {seed}")
     count = random.choice((0, 0, 0, 1, 2, 3))
-    return frozenset(random.sample(list(HARDSHIPS), count)) - KNOWN.keys()
+    return frozenset(random.sample(list(HARDSHIPS), count))

@@ -223,10 +223,14 @@ class JobHistory:
             self._check_cost(attempt, attempt.taken, attempt.left, breach)
 
     def _check_time(self, attempt: Attempt, breach: Breach) -> None:
-        """A handler that ran past its time limit has timed out, or was stopped for another reason."""
+        """A handler that ran past its time limit has timed out, or was stopped for another reason.
+
+        A worker that has lost its lease no longer applies it: it gives the attempt up as failed, and drops its outcome.
+        """
         limit = attempt.starts[0].args.get("limit") if attempt.starts else None
         ran = attempt.ends[0].args.get("ran", 0) if attempt.ends else 0
-        if limit and ran > limit + LATE and attempt.outcome in NATURAL:
+        own = attempt.outcome in NATURAL and attempt.stored[0].args.get("by") != "lost lease"
+        if limit and ran > limit + LATE and own:
             breach("I20", f"ran for {ran} ms and {attempt.outcome}: its time limit of {limit} ms was not applied")
 
     def _check_cost(self, attempt: Attempt, taken: Record, left: Record, breach: Breach) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mainstay.core.states import ENDED, REVIEW
 from mainstay.core.verdict import LOST, STORED
 from mainstay.upkeep.sweep import OVERDUE
+from mainstay.worker.worker import INTERRUPTED
 from tests.simulation import commit_log
 
 if TYPE_CHECKING:
@@ -136,5 +137,8 @@ def _outcomes(verb: str, args: tuple[Any, ...], answer: Any) -> tuple[Sequence[T
 
 
 def _by(transition: Transition) -> str:
+    """Return who ended an attempt: its worker, its worker without a lease, or a sweep."""
     swept = transition.outcome in ("crashed", "lost_unknown") or transition.error == OVERDUE.error
+    if transition.error == INTERRUPTED.error:
+        return "lost lease"
     return "sweep" if swept else "worker"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from mainstay.worker.update_buffer import UpdateBuffer
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
@@ -30,6 +32,7 @@ class Process:
         self.died: Callable[[Process], None] = lambda process: None  # what the kernel does when it is dead
         self.identities: list[str] = []  # under which its worker has registered
         self.paused_until = self.paused = 0  # … and for how long altogether
+        self.updates = UpdateBuffer(pause=0)  # of its worker: what handlers report
         self.steps_under_way = 0  # of its services: more than none while one of their calls takes long
         self._offset, self._drift = offset, drift
 

@@ -29,8 +29,8 @@ class Story(History):
         self.tell("start", "ok", job, token, process)
         return self.tell("end", "ok", job, token, process, outcome=outcome)
 
-    def finished(self, state="completed", token=1, attempt=1, job="J", outcome="completed", **more):
-        self.tell("finish", "ok", job, token, "one", state=state, outcome=outcome, by="worker")
+    def finished(self, state="completed", token=1, attempt=1, job="J", outcome="completed", by="worker", **more):
+        self.tell("finish", "ok", job, token, "one", state=state, outcome=outcome, by=by)
         return self.moved("running", state, token, attempt, job, **more)
 
     def suspended(self, token, state="queued"):
@@ -62,6 +62,13 @@ def test_a_retried_handed_back_and_cancelled_job_passes():
         "cancelled", 3, 2, outcome="cancelled"
     )
     assert check(story.stands("cancelled", token=3), live=True) == []
+
+
+def test_a_handler_that_outlives_the_lease_of_its_worker_passes():
+    story = Story().enqueued().claimed().tell("start", token=1, process="one", limit=3_000)
+    story.finished("scheduled", outcome="failed", by="lost lease")
+    story.tell("end", token=1, process="one", outcome="completed", ran=60_000)
+    assert check(story.stands("scheduled")) == []
 
 
 BREACHES = {

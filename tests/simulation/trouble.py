@@ -31,6 +31,7 @@ class Trouble:
     def __init__(self, world: World, hardships: frozenset[str]) -> None:
         self._world, self._hardships, self.random = world, hardships, Random(f"trouble of {world.seed}")
         self._scheduler = world.scheduler
+        self._set: list[tuple[Process, int]] = []  # clocks, and by how much
         self._locked_until = 0  # a transaction of the user's holds the write lock
 
     def begin(self) -> None:
@@ -49,8 +50,18 @@ class Trouble:
     def _set_a_clock(self) -> None:
         process = self.random.choice(self._world.hosts).process
         by = self.random.choice((-1, 1)) * self.random.randrange(20_000, 90_000)
+        self._set.append((process, by))
+        self._step(process, by)
+
+    def _step(self, process: Process, by: int) -> None:
         process.set_clock(by)
         self._world.recorder.add(process, "clock", by=by)
+
+    def end(self) -> None:
+        """Set the clocks right: a worker whose clock is ahead delays each retry and each snooze by as much."""
+        while self._set:
+            process, by = self._set.pop()
+            self._step(process, -by)
 
     def _suspend(self) -> None:
         """Suspend the machine of all workers for longer than their lease."""

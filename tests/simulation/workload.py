@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mainstay.app import Mainstay
 from mainstay.core.outcome import Cancel, Permanent, Review, Snooze
 from mainstay.core.retry import Retry
+from mainstay.worker.update_buffer import PAUSE
 from tests.simulation.scheduler import Crash
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mainstay.core.draft import Draft
     from mainstay.registry import JobType
     from mainstay.worker.in_flight import Execution
+    from mainstay.worker.update_buffer import UpdateBuffer
     from tests.simulation.executors import Script
     from tests.simulation.recorder import Recorder
     from tests.simulation.scheduler import Process
@@ -77,7 +79,7 @@ class Stage:
         random, name = self._random, execution.job.type
         yield random.randrange(1, 20 if name == "quick" else 600)
         if self._hardships and not self.calm:
-            yield from self._suffer(execution, context)
+            yield from self._suffer(process, execution, context)
         if name != "quick":
             for line in range(random.randrange(3)):
                 self._note(context, line)
@@ -87,7 +89,7 @@ class Stage:
             yield random.choice((1_500, 4_000, 60_000) if execution.job.timeout else (2_000, 5_000, 9_000))
         return self._end(ending, process, context)
 
-    def _suffer(self, execution: Execution, context: Context) -> Iterator[int]:
+    def _suffer(self, process: Process, execution: Execution, context: Context) -> Iterator[int]:
         """What handlers do in a world with hardships."""
         name, luck = execution.job.type, self._luck
         if "replacements" in self._hardships and name != "quick":
@@ -96,6 +98,7 @@ class Stage:
             self._chatty -= 1
             for line in range(LINES):
                 context.log("a line", line=line)
+                yield from _until_room(process.updates)
         if "suspends" in self._hardships and name == "moody":
             yield 4 * luck.randrange(2_000)
         if "stubborn" in self._hardships and name == "waits" and luck.random() < 0.5:
@@ -153,6 +156,13 @@ class Stage:
             process, "enqueue", "invoke", draft.id, parent=context.job.id, parent_token=context.job.token
         )
         return draft
+
+
+def _until_room(updates: UpdateBuffer) -> Iterator[int]:
+    """Wait as the next report would. Between two lines: inside the call, the claimer may lie below on the stack."""
+    for _ in range(10):
+        if updates.is_full():
+            yield round(PAUSE * 100)
 
 
 def _ignoring(length: int) -> Iterator[int]:

@@ -16,7 +16,7 @@ from tests.simulation.checker import Violation, check
 from tests.simulation.concurrent_writer import ConcurrentWriter
 from tests.simulation.executors import SimulatedExecutor, SimulatedInFlight, SimulatedThreads
 from tests.simulation.faulty import CALM, FaultyStore, Nemesis, swarm
-from tests.simulation.hardships import KNOWN, ON_FILES, WITHOUT_FAULTS, draw
+from tests.simulation.hardships import ON_FILES, WITHOUT_FAULTS, draw
 from tests.simulation.history import History
 from tests.simulation.host import Host
 from tests.simulation.patches import patched
@@ -63,7 +63,8 @@ class World:
         self.supervisor = Process(self.scheduler, "supervisor")
         self.nemesis = Nemesis(random, swarm(random), self.lease)
         if hardships & WITHOUT_FAULTS:
-            self.nemesis.faults, self.partitions, self.skewed = CALM, 0.0, False
+            # Processes whose clocks differ need an engine with a clock of its own: the clock of a file is its machine's.
+            self.nemesis.faults, self.partitions, self.skewed = CALM, 0.0, "clock steps" in hardships
         self._names = 0
         self._other: ConcurrentWriter | None = None
         self._open()
@@ -124,12 +125,8 @@ class World:
             self._live()
             found = self.bugs if self.scheduler.halted else self.bugs + check(self.history, live=True)
         self._close()
-        hidden = KNOWN.keys() - {
-            invariant for name in self.hardships & KNOWN.keys() for invariant in KNOWN[name].breaks
-        }
-        violations = [violation for violation in found if violation.invariant not in hidden]
         virtual = self.scheduler.now - START
-        return Result(self.seed, self.history, violations, self.hardships, self.scheduler.steps, virtual)
+        return Result(self.seed, self.history, found, self.hardships, self.scheduler.steps, virtual)
 
     def _live(self) -> None:
         self._populate()
@@ -197,6 +194,7 @@ class World:
 
     def _calm_down(self) -> None:
         self.nemesis.mend()
+        self.trouble.end()
         self.stage.calm = True
         for host in self.hosts:
             host.process.paused_until = min(host.process.paused_until, self.scheduler.now)
@@ -234,7 +232,7 @@ class World:
         return Runtime(
             service=partial(Service, self.scheduler, self._broken), threads=threads, loop=loop,
             in_flight=partial(SimulatedInFlight, self.scheduler, 10_000), identity=self.identity,
-            random=self.random.random, sweep_grace=self.random.choice((1_000, 5_000, 60_000)),
+            updates=lambda: self.scheduler.current.updates, random=self.random.random, sweep_grace=self.random.choice((1_000, 5_000, 60_000)),
         )  # fmt: skip
 
     def _play(self, execution: Execution, context: Context) -> Script:
@@ -244,6 +242,6 @@ class World:
 def simulate(seed: int, only: str = "") -> Result:
     """Run one seed. The same seed gives the same history, everywhere.
 
-    `only` names one hardship or invariant of `hardships.KNOWN`: the world has this hardship and no other.
+    `only` names one hardship: the world has this one and no other.
     """
     return World(seed, frozenset({only}) if only else draw(seed)).run()

@@ -46,7 +46,7 @@ INDEXES = {
 # These tables are as small as there are workers, types and settings.
 SCAN = re.compile(r"Index (Only )?Scan (Backward )?using (?P<index>\w+) on (?P<table>\w+)")
 LANE = re.compile(r"using job_lane on job.*\n +Index Cond: (.*)")
-SMALL = ("worker", "type", "setting", "schema_version")
+SMALL = ("worker", "declaration", "type", "setting", "schema_version")
 # These read a whole index, because they count what is in it, or because it holds little: what runs, the first and the last actions.
 WHOLE = {
     "actions": {"action_pkey"}, "prune_actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"},

@@ -96,8 +96,8 @@ def started(in_flight, *names):
     return found
 
 
-def empty(in_flight, **given):
-    return OutcomeBuffer(in_flight, ManualClock(), lambda: 0.0, Events(), **given)
+def empty(in_flight, pause=1.0):
+    return OutcomeBuffer(in_flight, ManualClock(), lambda: 0.0, Events(), UpdateBuffer(pause))
 
 
 def test_a_round_writes_a_bounded_number_of_outcomes_and_characters():

@@ -89,3 +89,11 @@ def unpack_drafts(text: str | None) -> list[Draft]:
     import json
 
     return [restored(values) for values in json.loads(text or "[]")]
+
+
+def distinct(drafts: list[Draft]) -> list[Draft]:
+    """Return the drafts, with a copy wherever one is given for the second time: it is another job."""
+    if len(drafts) == 1 or len(set(map(id, drafts))) == len(drafts):
+        return drafts
+    first = {id(draft): place for place, draft in reversed(list(enumerate(drafts)))}
+    return [draft if first[id(draft)] == place else draft.again() for place, draft in enumerate(drafts)]

@@ -174,10 +174,10 @@ class Store(Protocol):
         Leases are judged as of the beginning of that time: a worker that could not renew is not dead.
         """
 
-    def deregister(self, worker: str, lost: bool = False) -> None:
+    def deregister(self, worker: str) -> None:
         """Remove a worker. The jobs it still holds are orphans from now on.
 
-        `lost`: it holds some, because its lease was lost. What this machine knows about which of them had started is kept for the sweep.
+        If it holds some, what this machine knows about which of them had started is kept for the sweep.
         """
 
     def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:

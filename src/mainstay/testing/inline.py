@@ -13,6 +13,7 @@ from ..worker.in_flight import InFlight
 from ..worker.outcome_buffer import OutcomeBuffer, WorkerReporter
 from ..worker.registration import Registration
 from ..worker.runner import arun, run
+from ..worker.update_buffer import UpdateBuffer
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -42,7 +43,7 @@ class InlineWorker:
         self._app, self.ways = app, dict.fromkeys(Drained._fields, 0)
         self.dead: list[str] = []  # the jobs that died
         self._in_flight = InFlight()
-        self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events, pause=0)
+        self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events, UpdateBuffer(pause=0))
         self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
         names = app.registry.served()
         wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)

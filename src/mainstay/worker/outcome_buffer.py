@@ -13,7 +13,7 @@ from ..core.payload import clean
 from ..core.states import COMPLETED as COMPLETED_STATE
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 from .rolling_deploy import left_to_others
-from .update_buffer import PAUSE, ROUND, ROUND_CHARACTERS, UpdateBuffer
+from .update_buffer import ROUND, ROUND_CHARACTERS, UpdateBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +35,12 @@ class OutcomeBuffer:
     """Collects outcomes and updates; the claimer writes them with its next claim, or alone when nothing is claimed."""
 
     def __init__(
-        self, in_flight: InFlight, clock: Clock, random: Callable[[], float], events: Events, pause: float = PAUSE
-    ) -> None:
+        self, in_flight: InFlight, clock: Clock, random: Callable[[], float], events: Events,
+        updates: UpdateBuffer | None = None,
+    ) -> None:  # fmt: skip
         self._in_flight, self._clock, self._random, self._events = in_flight, clock, random, events
         self._outcomes: deque[tuple[Execution, Transition]] = deque()
-        self._updates = UpdateBuffer(pause)
+        self._updates = UpdateBuffer() if updates is None else updates
         self.add_update = self._updates.add
         self._count_lock, self._characters = threading.Lock(), 0  # of all outcomes that wait
         self.more = False  # the last `take` has left something for the next round
@@ -55,15 +56,14 @@ class OutcomeBuffer:
             self._outcomes.append((execution, completed(job, now)))
         else:
             transition = decide(job, outcome, now, self._random)
-            self._count([transition], 1)
+            self._count(_size(transition))
             self._outcomes.append((execution, transition))
         return True
 
-    def _count(self, transitions: list[Transition], sign: int) -> None:
-        characters = sum(map(_size, transitions))
+    def _count(self, characters: int) -> None:
         if characters:
             with self._count_lock:
-                self._characters += sign * characters
+                self._characters += characters
 
     @property
     def pending(self) -> int:
@@ -93,14 +93,15 @@ class OutcomeBuffer:
         return batch, updates
 
     def _take_outcomes(self, most: int, characters: int) -> Batch:
-        outcomes = self._outcomes
+        outcomes, taken = self._outcomes, 0
         batch: Batch = []
         while outcomes and (not batch or len(batch) < most):
-            characters -= _size(outcomes[0][1])
-            if batch and characters < 0:
+            size = _size(outcomes[0][1])
+            if batch and taken + size > characters:
                 break
+            taken += size
             batch.append(outcomes.popleft())
-        self._count([transition for _, transition in batch], -1)
+        self._count(-taken)
         return batch
 
     def _take_one(self) -> tuple[Batch, list[Update]]:
@@ -128,7 +129,7 @@ class OutcomeBuffer:
 
     def put_back(self, batch: Batch, updates: list[Update]) -> None:
         """Keep for the next round what the store did not take."""
-        self._count([transition for _, transition in batch], 1)
+        self._count(sum(_size(transition) for _, transition in batch))
         self._outcomes.extendleft(reversed(batch))
         self._updates.put_back(updates)
 
@@ -146,7 +147,7 @@ class OutcomeBuffer:
                 self._decide_again(execution)
                 continue
             if verdict == BUSY:
-                self._count([transition], 1)
+                self._count(_size(transition))
                 self._outcomes.append((execution, transition))
                 continue
             done.append(execution)
@@ -162,6 +163,7 @@ class OutcomeBuffer:
         transition = decide(
             execution.job, CANCELLED._replace(reason="cancelled on request"), self._clock.now(), self._random
         )
+        self._count(_size(transition))
         self._outcomes.append((execution, transition))
 
 

@@ -93,7 +93,7 @@ class Registration:
     def replace(self) -> None:
         """Register under a new identity. A `StoreError` leaves the worker unregistered: call this again."""
         self.open, self.id = False, self._new_identity()
-        self._store.deregister(self.registered, lost=True)
+        self._store.deregister(self.registered)
         self.register()
 
     def deregister(self) -> None:

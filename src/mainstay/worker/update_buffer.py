@@ -32,8 +32,8 @@ class UpdateBuffer:
     def add(self, update: Update) -> None:
         """Add an update, after a pause if too many wait."""
         with self._change:
-            if self._pause and self._is_full():
-                self._change.wait_for(lambda: not self._is_full(), self._pause)
+            if self._pause and self.is_full():
+                self._change.wait_for(lambda: not self.is_full(), self._pause)
             self._put(update)
 
     def take(self, most: int = ROUND, characters: int = ROUND_CHARACTERS) -> tuple[list[Update], set[Attempt]]:
@@ -64,7 +64,8 @@ class UpdateBuffer:
         self._characters += size(update) - (size(before) if before else 0)
         self._updates[key] = update
 
-    def _is_full(self) -> bool:
+    def is_full(self) -> bool:
+        """Return whether a report waits."""
         return len(self._updates) >= FULL or self._characters >= FULL_CHARACTERS
 
 

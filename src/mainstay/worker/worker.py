@@ -26,6 +26,7 @@ from .service import Service
 from .shutdown import SignalledBlock, until_signalled
 from .slots import Slots
 from .timeouts import Timeouts
+from .update_buffer import UpdateBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,6 +47,7 @@ class Runtime(NamedTuple):
     threads: Callable[..., Threads] = Threads  # (slots, begin, end): runs plain handlers
     loop: Callable[..., Loop] = Loop  # (slots, begin, end): runs async handlers
     in_flight: Callable[[], InFlight] = InFlight
+    updates: Callable[[], UpdateBuffer] = UpdateBuffer
     identity: Callable[[], str] = new_identity
     random: Callable[[], float] = random.random
     sweep_grace: int = GRACE
@@ -70,7 +72,7 @@ class Worker:
             app, self.wants, concurrency, lasts, identity, runtime.identity, runtime.sweep_grace
         )
         self.in_flight = runtime.in_flight()
-        self.outcomes = OutcomeBuffer(self.in_flight, app.clock, runtime.random, app.events)
+        self.outcomes = OutcomeBuffer(self.in_flight, app.clock, runtime.random, app.events, runtime.updates())
         self.slots = Slots(
             app, concurrency, process_slots or os.cpu_count() or 1, self.registration, self.in_flight, self.outcomes,
             self.wake, runtime.threads, runtime.loop,

@@ -41,10 +41,10 @@ def renew(store: RedisStore, worker: str, now: int, lease: int, stopping: bool =
     return Renewal(alive == 1, list(zip(found[::2], found[1::2], strict=True)))
 
 
-def deregister(store: RedisStore, worker: str, lost: bool = False) -> None:
+def deregister(store: RedisStore, worker: str) -> None:
     """Remove a worker."""
     store.server.run("deregister", [store.engine_now(0), worker, 0])
-    store.local_workers.release(worker, keep=lost)
+    store.local_workers.release(worker, keep=bool(store.claimed_by(worker)))
 
 
 def orphans(store: RedisStore, now: int, grace: int, limit: int) -> list[Orphan]:

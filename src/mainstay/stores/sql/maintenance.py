@@ -9,7 +9,7 @@ from ...core.job import Claimed, Declaration, TypeInfo
 from ..contract import Orphan, Renewal
 from ..operations import together
 from .actions import removal
-from .reads import loaded
+from .reads import claimed_by, loaded
 from .store import rows
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def renew(store: SqlStore, worker: str, now: int, lease: int, stopping: bool = F
     return Renewal(renewed.count == 1, found.rows)
 
 
-def deregister(store: SqlStore, worker: str, lost: bool = False) -> None:
+def deregister(store: SqlStore, worker: str) -> None:
     """Remove a worker; the jobs it still holds are orphans from now on."""
     _single(store, "deregister", worker=worker)
-    store.local_workers.release(worker, keep=lost)
+    store.local_workers.release(worker, keep=bool(claimed_by(store, worker)))
 
 
 def orphans(store: SqlStore, now: int, grace: int, limit: int) -> list[Orphan]:
@@ -71,7 +71,7 @@ def orphans(store: SqlStore, now: int, grace: int, limit: int) -> list[Orphan]:
         found = store.dialect.statement("orphans", **bound, limit=limit)
         return [_orphan(row) for row in store.single(together(expired, found), by_worker=True)[1].rows]
 
-    return store.local_workers.orphans(lambda worker: deregister(store, worker), find, limit)
+    return store.local_workers.orphans(lambda worker: _single(store, "deregister", worker=worker), find, limit)
 
 
 def _orphan(row: tuple[object, ...]) -> Orphan:
