@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .store import SqliteStore
 
 INCREMENTAL = 2  # PRAGMA auto_vacuum: free pages can be released a few at a time
-PAGES = 2_000  # released in one transaction, so that others can write in between
+PAGES = 500  # released in one transaction, so that others can write in between
 
 
 def compact(store: SqliteStore, report: Callable[[int, int], None]) -> Compacted:
@@ -30,7 +30,8 @@ def compact(store: SqliteStore, report: Callable[[int, int], None]) -> Compacted
         if _number(connection, "auto_vacuum") == INCREMENTAL:
             left = free
             while left:
-                connection.execute(f"PRAGMA incremental_vacuum({PAGES})").fetchall()
+                # Not `execute`: it stops after the first page, because the pragma returns rows without columns.
+                connection.executescript(f"PRAGMA incremental_vacuum({PAGES})")
                 left, was = _number(connection, "freelist_count"), left
                 report(max(free - left, 0) * page, free * page)
                 if left >= was:
