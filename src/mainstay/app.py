@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         lease: Duration | None
         grace: Duration
         poll: Duration
+        audit_keep: Duration  # what operators did is forgotten after this
         process_slots: int | None
         identity: str | None
         signals: bool  # SIGTERM and SIGINT leave the `with` of a worker, which then stops gracefully

@@ -2,7 +2,7 @@
 
 from tests.servers.postgres import connection, place
 
-_BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag")
+_BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag", "acted")
 ROWS = {
     f"no {table} without its job": f"SELECT job FROM {table} WHERE job NOT IN (SELECT seq FROM job)"
     for table in _BELONGINGS

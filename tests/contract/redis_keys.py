@@ -11,7 +11,7 @@ from tests.servers.redis import place
 
 ENDED = "cxd"
 PLAIN = {
-    "schema", "migration", "seq", "actions", "action", "acted", "rings", "armed", "gone", "workers", "worker", "declared",
+    "schema", "migration", "seq", "actions", "action", "acted", "first_action", "bulk", "bulk_of", "rings", "armed", "gone", "workers", "worker", "declared",
     "beat", "type", "setting", "seen", "stalled",
 }  # fmt: skip
 PASSING = ("bell:",)  # markers of notifications, which expire
@@ -84,7 +84,7 @@ def check(store):
     assert content.pop("payload", {}).keys() == jobs.keys(), "a payload for every job, and none besides"
     held = {job["lock"]: id for id, job in jobs.items() if job["held"]}
     assert content.pop("lock", {}) == held, "a lock is held by the job that says so"
-    for name in ("result", "children", "checkpoint", "progress", "error"):
+    for name in ("result", "children", "checkpoint", "progress", "error", "bulks"):
         assert content.pop(name, {}).keys() <= jobs.keys(), f"no {name} without its job"
     for name in [name for name in content if name.startswith(("attempt:", "log:", *PASSING))]:
         assert name.startswith(PASSING) or name.partition(":")[2] in jobs, f"no {name} without its job"

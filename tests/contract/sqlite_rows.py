@@ -1,6 +1,6 @@
 """What must hold of the rows of a SQLite store. There are no CHECK constraints in the schema, for speed; this takes their place."""
 
-_BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag")
+_BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag", "acted")
 ROWS = {
     f"no {table} without its job": f"SELECT * FROM mainstay_{table} WHERE job NOT IN (SELECT seq FROM mainstay_job)"
     for table in _BELONGINGS

@@ -201,7 +201,8 @@ def test_many_at_once_each_with_its_own_answer(desk):
 
 def test_the_audit_tells_who_did_what_newest_first(desk):
     first, second = desk.add(), desk.add()
-    desk.store.cancel([first, second], desk.now, "ada")
+    desk.store.cancel([first], desk.now, "ada")
+    desk.store.cancel([second], desk.now, "ada")
     desk.clock.advance("1s")
     desk.store.retry([first], desk.now, "bob")
     lines = desk.store.actions(None, 9)

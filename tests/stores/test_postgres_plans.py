@@ -35,7 +35,8 @@ INDEXES = {
     "get": ("Index Scan using body_id", 1), "find": ("using body_id", 1),
     "throughput": ("using job_finished", 1), "enqueue_existing": ("Index Scan using body_lock", 1),
     "workers": ("using job_running", 1), "logs": ("Index Scan using log_pkey", 1),
-    "attempts": ("Index Scan using attempt_pkey", 1), "actions_job": ("using action_job", 1),
+    "attempts": ("Index Scan using attempt_pkey", 1), "actions_job": ("using action_job", 1), "actions_bulk": ("using action_bulk", 1),
+    "bulk_detail": ("using action_bulk", 1), "remove_actions": ("using action_pkey", 1),
     "listen_poll": ("using job_lane", 1), "cancel_waiting": ("Index Scan using job_pkey", 1),
     "lock_jobs": ("using body_id", 1), "remove_jobs": ("Index Scan using job_pkey", 1),
     "export_jobs": ("using job_pkey", 2), "export_logs": ("Index Scan using log_pkey", 1),
@@ -46,14 +47,14 @@ INDEXES = {
 SCAN = re.compile(r"Index (Only )?Scan (Backward )?using (?P<index>\w+) on (?P<table>\w+)")
 LANE = re.compile(r"using job_lane on job.*\n +Index Cond: (.*)")
 SMALL = ("worker", "declaration", "type", "setting", "schema_version")
-# These read a whole index, because they count what is in it, or because it holds little: what runs, the last actions.
+# These read a whole index, because they count what is in it, or because it holds little: what runs, the first and the last actions.
 WHOLE = {
-    "actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"},
+    "actions": {"action_pkey"}, "prune_actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"},
     "listen_poll": {"job_lane"}, "counts": {"job_lane", "job_due", "job_running", "job_review", "job_dead"},
 }  # fmt: skip
 
 
-TABLES = ("job", "body", "tag", "attempt", "log", "result", "checkpoint", "progress", "action", "worker")
+TABLES = ("job", "body", "tag", "attempt", "log", "result", "checkpoint", "progress", "action", "acted", "worker")
 # What the planner knows of the tables: what it finds on the disk, what ANALYZE found, or what ANALYZE found when there was no row.
 STATISTICS = {
     "none": "SELECT 1",

@@ -48,6 +48,10 @@ INDEXES = {
     "logs": "SEARCH l USING PRIMARY KEY (job=?)",
     "attempts": "SEARCH a USING PRIMARY KEY (job=?)",
     "actions_job": "SEARCH a USING INDEX mainstay_action_job (job=?)",
+    "actions_bulk": "SEARCH a USING INDEX mainstay_action_bulk (bulk=?)",
+    "bulk_detail": "SEARCH mainstay_action USING INDEX mainstay_action_bulk (bulk=?)",
+    "bulks": "SEARCH x USING INTEGER PRIMARY KEY (rowid=?)",
+    "remove_actions": "SEARCH mainstay_action USING INTEGER PRIMARY KEY (rowid=?)",
     "tags": "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)",
     "untag": "SEARCH mainstay_tag USING PRIMARY KEY (tag=? AND job=?)",
     "claimed_by": "SEARCH j USING INDEX mainstay_job_running (worker=?)",
@@ -58,13 +62,14 @@ INDEXES = {
     "export_jobs": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid>?)",
     "export_logs": "SEARCH l USING PRIMARY KEY ((job,token,n)>(?,?,?))",
 }
-# Tables that are read whole: as many rows as there are workers, types or settings, or the end of the audit, newest first.
+# Tables that are read whole: as many rows as there are workers, types or settings, or an end of the audit.
 SMALL = {
     "workers": "SCAN w",
     "types": "SCAN kind",
     "deregister_expired": "SCAN mainstay_worker",
     "orphans_look": "SCAN mainstay_worker",
     "actions": "SCAN a",
+    "prune_actions": "SCAN a",
     "import_seqs": "SCAN sqlite_sequence",
     "export_settings": "SCAN s",
     "declarations": "SCAN w",

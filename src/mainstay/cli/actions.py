@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..core.bulk import bulk_for
 from ..core.errors import Conflict, NotFound
 from ..query import parse
 from . import exits
@@ -61,7 +62,7 @@ VERBS = (
         "delete", ("deleted",),
         """Remove jobs and their history.
 
-        A running job is not removed: cancel it first. The audit log keeps one line for each job.
+        A running job is not removed: cancel it first. The audit log keeps one line for the command.
         """,
         ("01JQ93", "'state:ended age:>30d' --dry-run", "'state:ended age:>30d' --yes"),
     ),
@@ -178,15 +179,18 @@ def _done(
 ) -> dict[str, str]:  # fmt: skip
     """Do it, a transaction per chunk. Jobs that no longer match the search by then are left alone."""
     results: dict[str, str] = {}
+    bulk = bulk_for(ids, None)
     for part in _parts(ids, CHUNK):
         now, by = app.clock.now(), actor()
         if copy:
             results |= {job_id: _copied(app, job_id) for job_id in part}
         elif verb.option is NOTE:
             approve = verb.name == "approve"
-            results |= {job_id: app.store.resolve_review(job_id, approve, now, by, note, terms) for job_id in part}
+            results |= {
+                job_id: app.store.resolve_review(job_id, approve, now, by, note, terms, bulk) for job_id in part
+            }
         else:
-            results |= getattr(app.store, verb.name)(part, now, by, terms)
+            results |= getattr(app.store, verb.name)(part, now, by, terms, bulk)
         if len(ids) > CHUNK:
             output.live(f"{len(results):,} of {len(ids):,}")
     output.live()

@@ -44,6 +44,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Maintain": {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
+        "compact": ("compact", "Make a SQLite file smaller after many jobs were deleted."),
         "move": ("move", "Copy every job, with its history, from one store to another."),
     },
 }
@@ -52,7 +53,7 @@ MEANT = {
     "workers": "status", "queues": "status", "types": "status", "stats": "status", "ps": "status", "top": "status",
     "list": "ls", "jobs": "ls", "search": "ls", "find": "ls", "get": "show", "inspect": "show", "info": "show",
     "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "serve": "worker", "rm": "delete",
-    "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "requeue": "retry", "init": "migrate",
+    "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "requeue": "retry", "init": "migrate", "vacuum": "compact",
 }  # fmt: skip
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 _EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, not an option

@@ -216,5 +216,10 @@ def _print_log(app: Mainstay, output: Output, job: Job) -> None:
 
 
 def _action(output: Output, action: Action) -> str:
-    detail = " ".join(f"{name}={value}" for name, value in action.detail.items() if value)
+    detail = " ".join(f"{name}={_detail(value)}" for name, value in action.detail.items() if value)
     return f"{output.when(action.at)}  {action.actor}  {action.action}  {detail}".rstrip()
+
+
+def _detail(value: Any) -> str:
+    """Return a detail of an action; of a bulk action, the numbers of jobs by value: `dead:12,review:3`."""
+    return ",".join(f"{name}:{count}" for name, count in value.items()) if isinstance(value, dict) else str(value)

@@ -85,6 +85,7 @@ def _options(settings: Settings, types: str | None) -> dict[str, Any]:
         "types": [name.strip() for name in types.split(",")] if types else None,
         "grace": settings.grace,
         "poll": settings.poll,
+        "audit_keep": settings.audit_keep,
         "lease": settings.lease,
     }
 

@@ -44,6 +44,7 @@ class JobRecord(NamedTuple):
     stage: str | None
     version: int  # of the payload
     children: str | None  # drafts that the job enqueues when its review is approved, as JSON
+    bulks: str | None  # the bulk actions that changed the job: their ids, with a space between them
 
 
 class AttemptRecord(NamedTuple):
@@ -79,8 +80,9 @@ class ActionRecord(NamedTuple):
     at: int
     actor: str
     action: str
-    job: str | None
+    job: str | None  # None: a bulk action
     detail: str
+    bulk: str | None  # its id
 
 
 class TypeRecord(NamedTuple):

@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     lease: Duration | None = None
     grace: Duration = "30s"
     poll: Duration = "1s"
+    audit_keep: Duration = "365d"
     log_level: str = "info"
     log_format: str = "text"
     sources: Mapping[str, str] = MappingProxyType({})
@@ -199,6 +200,7 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "lease": (_duration, "How long a silent worker is believed to be alive; none given: what suits the engine"),
     "grace": (_wait, "How long running jobs may go on when a worker is told to stop"),
     "poll": (_duration, "How often a worker looks for jobs that nobody announced"),
+    "audit_keep": (_duration, "How long the audit trail keeps what operators did"),
     "log_level": (_one_of("debug", "info", "warning", "error"), "The least severe log lines that are written"),
     "log_format": (_one_of("text", "json"), "Log lines for people (`text`) or for machines (`json`)"),
 }

@@ -47,6 +47,14 @@ class Orphan(NamedTuple):
     begun: bool | None = True  # False: its worker died before the handler started; None: unknown
 
 
+class Compacted(NamedTuple):
+    """The result of a compaction: the size in bytes before and after it. `advice`: nothing was done, and what to do instead."""
+
+    before: int = 0
+    after: int = 0
+    advice: str = ""
+
+
 class StartedJobs:
     """The jobs that a worker runs at this moment, for a sweep after its death. Default: treat every claimed job as started."""
 
@@ -124,22 +132,30 @@ class Store(Protocol):
     def finish(self, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
         """Apply each transition whose job runs under its token; return a verdict per transition (`core.verdict`)."""
 
-    # operators: a job that the search `terms` no longer finds when it would be changed is left alone, and `unmatched` ----
-    def cancel(self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+    # operators: a job that the search `terms` no longer finds when it would be changed is left alone, and `unmatched`. The
+    # audit trail gets one line for each call, or for all calls with the same `bulk` (`core.bulk.new_bulk`) -------------
+    def cancel(
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+    ) -> dict[str, str]:
         """Cancel waiting jobs, ask running ones to stop; return per id: cancelled, cancelling, ended, missing, unmatched."""
 
-    def retry(self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+    def retry(
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+    ) -> dict[str, str]:
         """Queue ended or waiting jobs now, with fresh attempts.
 
         Returns per id: queued, duplicate, missing, unmatched, or its state.
         """
 
     def resolve_review(
-        self, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = ()
-    ) -> str:
+        self, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = (),
+        bulk: str | None = None,
+    ) -> str:  # fmt: skip
         """Approve or reject a job in review; return approved, rejected, missing, unmatched or the state it is in."""
 
-    def delete(self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+    def delete(
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+    ) -> dict[str, str]:
         """Remove jobs and all that belongs to them; return per id: deleted, running, missing, unmatched."""
 
     # chores -------------------------------------------------------------------------------------------------------
@@ -172,6 +188,12 @@ class Store(Protocol):
 
     def prune(self, now: int, limit: int) -> int:
         """Delete up to `limit` ended jobs whose retention is over."""
+
+    def prune_actions(self, now: int, keep: int, limit: int) -> int:
+        """Delete lines of the audit trail that are older than `keep` ms, of the `limit` oldest; return how many."""
+
+    def compact(self, report: Callable[[int, int], None]) -> Compacted:
+        """Give the space of deleted jobs back to the disk, where that is possible; report free bytes so far, and all."""
 
     # configuration ------------------------------------------------------------------------------------------------
     def register_types(self, types: Sequence[TypeInfo]) -> None:

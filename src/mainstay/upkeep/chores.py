@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from .prune import Prune
+from .prune import Prune, PruneActions
 from .sweep import GRACE, Sweep
 
 if TYPE_CHECKING:
@@ -24,9 +24,12 @@ class Chore(Protocol):
         ...
 
 
-def chores(store: Store, random: Callable[[], float], events: Events, sweep_grace: int = GRACE) -> list[Chore]:
+def chores(
+    store: Store, random: Callable[[], float], events: Events, audit_keep: int, sweep_grace: int = GRACE
+) -> list[Chore]:
     """Return every chore."""
     return [
         Sweep(store, random, events, store.sweep_interval, sweep_grace),
         Prune(store, events),
+        PruneActions(store, events, audit_keep),
     ]

@@ -1,10 +1,10 @@
-"""Prune: deletes ended jobs whose retention is over, a few at a time so that the write lock is never held long."""
+"""Prune: deletes jobs and lines of the audit trail whose retention is over, a few at a time: no write lock is held long."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core.clock import MINUTE
+from ..core.clock import HOUR, MINUTE
 from ..core.errors import StoreError
 
 if TYPE_CHECKING:
@@ -33,3 +33,21 @@ class Prune:
         if count:
             self._events.emit("pruned", count=count)
         return BETWEEN if count == CHUNK else MINUTE
+
+
+class PruneActions:
+    """Deletes lines of the audit trail that are older than `keep` ms."""
+
+    name = "prune actions"
+
+    def __init__(self, store: Store, events: Events, keep: int) -> None:
+        self._store, self._events, self._keep = store, events, keep
+
+    def step(self, now: int) -> int:
+        """Delete one chunk; return when to delete the next."""
+        try:
+            count = self._store.prune_actions(now, self._keep, CHUNK)
+        except StoreError as error:
+            self._events.emit("store_error", error=error, wait=MINUTE)
+            return MINUTE
+        return BETWEEN if count == CHUNK else HOUR

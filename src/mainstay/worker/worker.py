@@ -59,8 +59,8 @@ class Worker:
     def __init__(
         self, app: Mainstay, *, concurrency: int = 50, queues: Iterable[str] | None = None,
         types: Iterable[str] | None = None, lease: Duration | None = None, grace: Duration = "30s",
-        poll: Duration = "1s", process_slots: int | None = None, identity: str | None = None,
-        signals: bool = False, runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
+        poll: Duration = "1s", audit_keep: Duration = "365d", process_slots: int | None = None,
+        identity: str | None = None, signals: bool = False, runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
     ) -> None:  # fmt: skip
         if concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: a worker needs at least one slot")
@@ -84,7 +84,7 @@ class Worker:
         renew_now = partial(self.wake, "heartbeat")
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         self.timeouts = Timeouts(app.clock, self.in_flight, self.slots)
-        self.chores = chores(self.store, runtime.random, app.events, runtime.sweep_grace)
+        self.chores = chores(self.store, runtime.random, app.events, milliseconds(audit_keep), runtime.sweep_grace)
         self._block = SignalledBlock() if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name

@@ -30,6 +30,7 @@ class PostgresStore(Verbs):
             "postgres.enqueue": "enqueue",
             "postgres.claim": "claim finish",
             "postgres.diagnostics": "diagnostics",
+            "postgres.compact": "compact",
             "postgres.notifier": "notifier notify",
         }
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...core.bulk import bulk_for
 from ...core.draft import unpack_drafts
 from ...core.errors import refuse_nul
 from . import enqueue
@@ -18,28 +19,36 @@ CHANGED = "changed"
 UNMATCHED = "-"  # in place of a digest: fits no job
 
 
-def cancel(store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+def cancel(
+    store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+) -> dict[str, str]:
     """Cancel waiting jobs, ask running ones to stop."""
-    return _changed(store, "cancel", [now, actor], actor, ids, now, terms)
+    return _changed(store, "cancel", [now, actor, bulk_for(ids, bulk) or ""], actor, ids, now, terms)
 
 
-def retry(store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+def retry(
+    store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+) -> dict[str, str]:
     """Queue jobs again, with all attempts."""
-    return _changed(store, "retry", [store.engine_now(now), now, actor], actor, ids, now, terms)
+    values = [store.engine_now(now), now, actor, bulk_for(ids, bulk) or ""]
+    return _changed(store, "retry", values, actor, ids, now, terms)
 
 
-def delete(store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+def delete(
+    store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+) -> dict[str, str]:
     """Delete jobs that do not run, with everything that belongs to them."""
-    return _changed(store, "delete", [now, actor], actor, ids, now, terms)
+    return _changed(store, "delete", [now, actor, bulk_for(ids, bulk) or ""], actor, ids, now, terms)
 
 
 def resolve_review(
-    store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = ()
-) -> str:
+    store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = (),
+    bulk: str | None = None,
+) -> str:  # fmt: skip
     """End a review. Approved: the children that the job kept are enqueued in the same call."""
     refuse_nul(note=note)
     verb, done, state = ("approve", "approved", "c") if approve else ("reject", "rejected", "d")
-    values = [now, store.engine_now(now), actor, state, note or f"{done} by {actor}", verb, note]
+    values = [now, store.engine_now(now), actor, state, note or f"{done} by {actor}", verb, note, bulk or ""]
     found = CHANGED
     while found == CHANGED:
         # The script checks that the job still keeps the children that are read here.

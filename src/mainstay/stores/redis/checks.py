@@ -30,8 +30,9 @@ json_extract(a.value, '$[{_ERROR}]') AS error FROM candidate, json_each(attempts
 """  # noqa: S608
 _INSERT = f"INSERT INTO candidate VALUES (?, ?{', ?' * len(JobRecord._fields)})"  # noqa: S608
 _PASSED = "SELECT j.id FROM candidate j JOIN candidate b ON b.seq = j.seq WHERE {} ORDER BY j.seq"
-_WITH_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, "result", "checkpoint", *record.PROGRESS)
-_WITHOUT_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, "payload", "result", "checkpoint", *record.PROGRESS)
+_UNSEEN = ("result", "children", "checkpoint", "bulks", *record.PROGRESS)  # no term asks for these
+_WITH_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, *_UNSEEN)
+_WITHOUT_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, "payload", *_UNSEEN)
 _STATES = {"retrying": "scheduled", "cancelling": "running"}
 
 

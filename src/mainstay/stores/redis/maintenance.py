@@ -74,6 +74,12 @@ def prune(store: RedisStore, now: int, limit: int) -> int:
     return deleted
 
 
+def prune_actions(store: RedisStore, now: int, keep: int, limit: int) -> int:
+    """Delete old entries of the audit trail, of the `limit` oldest."""
+    deleted: int = store.server.run("prune_actions", [store.engine_now(now), keep, limit])
+    return deleted
+
+
 def register_types(store: RedisStore, types: Sequence[TypeInfo]) -> None:
     """Make types known."""
     pairs = [text for info in types for text in (info.name, json.dumps(info._asdict()))]

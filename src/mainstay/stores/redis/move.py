@@ -127,11 +127,15 @@ def _log(job: str, member: str) -> Row:
 
 
 def _actions(store: RedisStore, after: str | None, limit: int) -> Batch:
-    first = int(after or 0) + 1
+    first = int(after) + 1 if after else int(store.server.read("GET", "first_action") or 1)
     numbers = range(first, first + limit)
-    last, lines = store.server.on_keys([("GET", "actions"), ("HMGET", "action", *numbers)])
-    found = (json.loads(line) for line in lines if line is not None)
-    rows: list[Row] = [ActionRecord._make((int(at), *rest, json.dumps(detail))) for at, *rest, detail in found]
+    last, lines, bulks = store.server.on_keys(
+        [("GET", "actions"), ("HMGET", "action", *numbers), ("HMGET", "bulk_of", *numbers)]
+    )
+    found = [(*json.loads(line), bulk) for line, bulk in zip(lines, bulks, strict=True) if line is not None]
+    rows: list[Row] = [
+        ActionRecord._make((int(at), *rest, json.dumps(detail), bulk)) for at, *rest, detail, bulk in found
+    ]
     return Batch(rows, str(numbers[-1]) if int(last or 0) > numbers[-1] else None)
 
 
@@ -197,8 +201,9 @@ def _log_line(job: str, token: int, n: int, *line: Any) -> tuple[str, str]:
     return job, f"{token:08x}{n:08x}{header.dumps(line)}"
 
 
-def _action_line(at: int, actor: str, action: str, job: str | None, detail: str) -> tuple[str, str]:
-    return job or "", header.dumps((at, actor, action, job, json.loads(detail)))
+def _action_line(at: int, actor: str, action: str, job: str | None, detail: str, bulk: str | None) -> tuple[str, bytes]:
+    entry = header.dumps((at, actor, action, job, json.loads(detail)))
+    return job or "", msgpack.encode([entry, bulk] if bulk else [entry])
 
 
 def _type_text(*row: Any) -> tuple[str, str]:

@@ -21,6 +21,7 @@ class RedisStore(Verbs):
         **cold("redis"),
         "redis.enqueue": "enqueue outbox",
         "redis.claim": "claim claimed_by finish",
+        "redis.compact": "compact",
         "redis.notifier": "started_jobs notifier notify",
     })  # fmt: skip
 

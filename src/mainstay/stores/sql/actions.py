@@ -7,9 +7,10 @@ finds. Every change leaves a line in the audit trail.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...core import keys
+from ...core.bulk import NOTE, bulk_for, tally
 from ...core.draft import pack_drafts, unpack_drafts
 from ...core.errors import refuse_nul
 from ...core.export import ActionRecord
@@ -26,10 +27,19 @@ if TYPE_CHECKING:
     from .dialect import Dialect
     from .store import SqlStore
 
-    Action = Callable[[Dialect, Sequence[str], int, str], Operations[dict[str, str]]]
+    Action = Callable[[Dialect, Sequence[str], int, str, str | None], Operations[dict[str, str]]]
+    Lines = Sequence[tuple["Locked", dict[str, str]]]  # jobs, and what the audit trail says about each
 
 RETRIED = (DEAD, CANCELLED, REVIEW, SCHEDULED)
-BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress")  # tables whose rows belong to a job
+BELONGINGS = (
+    "body",
+    "attempt",
+    "log",
+    "result",
+    "checkpoint",
+    "progress",
+    "acted",
+)  # tables whose rows belong to a job
 AUDIT = column_types(ActionRecord)
 
 
@@ -52,8 +62,23 @@ def _locked(dialect: Dialect, ids: Sequence[str]) -> Operations[dict[str, Locked
     return {job: found[job] for job in ids if job in found}
 
 
-def _audit(dialect: Dialect, now: int, actor: str, action: str, lines: Iterable[tuple[str, Any]]) -> list[Statement]:
-    return dialect.insert("action", AUDIT, [(now, actor, action, job, json.dumps(detail)) for job, detail in lines])
+def _audit(
+    dialect: Dialect, now: int, actor: str, action: str, lines: Lines, bulk: str | None
+) -> Operations[list[Statement]]:
+    """Return the statements that record an action: a line for each job, or one line for all jobs of a bulk action."""
+    if bulk is None:
+        single = [(now, actor, action, job.id, json.dumps(detail), None) for job, detail in lines]
+        return dialect.insert("action", AUDIT, single)
+    found = yield dialect.statement("actions_bulk", bulks=[bulk])
+    before = json.loads(found.rows[0][ActionRecord._fields.index("detail")]) if found.rows else {}
+    detail = json.dumps(tally(before, (detail for _, detail in lines)))
+    if found.rows:
+        statements = [dialect.statement("bulk_detail", bulk=bulk, detail=detail)]
+    else:
+        statements = dialect.insert("action", AUDIT, [(now, actor, action, None, detail, bulk)])
+    if action != "delete":
+        statements.append(dialect.statement("acted", seqs=[job.seq for job, _ in lines], bulk=bulk))
+    return statements
 
 
 def _unlock(dialect: Dialect, jobs: Iterable[Locked]) -> list[Statement]:
@@ -65,14 +90,17 @@ def _unlock(dialect: Dialect, jobs: Iterable[Locked]) -> list[Statement]:
 
 
 def _changed(
-    store: SqlStore, operations: Action, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term]
-) -> dict[str, str]:
+    store: SqlStore, operations: Action, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term],
+    bulk: str | None,
+) -> dict[str, str]:  # fmt: skip
     """Run an action on the jobs that `terms` still find once they are locked. Return what became of each job."""
     refuse_nul(actor=actor)
+    bulk = bulk_for(ids, bulk)
 
     def guarded() -> Operations[dict[str, str]]:
         unmatched = (yield from _unmatched(store, ids, terms, now)) if terms else set()
-        outcomes = yield from operations(store.dialect, [job for job in ids if job not in unmatched], now, actor)
+        matched = [job for job in ids if job not in unmatched]
+        outcomes = yield from operations(store.dialect, matched, now, actor, bulk)
         return {job: outcomes.get(job, "unmatched") for job in ids}
 
     return store.write(guarded)
@@ -89,15 +117,19 @@ def _unmatched(store: SqlStore, ids: Sequence[str], terms: Sequence[Term], now: 
 
 
 # cancel ---------------------------------------------------------------------------------------------------------------
-def cancel(store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+def cancel(
+    store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+) -> dict[str, str]:
     """Cancel waiting jobs, ask running ones to stop."""
-    outcomes = _changed(store, cancel_operations, ids, now, actor, terms)
+    outcomes = _changed(store, cancel_operations, ids, now, actor, terms, bulk)
     if "cancelling" in outcomes.values():
         store.notify("cancel")
     return outcomes
 
 
-def cancel_operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+def cancel_operations(
+    dialect: Dialect, ids: Sequence[str], now: int, actor: str, bulk: str | None = None
+) -> Operations[dict[str, str]]:
     """As `cancel`, on whichever connection."""
     refuse_nul(actor=actor)
     found = yield from _locked(dialect, ids)
@@ -106,7 +138,8 @@ def cancel_operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str
         waiting = [job for job in jobs if job.state != RUNNING]
         running = [job.seq for job in jobs if job.state == RUNNING]
         reason = f"cancelled by {actor}"
-        statements = _unlock(dialect, waiting) + _audit(dialect, now, actor, "cancel", ((job.id, {}) for job in jobs))
+        audit = yield from _audit(dialect, now, actor, "cancel", [(job, {}) for job in jobs], bulk_for(ids, bulk))
+        statements = _unlock(dialect, waiting) + audit
         if waiting:
             seqs = [job.seq for job in waiting]
             statements.append(dialect.statement("cancel_waiting", seqs=seqs, now=now, reason=reason))
@@ -123,15 +156,17 @@ def _cancelled(job: Locked | None) -> str:
 
 
 # retry ----------------------------------------------------------------------------------------------------------------
-def retry(store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+def retry(
+    store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+) -> dict[str, str]:
     """Queue jobs again, with fresh attempts."""
-    outcomes = _changed(store, _retry, ids, now, actor, terms)
+    outcomes = _changed(store, _retry, ids, now, actor, terms, bulk)
     if QUEUED in outcomes.values():
         store.notify()
     return outcomes
 
 
-def _retry(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+def _retry(dialect: Dialect, ids: Sequence[str], now: int, actor: str, bulk: str | None) -> Operations[dict[str, str]]:
     found = yield from _locked(dialect, ids)
     jobs = [job for job in found.values() if job.state in RETRIED]
     wanted = {job.id: keys.lock(job.type, job.key or "", "alive", None, now)[0] for job in jobs if _needs_key(job)}
@@ -139,11 +174,13 @@ def _retry(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operat
     retried = [job for job in jobs if job.id not in taken]
     if retried:
         seqs = [job.seq for job in retried]
+        lines = [(job, {"from": job.state}) for job in retried]
+        audit = yield from _audit(dialect, now, actor, "retry", lines, bulk)
         yield from together(
             *(dialect.statement("lock_key", seq=job.seq, lock=wanted[job.id]) for job in retried if job.id in wanted),
             dialect.statement("retry", seqs=seqs, now=now),
             dialect.statement("retry_results", seqs=seqs),
-            *_audit(dialect, now, actor, "retry", ((job.id, {"from": job.state}) for job in retried)),
+            *audit,
         )
     outcomes = {job.id: QUEUED for job in retried} | dict.fromkeys(taken, "duplicate")
     return {job: outcomes.get(job) or (found[job].state if job in found else "missing") for job in ids}
@@ -165,27 +202,31 @@ def _taken(dialect: Dialect, wanted: dict[str, str]) -> Operations[set[str]]:
 
 # review ---------------------------------------------------------------------------------------------------------------
 def resolve_review(
-    store: SqlStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = ()
-) -> str:
+    store: SqlStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = (),
+    bulk: str | None = None,
+) -> str:  # fmt: skip
     """End a review; return approved, rejected, missing, unmatched or the state that the job is in."""
     refuse_nul(note=note)
     verb, done, state = ("approve", "approved", "completed") if approve else ("reject", "rejected", "dead")
 
-    def operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+    def operations(
+        dialect: Dialect, ids: Sequence[str], now: int, actor: str, bulk: str | None
+    ) -> Operations[dict[str, str]]:
         job = (yield from _locked(dialect, ids)).get(job_id)
         if job is None or job.state != REVIEW:
             return dict.fromkeys(ids, job.state if job else "missing")
         reason = note or f"{done} by {actor}"
+        audit = yield from _audit(dialect, now, actor, verb, [(job, {NOTE: note})], bulk)
         yield from together(
             dialect.statement("resolve_review", seqs=[job.seq], state=state, now=now, reason=reason),
             *_unlock(dialect, [job]),
-            *_audit(dialect, now, actor, verb, [(job_id, {"note": note})]),
+            *audit,
         )
         if approve:
             yield from _enqueue_children(dialect, job, now)
         return {job_id: done}
 
-    verdict = _changed(store, operations, [job_id], now, actor, terms)[job_id]
+    verdict = _changed(store, operations, [job_id], now, actor, terms, bulk)[job_id]
     if verdict == "approved":
         store.notify()  # its children may be due
     return verdict
@@ -210,17 +251,20 @@ def keep_children(dialect: Dialect, transitions: Iterable[Transition], now: int)
 
 
 # delete ---------------------------------------------------------------------------------------------------------------
-def delete(store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = ()) -> dict[str, str]:
+def delete(
+    store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+) -> dict[str, str]:
     """Remove jobs that do not run, with all that belongs to them."""
-    return _changed(store, _delete, ids, now, actor, terms)
+    return _changed(store, _delete, ids, now, actor, terms, bulk)
 
 
-def _delete(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+def _delete(dialect: Dialect, ids: Sequence[str], now: int, actor: str, bulk: str | None) -> Operations[dict[str, str]]:
     found = yield from _locked(dialect, ids)
     gone = [job for job in found.values() if job.state != RUNNING]
     if gone:
-        details = ((job.id, {"type": job.type, "from": job.state}) for job in gone)
-        yield from removal(dialect, [job.seq for job in gone], _audit(dialect, now, actor, "delete", details))
+        lines = [(job, {"type": job.type, "from": job.state}) for job in gone]
+        audit = yield from _audit(dialect, now, actor, "delete", lines, bulk)
+        yield from removal(dialect, [job.seq for job in gone], audit)
     deleted = {job.id for job in gone}
     return {job: "deleted" if job in deleted else RUNNING if job in found else "missing" for job in ids}
 

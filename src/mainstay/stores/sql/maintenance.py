@@ -101,6 +101,14 @@ def _prune(store: SqlStore, now: int | None, limit: int) -> Operations[int]:
     return len(seqs)
 
 
+def prune_actions(store: SqlStore, now: int, keep: int, limit: int) -> int:
+    """Delete old lines of the audit trail, of the `limit` oldest."""
+    found = store.read(rows(store, "prune_actions", now=store.engine_now(now), keep=keep, limit=limit), by_worker=True)
+    if found:  # a line never changes its age: no lock is needed
+        store.single(rows(store, "remove_actions", ns=[n for (n,) in found]), by_worker=True)
+    return len(found)
+
+
 # types and settings ---------------------------------------------------------------------------------------------------
 def register_types(store: SqlStore, types: Sequence[TypeInfo]) -> None:
     """Make types known; of one that is named twice the last counts."""

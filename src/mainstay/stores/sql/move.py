@@ -26,7 +26,15 @@ CURSOR = ("after", "after2", "after3")
 WHOLE = ("types", "settings")  # parts of few rows: exported at once
 SIZE = 4 << 20  # characters of texts in one batch of jobs; the first job comes however large it is
 TABLES = {"attempts": "attempt", "logs": "log", "actions": "action", "types": "type", "settings": "setting"}
-BESIDE = ("result", "children", "checkpoint", "done", "total", "stage")  # fields of a job that have tables of their own
+BESIDE = (
+    "result",
+    "children",
+    "checkpoint",
+    "done",
+    "total",
+    "stage",
+    "bulks",
+)  # fields of a job that have tables of their own
 
 
 def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Batch:
@@ -94,4 +102,5 @@ def _beside(dialect: Dialect, jobs: Numbered) -> list[Statement]:
         *dialect.insert("checkpoint", written | {"body": "text"}, checkpoints),
         *dialect.insert("progress", written | column_types(JobRecord, "done", "total", "stage"), said),
         *dialect.insert("tag", {"tag": "text"} | of_job, tags),
+        *dialect.insert("acted", of_job | {"bulks": "text"}, [(seq, job.bulks) for seq, job in jobs if job.bulks]),
     ]

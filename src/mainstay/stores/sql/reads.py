@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.job import Action, Attempt, Claimed, Count, Ended, Job, LogLine, WorkerInfo, history
@@ -104,7 +105,11 @@ def actions(store: SqlStore, job_id: str | None, limit: int) -> list[Action]:
     """Return what operators did, newest first."""
     if job_id is None:
         return _all(store, Action, "actions", limit=limit)
-    return _all(store, Action, "actions_job", job=job_id, limit=limit)
+    found = store.read(rows(store, "actions_job", job=job_id, limit=limit))
+    for (bulks,) in store.read(rows(store, "bulks", id=job_id)):
+        found += store.read(rows(store, "actions_bulk", bulks=bulks.split()))
+    found.sort(key=itemgetter(-1), reverse=True)
+    return [loaded(Action, row[: len(Action._fields)]) for row in found[:limit]]
 
 
 def counts(store: SqlStore, cap: int) -> list[Count]:

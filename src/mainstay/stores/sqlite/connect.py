@@ -267,6 +267,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
     while True:
         try:
             if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA auto_vacuum = incremental")  # takes effect in a new file; see `compact`
                 connection.execute("PRAGMA journal_mode = wal")
             return
         except sqlite3.OperationalError as error:

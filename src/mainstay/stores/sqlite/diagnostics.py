@@ -27,7 +27,7 @@ def diagnostics(store: SqliteStore) -> dict[str, str]:
         "synchronous": db.synchronous,
         "durability": _durability(db),
         "file system": "memory" if db.memory else errors.file_system(os.path.dirname(db.path)),
-        "size": "0" if db.memory else str(_size(db.path)),
+        "size": "0" if db.memory else str(size(db.path)),
         "wal-reset bug": "yes" if errors.wal_reset_bug(sqlite3.sqlite_version_info) else "no",
     }
 
@@ -40,5 +40,6 @@ def _durability(db: Database) -> str:
     return "power cut: an accepted job is on the disk when enqueue returns"
 
 
-def _size(path: str) -> int:
+def size(path: str) -> int:
+    """Return the bytes of a file and of its write-ahead log."""
     return sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))

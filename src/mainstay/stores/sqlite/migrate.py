@@ -25,14 +25,14 @@ class Migrations:
     def found(self) -> tuple[int, int, int]:
         if not errors.identity(self._db.path):
             return 0, 0, 0
-        with self._connected() as connection:
+        with connected(self._db) as connection:
             return *schema.versions(connection), 0
 
     def pending(self, since: int) -> list[str]:
         return schema.names(since)
 
     def up(self, report: Callable[[str], None]) -> list[int]:
-        with self._connected() as connection:
+        with connected(self._db) as connection:
             before, _ = schema.versions(connection)
             for name in self.pending(before):
                 report(name)
@@ -43,14 +43,16 @@ class Migrations:
         texts = [schema.script(number).strip() for number in range(since + 1, self.needed + 1)]
         return "\n".join(["BEGIN IMMEDIATE;", *texts, "COMMIT;"])
 
-    @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
+
+@contextmanager
+def connected(db: Database) -> Iterator[sqlite3.Connection]:
+    """Give a new connection outside of any transaction, whatever schema the file has."""
+    try:
+        connection = db.connect()
         try:
-            connection = self._db.connect()
-            try:
-                yield connection
-            finally:
-                connection.close()
-        except BaseException as error:
-            errors.translate(error, self._db.path)
-            raise
+            yield connection
+        finally:
+            connection.close()
+    except BaseException as error:
+        errors.translate(error, db.path)
+        raise

@@ -30,6 +30,7 @@ class SqliteStore(Verbs):
             "sqlite.enqueue": "enqueue",
             "sqlite.claim": "claim finish",
             "sqlite.diagnostics": "diagnostics",
+            "sqlite.compact": "compact",
             "sqlite.notifier": "notifier notify",
         }
     )

@@ -1,4 +1,4 @@
--- The actions of operators, newest first. ARGV: limit, job or "". Uses the running number, or `acted` for one job.
+-- The actions of operators, newest first. ARGV: limit, job or "". Uses the running number, or `acted` and `bulks` for one job.
 -- uses: base
 local limit, job, numbers = tonumber(ARGV[1]), ARGV[2], {}
 if job == "" then
@@ -10,9 +10,13 @@ else
     for _, member in ipairs(call("ZREVRANGEBYLEX", P .. "acted", "(" .. job .. "\1", "[" .. job .. "\0", "LIMIT", 0, limit)) do
         numbers[#numbers + 1] = tonumber(string.sub(member, #job + 2), 16)
     end
+    for bulk in string.gmatch(call("HGET", P .. "bulks", job) or "", "%S+") do
+        numbers[#numbers + 1] = tonumber(call("HGET", P .. "bulk", bulk) or nil)
+    end
+    table.sort(numbers, function(a, b) return a > b end)
 end
 local lines = {}
-for _, n in ipairs(numbers) do
-    lines[#lines + 1] = call("HGET", P .. "action", n)
+for k = 1, math.min(#numbers, limit) do
+    lines[#lines + 1] = call("HGET", P .. "action", numbers[k]) or nil
 end
 return lines

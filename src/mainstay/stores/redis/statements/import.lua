@@ -56,8 +56,14 @@ local function into(hash)
     end
 end
 
+-- A row is a packed array: the entry, and the id of a bulk action.
+local function import_action(id, packed)
+    local entry, bulk = unpack(cmsgpack.unpack(packed))
+    add_action(id, entry, bulk)
+end
+
 local import = ({
-    jobs = import_job, attempts = import_attempt, logs = import_log, actions = add_action, types = into("type"),
+    jobs = import_job, attempts = import_attempt, logs = import_log, actions = import_action, types = into("type"),
     settings = into("setting"),
 })[ARGV[3]]
 for n = 4, #ARGV, 2 do

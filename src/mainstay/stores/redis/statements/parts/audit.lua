@@ -1,19 +1,51 @@
 -- What operators do to jobs, and the audit trail: an entry is in the hash `action` by its number, and by job in `acted`. It
--- outlives its job.
+-- outlives its job. A bulk action is one entry for many jobs: its number is in the hash `bulk` by its id, its id in `bulk_of`
+-- by its number, and each job has the ids in the hash `bulks`.
 local NAMES = { -- of the states, as people and the audit trail know them
     q = "queued", s = "scheduled", b = "blocked", r = "running", v = "review", c = "completed", x = "cancelled", d = "dead",
 }
 
-local function add_action(id, entry)
+local function add_action(id, entry, bulk)
     local number = call("INCR", P .. "actions")
     call("HSET", P .. "action", number, entry)
     if id ~= "" then
         call("ZADD", P .. "acted", 0, string.format("%s\0%012x", id, number))
+    elseif bulk then
+        call("HSET", P .. "bulk", bulk, number)
+        call("HSET", P .. "bulk_of", number, bulk)
     end
 end
 
-local function audit(at, actor, action, id, detail)
-    add_action(id, cjson.encode({ at, actor, action, id, detail }))
+-- Adds the detail of one job to that of a bulk action, as core/bulk.py does.
+local function tally(total, detail)
+    total.jobs = total.jobs + 1
+    for name, value in pairs(detail) do
+        if name == "note" then
+            total[name] = value
+        else
+            total[name] = total[name] or {}
+            total[name][value] = (total[name][value] or 0) + 1
+        end
+    end
+end
+
+-- `bulk`: the id of a bulk action, or "".
+local function audit(at, actor, action, id, detail, bulk)
+    if bulk == "" then
+        return add_action(id, cjson.encode({ at, actor, action, id, detail }))
+    end
+    local number = call("HGET", P .. "bulk", bulk)
+    local entry = number and cjson.decode(call("HGET", P .. "action", number)) or { at, actor, action, cjson.null, { jobs = 0 } }
+    tally(entry[5], detail)
+    if number then
+        call("HSET", P .. "action", number, cjson.encode(entry))
+    else
+        add_action("", cjson.encode(entry), bulk)
+    end
+    if action ~= "delete" then
+        local before = call("HGET", P .. "bulks", id)
+        call("HSET", P .. "bulks", id, before and before .. " " .. bulk or bulk)
+    end
 end
 
 -- Returns a text that differs whenever the record or the payload of a job does.

@@ -4,7 +4,7 @@ local function remove(found)
         index("ZREM", r, id)
         release(r)
         remove_terms(r, id)
-        for _, hash in ipairs({ "job", "payload", "result", "children", "checkpoint", "progress", "error" }) do
+        for _, hash in ipairs({ "job", "payload", "result", "children", "checkpoint", "progress", "error", "bulks" }) do
             later("HDEL", P .. hash, id)
         end
         later("ZREM", P .. "ids", id)
