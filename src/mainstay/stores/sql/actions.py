@@ -31,15 +31,8 @@ if TYPE_CHECKING:
     Lines = Sequence[tuple["Locked", dict[str, str]]]  # jobs, and what the audit trail says about each
 
 RETRIED = (DEAD, CANCELLED, REVIEW, SCHEDULED)
-BELONGINGS = (
-    "body",
-    "attempt",
-    "log",
-    "result",
-    "checkpoint",
-    "progress",
-    "acted",
-)  # tables whose rows belong to a job
+# Tables whose rows belong to a job.
+BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "acted")
 AUDIT = column_types(ActionRecord)
 
 
