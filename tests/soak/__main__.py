@@ -103,7 +103,7 @@ class Soak:
             if job.type not in ENDS_DEAD:
                 self.problems.append(f"{job.type} {job.id} is dead: {job.reason}")
             attempts = [
-                [each.started_at, each.ended_at, each.outcome, each.error] for each in self._app.attempts(job.id)
+                [each.started_at, each.ended_at, each.outcome, each.error] for each in self._app.store.attempts(job.id)
             ]
             self._journal.write("dead", job=job.id, reason=job.reason, attempts=attempts)  # the job itself is deleted
             self._app.delete(job.id)

@@ -78,7 +78,7 @@ def _values(folder: Path) -> dict[str, float]:
 def _role(pid: int) -> str:
     """Return what a process is, by its command."""
     command = (PROC / str(pid) / "cmdline").read_text(encoding="utf-8", errors="replace")
-    names = {"tests.soak.producer": "producer", "mainstay.cli.supervised": "worker", "process_main": "process slot"}
+    names = {"tests.soak.producer": "producer", "mainstay.cli.worker": "worker", "process_main": "process slot"}
     return next((role for part, role in names.items() if part in command), "supervisor")
 
 
