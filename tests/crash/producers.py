@@ -67,7 +67,7 @@ class Producer:
 
     def __init__(self, app: Mainstay, engine: Engine, journal: Journal, name: str, count: int, random: Random) -> None:
         self.app, self.engine, self.journal, self.name, self.random = app, engine, journal, name, random
-        self.types = {type.name: type for type in app.registry}
+        self.types = {type.name: type for type in app.registry.values()}
         self.count = count
         self.recent: list[str] = []
         self.kinds = {kind: n for kind, n in KINDS.items() if engine.transactions or kind not in TRANSACTIONAL}

@@ -64,7 +64,7 @@ class Measurement:
         self.folder, self.random, self.backlog = folder, Random(seed), backlog
         self.book = journal.Journal(folder, "recovery")
         self.app = build(ENGINES[engine](folder), self.book)
-        self.types = {type.name: type for type in self.app.registry}
+        self.types = {type.name: type for type in self.app.registry.values()}
         self.settings = {"engine": engine}
 
     def run(self, kills: int) -> list[float]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
 import sys
 import threading
 import warnings
+from inspect import CO_GENERATOR
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,13 +52,15 @@ def interrupted(number: int, call: Callable[[], Any]) -> Any:
     Python runs handlers when a Python function begins and when a C function has returned, not before every line: to leave
     `with lock:` is a line of its own, at which the lock is held, no block is left that would release it, and no handler runs.
     """
-    left = number
+    left: float = number
 
     def strike(frame: Any, event: str, _: object) -> None:
         nonlocal left
         if event in ("call", "c_return") and OURS in frame.f_code.co_filename:
             left -= 1
-            if left == 0:
+            # What is raised in a generator that Python is closing is only printed: the next place is struck instead.
+            if left <= 0 and not frame.f_code.co_flags & CO_GENERATOR:
+                left = math.inf
                 raise Interrupt
 
     before = sys.getprofile()

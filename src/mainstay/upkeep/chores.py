@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from .prune import Prune, PruneActions
-from .sweep import GRACE, Sweep
+from .sweep import FIRST, GRACE, Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ def chores(
 ) -> list[Chore]:
     """Return every chore."""
     return [
-        Sweep(store, random, events, store.sweep_interval, sweep_grace),
+        Sweep(store, random, events, store.sweep_interval, sweep_grace, FIRST),
         Prune(store, events),
         PruneActions(store, events, audit_keep),
     ]

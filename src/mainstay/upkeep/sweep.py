@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..stores.contract import Orphan, Store
 
 LIMIT = 500
+FIRST = 500  # after the start of a worker: whoever could not renew a lease, because somebody wrote for long, does it first
 GRACE = 60_000  # how far past its timeout a job is before others look whether its handler runs
 AFTER_AN_ERROR = 5_000
 OVERDUE = Outcome("timed out", error="TimeoutError: far past its timeout, and its worker does not run it")
@@ -30,12 +31,16 @@ class Sweep:
     name = "sweep"
 
     def __init__(
-        self, store: Store, random: Callable[[], float], events: Events, every: int, grace: int = GRACE
+        self, store: Store, random: Callable[[], float], events: Events, every: int, grace: int = GRACE, first: int = 0
     ) -> None:
         self._store, self._random, self._events, self._every, self._grace = store, random, events, every, grace
+        self._first = first  # ms until the first sweep
 
     def step(self, now: int) -> int:
         """Free orphaned jobs; return when to sweep again."""
+        if self._first:
+            first, self._first = self._first, 0
+            return first
         try:
             found = self._store.orphans(now, self._grace, LIMIT)
             orphans = [orphan for orphan in found if orphan.gone or orphan.begun is False]
