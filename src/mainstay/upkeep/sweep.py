@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from ..stores.contract import Orphan, Store
 
 LIMIT = 500
-FIRST = 500  # after the start of a worker: whoever could not renew a lease, because somebody wrote for long, does it first
+FIRST = (
+    500  # after the start of a worker: whoever could not renew a lease, because somebody wrote for long, does it first
+)
 GRACE = 60_000  # how far past its timeout a job is before others look whether its handler runs
 AFTER_AN_ERROR = 5_000
 OVERDUE = Outcome("timed out", error="TimeoutError: far past its timeout, and its worker does not run it")
