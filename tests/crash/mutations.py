@@ -54,20 +54,21 @@ def forgetful() -> None:
 
 def piecemeal() -> None:
     """Every statement is committed by itself."""
-    from mainstay.stores.sqlite.connect import Writing
+    from mainstay.stores.sqlite.connect import Database
 
-    enter, leave = Writing.__enter__, Writing.__exit__
+    write = Database.write
 
-    def entered(writing: Any) -> Any:
-        connection = enter(writing)
-        connection.execute("COMMIT")
-        return connection
+    def written(db: Any, work: Any) -> Any:
+        def apart(connection: Any) -> Any:
+            connection.execute("COMMIT")
+            try:
+                return work(connection)
+            finally:
+                connection.execute("BEGIN IMMEDIATE")
 
-    def left(writing: Any, *error: Any) -> None:
-        writing._connection.execute("BEGIN IMMEDIATE")
-        leave(writing, *error)
+        return write(db, apart)
 
-    Writing.__enter__, Writing.__exit__ = entered, left  # type: ignore[method-assign]
+    Database.write = written  # type: ignore[method-assign]
 
 
 VARIANTS = {"": lambda: None, "unfenced": unfenced, "forgetful": forgetful, "piecemeal": piecemeal}

@@ -63,18 +63,19 @@ class Fuse:
 
     def wire(self) -> None:
         """Count the statements of every write connection from here on, and the moment after each commit."""
-        writer, leave = connect.Database.writer, connect.Writing.__exit__
+        writer, write = connect.Database.writer, connect.Database.write
 
         def traced(db: Any) -> Any:
             connection = writer(db)
             connection.set_trace_callback(self.burn)
             return connection
 
-        def left(writing: Any, *error: Any) -> None:
-            leave(writing, *error)
+        def written(db: Any, work: Any) -> Any:
+            result = write(db, work)
             self.burn()
+            return result
 
-        connect.Database.writer, connect.Writing.__exit__ = traced, left  # type: ignore[method-assign]
+        connect.Database.writer, connect.Database.write = traced, written  # type: ignore[method-assign]
 
     def follow(self, engine: Any) -> None:
         """Count the statements of the user's own connection too."""
@@ -315,7 +316,12 @@ def recover(folder: str, engine: str) -> int:
     app = build(ENGINES[engine](Path(folder)), book, 0)
     listen(app, book)
     with app.worker():
-        return 0 if until(lambda: at_rest(app), BUDGET) else 1
+        return 0 if until(lambda: at_rest(app) and _tidy(Path(folder)), BUDGET) else 1
+
+
+def _tidy(folder: Path) -> bool:
+    """Whether a sweep has removed the lock files of the dead: the next one after their jobs were freed does."""
+    return len(list(folder.glob("*-mainstay/*.lock"))) <= 1  # its own
 
 
 class Outcomes(NamedTuple):
