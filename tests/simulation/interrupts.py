@@ -134,7 +134,9 @@ def _in_child(child: Callable[[], object], writable: int) -> None:
 
 
 def _reply(readable: int, pid: int) -> str:
-    if not select.select([readable], [], [], PATIENCE)[0]:
+    poll = select.poll()  # `select` takes no descriptor above 1,023
+    poll.register(readable, select.POLLIN)
+    if not poll.poll(PATIENCE * 1000):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         return "the forked child hangs in its enqueue"
