@@ -96,7 +96,8 @@ class OutcomeBuffer:
         outcomes, taken = self._outcomes, 0
         batch: Batch = []
         while outcomes and (not batch or len(batch) < most):
-            size = _size(outcomes[0][1])
+            transition = outcomes[0][1]
+            size = 0 if type(transition) is Completed else _size(transition)  # saves the hot path a call
             if batch and taken + size > characters:
                 break
             taken += size

@@ -88,7 +88,7 @@ class Registration:
         Time in which nobody could renew a lease does not count.
         """
         left = min(self.renewed_at + self.lease - self._monotonic(), self._held_until - self._clock.now())
-        return left + self._store.stalled() <= early
+        return left <= early and left + self._store.stalled() <= early
 
     def replace(self) -> None:
         """Register under a new identity. A `StoreError` leaves the worker unregistered: call this again."""
