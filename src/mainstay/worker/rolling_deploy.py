@@ -19,7 +19,7 @@ WAIT, LONGEST = (
     5 * SECOND // 4,
     64 * SECOND,
 )  # more than the 1 s after which an idle worker looks for jobs: it finds out, too
-ALIKE = 4  # waits before they double: of two workers, the other has claimed the job by then in 15 of 16 cases
+ALIKE = 8  # waits before they double: of two workers, the other has claimed the job by then in 255 of 256 cases
 
 
 def left_to_others(store: Store, execution: Execution, outcome: Outcome, now: int) -> Outcome:
