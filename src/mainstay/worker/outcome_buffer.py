@@ -89,16 +89,18 @@ class OutcomeBuffer:
             held = [each for each in batch if (each[1].seq, each[1].token) in left]
             batch = [each for each in batch if (each[1].seq, each[1].token) not in left]
             self.put_back(held, [])
-        self.more = bool(left or self._outcomes)
+        self.more = self.more or bool(left)
         return batch, updates
 
     def _take_outcomes(self, most: int, characters: int) -> Batch:
         outcomes, taken = self._outcomes, 0
         batch: Batch = []
-        while outcomes and (not batch or len(batch) < most):
+        self.more = False  # outcomes that come from now on do not count: a round gathers many of them
+        while outcomes:
             transition = outcomes[0][1]
             size = 0 if type(transition) is Completed else _size(transition)  # saves the hot path a call
-            if batch and taken + size > characters:
+            if batch and (len(batch) >= most or taken + size > characters):
+                self.more = True
                 break
             taken += size
             batch.append(outcomes.popleft())
