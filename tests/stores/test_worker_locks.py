@@ -11,10 +11,12 @@ import pytest
 
 from mainstay.core.clock import MINUTE
 from mainstay.core.errors import StoreError
+from mainstay.stores import worker_locks
 from mainstay.stores.local_workers import LocalWorkers
 from mainstay.stores.sqlite import connect
 from mainstay.stores.sqlite.store import SqliteStore
 from tests.contract.building import draft, worker
+from tests.servers.worker_locks import released
 from tests.waiting import eventually
 
 NOW = 1_750_000_000_000
@@ -140,3 +142,11 @@ def test_a_new_file_that_another_program_writes_is_waited_for(path, monkeypatch)
         monkeypatch.setattr(connect.time, "sleep", wait)
         assert store.enqueue([draft()], NOW)[0][1]
         assert waits
+
+
+def test_a_test_releases_the_locks_of_its_workers(store, path):
+    with released():
+        store.register(worker("left", NOW))
+        assert worker_locks.held(str(path), "left")
+    assert not worker_locks.held(str(path), "left")
+    assert worker_locks.free(worker_locks.lock_file(str(path), "left"))
