@@ -110,8 +110,15 @@ def foreign(folder):
     os.chown(folder, 65534, 65534)
 
 
-@pytest.mark.parametrize("spoil", [writable, linked, foreign])
-def test_a_runtime_folder_that_others_control_is_neither_used_nor_believed(spoil, tmp_path, monkeypatch):
+WRONG = {
+    writable: "can be written by other users",
+    linked: "is a link or a file",
+    foreign: "belongs to another user (65534)",
+}
+
+
+@pytest.mark.parametrize("spoil", WRONG)
+def test_a_runtime_folder_that_others_control_is_neither_used_nor_believed(spoil, tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     workers = LocalWorkers("postgres", "somewhere")
     workers.hold("first")
@@ -127,6 +134,10 @@ def test_a_runtime_folder_that_others_control_is_neither_used_nor_believed(spoil
     assert not lock.with_name("second.lock").exists()
     assert workers.orphans(deregistered.append, list, 9) == []
     assert deregistered == []
+    workers.hold("third")
+    (warning,) = caplog.messages
+    assert workers.problem() in warning
+    assert WRONG[spoil] in warning
 
 
 def test_a_new_file_that_another_program_writes_is_waited_for(path, monkeypatch):
