@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.crash.journal import Journal
 from tests.soak import jobs
-from tests.soak.kinds import WEIGHTS
+from tests.soak.kinds import RARE, WEIGHTS
 
 PACE = 0.03  # seconds between two enqueues
 BULK = 0.05  # of the enqueues are bulk ones
@@ -25,11 +25,16 @@ def main() -> None:
     journal = Journal(Path(os.environ["SOAK_FOLDER"]), "producer")
     random, kinds = Random(1), [kind for kind, weight in WEIGHTS.items() for _ in range(weight)]
     for number in itertools.count():
-        kind = random.choice(kinds) if random.random() > BULK else "bulk"
+        kind = rare(random) or (random.choice(kinds) if random.random() > BULK else "bulk")
         send(journal, kind, f"{kind}-{number}")
         if done.wait(PACE):
             break
     jobs.app.close()
+
+
+def rare(random: Random) -> str:
+    """Return a rare kind, nearly always none."""
+    return next((kind for kind, share in RARE.items() if random.random() < share), "")
 
 
 def send(journal: Journal, kind: str, item: str) -> None:
