@@ -1,7 +1,7 @@
 """The soak: `python -m tests.soak --engine sqlite --minutes 30`.
 
 A supervisor with two worker processes and their process slots, and a producer, work at jobs of every kind on a real engine. A
-second supervisor runs the handlers that never end: it replaces its process for each, so nothing else is measured there.
+second worker runs the handlers that never end in a thread: it starts its process anew for each.
 Memory (PSS), file descriptors and threads of every process are sampled. The soak fails when one of them grows after the
 warm-up, when a job is lost, stuck, dead without reason or run too often, or when a process does not end in good order.
 """
