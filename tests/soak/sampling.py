@@ -6,6 +6,8 @@ import statistics
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.soak.kinds import ENDLESS
+
 PROC = Path("/proc")
 AVAILABLE = (PROC / "self/smaps_rollup").exists()
 MIB = 1024  # /proc counts in KiB
@@ -79,7 +81,8 @@ def _values(folder: Path) -> dict[str, float]:
 def _role(pid: int) -> str:
     """Return what a process is, by its command."""
     command = (PROC / str(pid) / "cmdline").read_text(encoding="utf-8", errors="replace")
-    names = {"tests.soak.producer": "producer", "mainstay.cli.worker": "worker", "process_main": "process slot"}
+    names = {"tests.soak.producer": "producer", "mainstay.cli.worker": "worker", "process_main": "process slot",
+             f"\0{ENDLESS}\0": "endless worker"}  # fmt: skip
     return next((role for part, role in names.items() if part in command), "supervisor")
 
 
