@@ -7,12 +7,12 @@ import pytest
 from mainstay.core.clock import HOUR, MINUTE, SECOND
 from mainstay.core.errors import LeaseLost
 from mainstay.core.events import Events
-from mainstay.core.outcome import CRASHED
+from mainstay.core.outcome import CRASHED, INTERRUPTED
 from mainstay.registry import Registry
 from mainstay.stores.local_workers import LocalWorkers
 from mainstay.upkeep.sweep import Sweep
 from mainstay.worker.registration import Registration, new_identity
-from tests.contract.building import LEASE, WORKER, draft, transition, worker
+from tests.contract.building import FAILED, LEASE, WORKER, draft, transition, worker
 
 GRACE = MINUTE
 
@@ -276,6 +276,55 @@ def leave_without_a_word(desk, worker):
     """The worker is gone as by a power cut: its lease runs out, its life sign stays."""
     desk.outlive()
     desk.join()
+
+
+# crashes that were none ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("next", ["waits", "runs", "failed"])
+def test_a_worker_that_comes_back_takes_the_crash_back_that_a_sweep_counted(desk, next):
+    """Whatever has become of the job meanwhile, unless it has ended."""
+    job = desk.run(max_attempts=9)
+    desk.outlive()
+    sweep(desk)
+    assert desk.job(job.id).crashes == 1
+    desk.join("other")
+    again = desk.take_this(job.id, "other") if next != "waits" else None
+    assert [desk.store.retract_crashes([job]) for _ in range(2)] == [1, 0]
+    if next == "failed":
+        assert desk.end(again, FAILED) == "stored"
+    assert desk.job(job.id).crashes == 0
+    first = desk.store.attempts(job.id)[0]
+    assert (first.token, first.outcome, first.error) == (job.token, "failed", INTERRUPTED.error)
+    assert desk.job(job.id).error == ("ValueError: no" if next == "failed" else INTERRUPTED.error)
+
+
+def test_a_crash_after_one_that_was_taken_back_counts(desk):
+    job = desk.run(max_attempts=9)
+    desk.outlive()
+    sweep(desk)
+    desk.join("other")
+    desk.take_this(job.id, "other")
+    desk.store.retract_crashes([job])
+    desk.outlive()
+    sweep(desk)
+    assert desk.job(job.id).crashes == 1
+
+
+def test_only_a_crash_of_the_same_attempt_and_worker_is_taken_back(desk):
+    job, failed = desk.run(max_attempts=9), desk.run()
+    desk.end(failed, FAILED)
+    desk.outlive()
+    sweep(desk)
+    others = [job._replace(worker="other"), job._replace(token=job.token + 1), failed]
+    assert desk.store.retract_crashes(others) == 0
+    assert desk.job(job.id).crashes == 1
+
+
+def test_a_job_that_is_dead_as_poison_stays_so(desk):
+    job = desk.run(max_attempts=9)
+    desk.end(job._replace(crashes=2), CRASHED)
+    assert desk.store.retract_crashes([job]) == 0
+    found = desk.job(job.id)
+    assert (found.state, found.crashes > 0) == ("dead", True)
 
 
 # overdue ----------------------------------------------------------------------------------------------------------

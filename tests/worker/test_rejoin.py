@@ -1,12 +1,16 @@
 """A worker that lost its lease and lives, as after a suspend, costs its jobs an attempt at most."""
 
+import threading
 from contextlib import closing
 from queue import SimpleQueue
 
 import pytest
 
 from mainstay import Mainstay, Retry, ctx
+from mainstay.core.events import Events
+from mainstay.core.outcome import INTERRUPTED
 from mainstay.stores.contract import Renewal
+from mainstay.upkeep.sweep import Sweep
 from tests.servers.engines import ENGINES
 from tests.waiting import eventually
 
@@ -48,3 +52,37 @@ def test_suspends_are_no_poison(app):
     errors = [tried.error for tried in app.attempts(handle.id) if tried.outcome == "failed"]
     assert len(errors) == SUSPENDS
     assert all(error.startswith("LeaseLost: the worker was suspended") for error in errors)
+
+
+def test_sweeps_by_others_before_the_worker_is_back_are_no_poison(app):
+    """Another worker's sweep has counted a crash each time; the worker that comes back takes it back."""
+    started, other = SimpleQueue(), Sweep(app.store, lambda: 0.0, Events(), 1)
+
+    @app.job(retry=Retry(10, base="1ms", jitter=False))
+    def work() -> int:
+        started.put(ctx.attempt)
+        if ctx.attempt <= SUSPENDS:
+            eventually(lambda: ctx.cancelled, "the worker to drop the job")
+        return ctx.attempt
+
+    renew, suspended = app.store.renew, threading.Lock()
+
+    def later(*given):
+        with suspended:
+            return renew(*given)
+
+    app.store.renew = later
+    with app.worker(lease="60s") as worker:
+        worker.services["sweep"].stop()
+        handle = work.enqueue()
+        for n in range(1, SUSPENDS + 1):
+            assert started.get(timeout=30) == n
+            with suspended:
+                app.store.deregister(worker.id)
+                other.step(app.clock.now())
+                assert handle.job().crashes == 1
+            worker.services["heartbeat"].wake()
+        assert handle.result(timeout=30) == SUSPENDS + 1
+    assert handle.job().crashes == 0
+    tried = [(tried.number, tried.outcome, tried.error) for tried in app.attempts(handle.id)][:-1]
+    assert tried == [(n, "failed", INTERRUPTED.error) for n in range(1, SUSPENDS + 1)]

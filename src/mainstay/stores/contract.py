@@ -183,7 +183,14 @@ class Store(Protocol):
     def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:
         """Return running jobs whose worker is gone, or that are more than `grace` ms past their timeout.
 
-        Removes workers whose lease has expired.
+        Removes workers whose lease has expired. On SQLite, removes one that holds its lock only after several calls have
+        seen it not renewing.
+        """
+
+    def retract_crashes(self, jobs: Sequence[Claimed]) -> int:
+        """Undo the crash that a sweep has counted for each of these attempts, because their worker lives; return how many.
+
+        The attempt becomes a failed one. Nothing changes for a job that has ended, or whose attempt ended otherwise.
         """
 
     def prune(self, now: int, limit: int) -> int:

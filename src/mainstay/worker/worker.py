@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..core.clock import milliseconds
 from ..core.decide import decide
 from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, UsageError
-from ..core.outcome import RELEASED, Outcome
+from ..core.outcome import INTERRUPTED, RELEASED
+from ..core.verdict import STORED
 from ..stores.move import closed
 from ..upkeep.chores import chores
 from ..upkeep.sweep import GRACE
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from ..core.clock import Duration
     from .in_flight import Execution
 
-INTERRUPTED = Outcome("failed", error="LeaseLost: the worker was suspended or cut off from its store for too long")
 FINAL_WRITES = 10.0  # seconds for storing the last outcomes at the end
 
 
@@ -190,10 +190,15 @@ class Worker:
         self.wake()
 
     def _give_back(self) -> None:
-        """End the dropped attempts that nobody has freed yet. This worker lives, so a started one counts as no crash."""
+        """End the dropped attempts. This worker lives, so none counts as a crash, even if a sweep has freed it already."""
         now = self._clock.now()
-        outcomes = [(each.job, INTERRUPTED if each.started else RELEASED) for each in self._dropped]
-        self.store.finish([decide(job, outcome, now, self._runtime.random) for job, outcome in outcomes])
+        jobs = [each.job for each in self._dropped]
+        outcomes = [INTERRUPTED if each.started else RELEASED for each in self._dropped]
+        decided = [decide(*each, now, self._runtime.random) for each in zip(jobs, outcomes, strict=True)]
+        verdicts = self.store.finish(decided)
+        freed = [job for job, verdict in zip(jobs, verdicts, strict=True) if verdict != STORED]
+        if freed:  # another worker's sweep may have taken this one for dead
+            self.store.retract_crashes(freed)
         self._dropped.clear()
 
     def _sweep(self, step: Callable[[int], int], now: int) -> int:

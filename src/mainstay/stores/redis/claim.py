@@ -9,6 +9,7 @@ from ...core.decide import Completed
 from ...core.draft import pack_drafts
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
+from ...core.outcome import DEATHS
 from ...core.states import REVIEW
 from ...core.updates import Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
@@ -154,8 +155,8 @@ def _transitions(server: Server, transitions: Sequence[Transition]) -> list[Any]
 
 def _extra(server: Server, t: Transition) -> str:
     found: dict[str, Any] = {
-        "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes, "run_at": t.run_at, "finished": t.finished_at,
-        "reason": t.reason, "error": t.error, "result": t.result, "record": _attempt(t) if t.recorded else None,
+        "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes,
+        "crashed": 1 if t.outcome in DEATHS else None, "run_at": t.run_at, "finished": t.finished_at, "reason": t.reason, "error": t.error, "result": t.result, "record": _attempt(t) if t.recorded else None,
     }  # fmt: skip
     if t.children and t.state == REVIEW:
         found["kept"] = pack_drafts(t.children)

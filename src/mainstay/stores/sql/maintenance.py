@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ...core.job import Claimed, Declaration, TypeInfo
+from ...core.outcome import INTERRUPTED
 from ..contract import Orphan, Renewal
 from ..operations import together
 from .actions import removal
@@ -86,6 +87,22 @@ def started_jobs(store: SqlStore, worker: str) -> StartedJobs:
 
 
 # retention ------------------------------------------------------------------------------------------------------------
+def retract_crashes(store: SqlStore, jobs: Sequence[Claimed]) -> int:
+    """Undo crashes that sweeps have counted; return how many."""
+    return store.write(lambda: _retract(store, sorted(jobs)), by_worker=True)
+
+
+def _retract(store: SqlStore, jobs: list[Claimed]) -> Operations[int]:
+    retracted = 0
+    for job in jobs:
+        bound = {"seq": job.seq, "token": job.token}
+        if (yield store.dialect.statement("retract_crash", **bound, worker=job.worker)).count:
+            ended = {"outcome": INTERRUPTED.kind, "error": INTERRUPTED.error}
+            yield store.dialect.statement("retract_attempt", **bound, **ended)
+            retracted += 1
+    return retracted
+
+
 def prune(store: SqlStore, now: int, limit: int) -> int:
     """Delete up to `limit` ended jobs whose retention is over."""
     engine_now = store.engine_now(now)

@@ -1,7 +1,7 @@
 -- The one door out of `running`: a list of seq, token, worker, instant, expiry and extra, six values each (claim.py writes
 -- it). After a failover to a replica that lagged behind, a token is given again: then the worker tells two attempts apart.
 -- An empty extra means that the job completed, and no more. Otherwise it is JSON: state, attempt, crashes, and where there
--- are any run_at, finished, reason, record, error, result, children (a flat list of drafts), kept (children of a job in
+-- are any crashed (1), run_at, finished, reason, record, error, result, children (a flat list of drafts), kept (children of a job in
 -- review, as text).
 -- A verdict is one letter: s stored, a already, c cancelling, l lost.
 local FINAL = { x = true, d = true }
@@ -20,7 +20,8 @@ local function verdict(r, seq, token, worker, state)
 end
 
 local function move(r, id, expires, extra)
-    r[ATTEMPT], r[CRASHES] = extra.attempt, extra.crashes
+    r[ATTEMPT] = extra.attempt
+    r[CRASHES] = math.min(extra.crashes, r[CRASHES] + (extra.crashed or 0)) -- one may have been retracted meanwhile
     if extra.finished then
         finish(r, id, extra.state, extra.finished, expires, extra.reason or false)
     else
