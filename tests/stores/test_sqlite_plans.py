@@ -67,6 +67,7 @@ SMALL = {
     "workers": "SCAN w",
     "types": "SCAN kind",
     "deregister_expired": "SCAN mainstay_worker",
+    "late_workers": "SCAN mainstay_worker",
     "orphans_look": "SCAN mainstay_worker",
     "actions": "SCAN a",
     "prune_actions": "SCAN a",

@@ -1,5 +1,6 @@
 """A worker that lost its lease and lives, as after a suspend, costs its jobs an attempt at most."""
 
+import signal
 import threading
 from contextlib import closing
 from queue import SimpleQueue
@@ -86,3 +87,32 @@ def test_sweeps_by_others_before_the_worker_is_back_are_no_poison(app):
     assert handle.job().crashes == 0
     tried = [(tried.number, tried.outcome, tried.error) for tried in app.attempts(handle.id)][:-1]
     assert tried == [(n, "failed", INTERRUPTED.error) for n in range(1, SUSPENDS + 1)]
+
+
+SLEEPER = """
+import sys, threading
+from mainstay import Mainstay, Retry
+app = Mainstay(sys.argv[1])
+
+@app.job(name="work", retry=Retry(9, base="1ms", jitter=False))
+def work():
+    print("started", flush=True)
+    threading.Event().wait()
+
+app.worker(lease="1s").run()
+"""
+
+
+@pytest.mark.engines("sqlite", "postgres", "redis")
+def test_a_process_that_is_stopped_by_a_signal_costs_an_attempt_and_no_crash(app, start):
+    """Its lock, which it still holds, tells others on this machine that it lives."""
+    app.job(name="work", retry=Retry(9, base="1ms", jitter=False))(lambda: "done")
+    handle = app.enqueue("work")
+    process = start(SLEEPER, app.store.url)
+    assert process.stdout.readline() == "started\n"
+    process.send_signal(signal.SIGSTOP)
+    with app.worker(lease="1s"):
+        assert handle.result(timeout=30) == "done"
+    assert handle.job().crashes == 0
+    first, _ = app.attempts(handle.id)
+    assert (first.number, first.outcome, first.error) == (1, "failed", INTERRUPTED.error)

@@ -45,6 +45,7 @@ class Orphan(NamedTuple):
     worker: str
     gone: bool
     begun: bool | None = True  # False: its worker died before the handler started; None: unknown
+    alive: bool = False  # its worker is suspended or late, but its process exists on this machine
 
 
 class Compacted(NamedTuple):
@@ -164,6 +165,9 @@ class Store(Protocol):
 
     def renew(self, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
         """Renew a lease that has not run out; one that has can never be renewed.
+
+        On SQLite with lock files, a lease runs out when `orphans` removes its worker, not before: the clock may be set, and
+        a write of others may take long.
 
         `stopping` records that the worker claims nothing more. The record stays until the worker registers again.
         """

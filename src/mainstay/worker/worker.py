@@ -84,7 +84,9 @@ class Worker:
         renew_now = partial(self.wake, "heartbeat")
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         self.timeouts = Timeouts(app.clock, self.in_flight, self.slots)
-        self.chores = chores(self.store, runtime.random, app.events, milliseconds(audit_keep), runtime.sweep_grace)
+        self.chores = chores(
+            self.store, runtime.random, app.events, milliseconds(audit_keep), runtime.sweep_grace, app.clock
+        )
         self._block = SignalledBlock() if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name

@@ -49,7 +49,7 @@ def register(store: SqlStore, worker: WorkerInfo, declared: Sequence[Declaration
 def renew(store: SqlStore, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
     """Renew a lease; return whether it holds and which jobs were asked to stop."""
     bound = {"worker": worker, "now": store.engine_now(now), "lease": lease, "stopping": stopping}
-    renewal = store.dialect.statement("renew", **bound, lease_now=now - store.stalled())
+    renewal = store.dialect.statement("renew", **bound, lease_now=store.lease_now(now))
     cancelling = store.dialect.statement("renew_cancelling", worker=worker)
     renewed, found = store.single(together(renewal, cancelling), by_worker=True)
     return Renewal(renewed.count == 1, found.rows)
@@ -68,11 +68,17 @@ def orphans(store: SqlStore, now: int, grace: int, limit: int) -> list[Orphan]:
         bound = {"now": store.engine_now(now), "grace": grace, "lease_now": now - store.stalled()}
         if not store.read(rows(store, "orphans_look", **bound), by_worker=True):
             return []  # nearly always: no need for a write lock
-        expired = store.dialect.statement("deregister_expired", now=bound["now"], lease_now=bound["lease_now"])
-        found = store.dialect.statement("orphans", **bound, limit=limit)
-        return [_orphan(row) for row in store.single(together(expired, found), by_worker=True)[1].rows]
+        return store.write(lambda: _find(store, now, {**bound, "limit": limit}), by_worker=True)
 
     return store.local_workers.orphans(lambda worker: _single(store, "deregister", worker=worker), find, limit)
+
+
+def _find(store: SqlStore, now: int, bound: dict[str, int | None]) -> Operations[list[Orphan]]:
+    statement = store.dialect.statement
+    late = (yield statement("late_workers", **bound)).rows
+    spared = store.spared(late, now) if late else []
+    yield statement("deregister_expired", **bound, spared=spared)
+    return [_orphan(row) for row in (yield statement("orphans", **bound)).rows]
 
 
 def _orphan(row: tuple[object, ...]) -> Orphan:
@@ -81,12 +87,6 @@ def _orphan(row: tuple[object, ...]) -> Orphan:
     return Orphan(job, job.worker or "", bool(gone))
 
 
-def started_jobs(store: SqlStore, worker: str) -> StartedJobs:
-    """Return where a registered worker records the jobs that it runs."""
-    return store.local_workers.started_jobs(worker)
-
-
-# retention ------------------------------------------------------------------------------------------------------------
 def retract_crashes(store: SqlStore, jobs: Sequence[Claimed]) -> int:
     """Undo crashes that sweeps have counted; return how many."""
     return store.write(lambda: _retract(store, sorted(jobs)), by_worker=True)
@@ -103,6 +103,12 @@ def _retract(store: SqlStore, jobs: list[Claimed]) -> Operations[int]:
     return retracted
 
 
+def started_jobs(store: SqlStore, worker: str) -> StartedJobs:
+    """Return where a registered worker records the jobs that it runs."""
+    return store.local_workers.started_jobs(worker)
+
+
+# retention ------------------------------------------------------------------------------------------------------------
 def prune(store: SqlStore, now: int, limit: int) -> int:
     """Delete up to `limit` ended jobs whose retention is over."""
     engine_now = store.engine_now(now)

@@ -58,7 +58,7 @@ def claim(
     """Write updates and outcomes, promote due jobs and claim in one transaction."""
 
     def work(connection: sqlite3.Connection) -> Claims:
-        if connection.execute(load("claim_lease"), {"worker": worker, "now": now - store.stalled()}).fetchone() is None:
+        if connection.execute(load("claim_lease"), {"worker": worker, "now": store.lease_now(now)}).fetchone() is None:
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
         verdicts = _finish(connection, finishing, updates)
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
