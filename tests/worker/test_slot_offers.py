@@ -149,7 +149,7 @@ def test_while_a_job_may_still_come_the_worker_does_not_ask_the_store(app, worke
 
 def test_the_job_counts_as_held_since_the_offer(app, worker, clock):
     """A sweep may have taken the job away meanwhile: the worker must know how old the claim is."""
-    handle = app.enqueue("work", {"n": 1})
+    app.enqueue("work", {"n": 1})
     began = clock.now()
     offer = worker.claimer.offers.make(began)
     jobs = claim(worker)
