@@ -210,12 +210,12 @@ class Worker:
             return self.registration.lease
         return step(now)
 
-    def cancel(self, job_id: str, token: int) -> None:
-        """Stop a running job that someone cancelled."""
-        execution = self.in_flight.get(job_id, token)
-        if execution is not None and execution.cancel is None:
-            self._events.emit("cancelling", job=execution.job)
-            self.slots.cancel(execution, "cancelled on request")
+    def cancel(self, attempts: list[tuple[str, int]]) -> None:
+        """Stop running jobs that someone cancelled."""
+        for execution in self.in_flight.find(attempts).values():
+            if execution.cancel is None:
+                self._events.emit("cancelling", job=execution.job)
+                self.slots.cancel(execution, "cancelled on request")
 
     def _store_replied(self) -> None:
         """Wake a claimer that waits longer and longer after errors: the store replies again."""
