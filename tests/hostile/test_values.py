@@ -100,7 +100,9 @@ def test_ten_megabytes_that_are_already_in_the_store_are_run(app, work):
         assert handle.result(timeout=30) == 10_000_000
 
 
-@pytest.mark.parametrize("payload", ["", "{", "[]", "null", '{"value":NaN}', '{"value":1e999}', '"x"', "\0"])
+@pytest.mark.parametrize(
+    "payload", ["", "{", "[]", "null", '{"value":NaN}', '{"value":1e999}', '{"valu":1}', '"x"', "\0"]
+)
 def test_a_payload_that_others_wrote_wrongly_is_dead_at_once(app, work, payload):
     (handle,) = app.enqueue_many([Draft("plain", payload)])
     with at_work(app):

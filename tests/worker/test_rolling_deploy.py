@@ -151,40 +151,6 @@ def test_a_payload_that_every_live_code_has_refused_is_dead(programs, clock):
     assert turn(two, id).state == "scheduled", "whoever retries it may have mended the code"
 
 
-def resizing(app, function):
-    app.job(name="resize")(function)
-    return app
-
-
-def narrow(path: str) -> str:
-    return path
-
-
-def wide(path: str, width: int) -> str:
-    return f"{path} {width}"
-
-
-def test_a_job_of_a_new_program_waits_for_its_first_worker(programs, clock):
-    old, new = resizing(programs(clock), narrow), resizing(programs(clock), wide)
-    job = new.registry["resize"].enqueue("a", 7)
-    waiting = turn(old, job.id)
-    assert (waiting.state, waiting.attempt) == ("scheduled", 0)
-    assert waiting.reason == "waits up to 10 minutes for a worker with other parameters of resize"
-    clock.move_to(waiting.run_at)
-    assert turn(new, job.id).state == "completed"
-
-
-def test_a_job_that_no_program_comes_for_is_dead_after_ten_minutes(programs, clock):
-    app, began = resizing(programs(clock), narrow), clock.now()
-    ((id, _),) = app.store.enqueue([Draft("resize", '{"pth": "a"}')], began)
-    while (job := turn(app, id)).state == "scheduled":
-        clock.move_to(job.run_at)
-    assert (job.state, job.reason, job.attempt) == ("dead", "invalid payload", 1)
-    assert 10 * MINUTE <= clock.now() - began < 11.1 * MINUTE
-    assert "no live worker took it within 10m" in job.error
-    assert job.token < 25, "the pauses grow"
-
-
 # ------------------------------------------------------------------------------------------------------------------------
 def test_a_payload_of_a_newer_version_waits_for_its_code(before, programs):
     app = programs()

@@ -28,14 +28,7 @@ def fits(value: Any, schema: Any, top: dict[str, Any]) -> bool:
     return not isinstance(value, list) or all(fits(item, schema.get("items", True), top) for item in value)
 
 
-def has_names(value: dict[str, Any], schema: dict[str, Any]) -> bool:
-    """Return whether an object has every name that it must have, and none that it must not have."""
-    closed = schema.get("additionalProperties", True) is False
-    return value.keys() >= set(schema.get("required", ())) and not (
-        closed and value.keys() - schema.get("properties", {}).keys()
-    )
-
-
 def _object(value: dict[str, Any], schema: dict[str, Any], top: dict[str, Any]) -> bool:
     known, more = schema.get("properties", {}), schema.get("additionalProperties", True)
-    return has_names(value, schema) and all(fits(item, known.get(name, more), top) for name, item in value.items())
+    complete = value.keys() >= set(schema.get("required", ()))
+    return complete and all(fits(item, known.get(name, more), top) for name, item in value.items())

@@ -117,13 +117,21 @@ class LocalWorkers:
             deregister(worker)
         found = find()
         if found and trusted:
-            found = with_started(self._path, found, self.unknown)
+            found = self._with_alive(with_started(self._path, found, self.unknown))
         elif not trusted:
             found = [orphan._replace(begun=self.unknown) for orphan in found]
         if len(found) < limit:  # else there are more to find
             for worker in set(dead).difference(orphan.worker for orphan in found):
                 worker_locks.remove_files(self._path, worker)
         return found
+
+    def _with_alive(self, orphans: list[Orphan]) -> list[Orphan]:
+        alive = {worker for worker in {orphan.worker for orphan in orphans} if self.locked(worker)}
+        return [orphan._replace(alive=orphan.worker in alive) for orphan in orphans] if alive else orphans
+
+    def locked(self, worker: str) -> bool:
+        """Return whether a worker's process exists on this machine."""
+        return worker_locks.locked(worker_locks.lock_file(self._path, worker))
 
     def _dead(self) -> list[str]:
         files = worker_locks.files(self._path)

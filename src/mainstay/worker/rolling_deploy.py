@@ -7,9 +7,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from ..core.clock import MINUTE, SECOND, human
+from ..core.clock import SECOND, human
 from ..core.errors import StoreError
-from ..core.json_schema import fits, has_names
+from ..core.json_schema import fits
 from ..core.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -17,14 +17,10 @@ if TYPE_CHECKING:
     from ..stores.contract import Store
     from .in_flight import Execution
 
-WAIT, LONGEST = (
-    5 * SECOND // 4,
-    64 * SECOND,
-)  # more than the 1 s after which an idle worker looks for jobs: it finds out, too
-DEPLOY = 10 * MINUTE  # a deploy that has started its producers has started its workers by then
-# A released job waits for this part of the time since its first refusal: an eighth means 24 claims in the first minute, so
-# of two workers that claim in turn at random, the right one has had the job. A half means 20 claims in 10 minutes.
-EXPECTED, HOPED = 8, 2
+# At first more than the 1 s after which an idle worker looks for jobs: it finds out, too. Then a part of the time since the
+# first refusal: an eighth means 24 claims in the first minute, so of two workers that claim in turn at random, the right one
+# has had the job.
+WAIT, LONGEST, PART = 5 * SECOND // 4, 64 * SECOND, 8
 
 
 def left_to_others(store: Store, execution: Execution, outcome: Outcome, now: int) -> Outcome:
@@ -41,15 +37,13 @@ def left_to_others(store: Store, execution: Execution, outcome: Outcome, now: in
         )
     waited = max(0, now - (refusals[-1].ended_at or now)) if refusals else 0
     if job.version > own.version:
-        reason, part = f"waits for a worker with version {job.version} of {job.type}", EXPECTED
+        reason = f"waits for a worker with version {job.version} of {job.type}"
     elif any(_takes(each, job) for each in others if not _refused(each, own, refusals)):
-        reason, part = f"waits for a worker with other code of {job.type}, which takes its payload", EXPECTED
-    elif waited < DEPLOY and ":memory:" not in store.url and _is_foreign(job, [own, *others]):
-        reason, part = f"waits up to {DEPLOY // MINUTE} minutes for a worker with other parameters of {job.type}", HOPED
+        reason = f"waits for a worker with other code of {job.type}, which takes its payload"
     else:
         late = f"; no live worker took it within {human(waited)}" if refusals else ""
         return outcome._replace(error=f"{outcome.error}{late}")
-    return _released(own, outcome, waited // part, reason)
+    return _released(own, outcome, waited // PART, reason)
 
 
 def _refusals(attempts: list[Attempt]) -> list[Attempt]:
@@ -77,19 +71,6 @@ def _takes(other: Declaration, job: Claimed) -> bool:
         return fits(json.loads(job.payload), schema, schema)
     except (ValueError, RecursionError):  # no JSON: nobody takes it
         return False
-
-
-def _is_foreign(job: Claimed, codes: list[Declaration]) -> bool:
-    """Return whether no code has the parameters of this payload: the program that enqueued it may be newer.
-
-    A wrong value under a right name is a mistake: no deploy mends it.
-    """
-    try:
-        given = json.loads(job.payload)
-    except (ValueError, RecursionError):
-        return False
-    known = [json.loads(each.takes) for each in codes if each.version == job.version]
-    return isinstance(given, dict) and bool(known) and not any(has_names(given, each) for each in known)
 
 
 def _released(own: Declaration, outcome: Outcome, wait: int, reason: str) -> Outcome:
