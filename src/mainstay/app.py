@@ -15,13 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
     from .core.clock import Clock, Duration
-    from .core.job import Job as StoredJob
+    from .core.job import Action, Attempt, Job as StoredJob, LogLine
     from .core.retry import Retry
     from .core.search_terms import Page
-    from .job import Action, Attempt, Job, LogLine
+    from .job import Job
     from .options import JobOptions
     from .registry import JobType, Registry
     from .stores.contract import Store
@@ -249,23 +250,23 @@ class Mainstay:
             page = more._replace(ids=page.ids + more.ids)
         return page
 
-    def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt]:
+    def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt[datetime]]:
         """Return every attempt at a job, oldest first."""
-        from .job import Attempt, each_of
+        from .job import each_of
 
-        return each_of(Attempt, self.store.attempts(self._stored(job_id).id))
+        return each_of(self.store.attempts(self._stored(job_id).id))
 
-    def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine]:
+    def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine[datetime]]:
         """Return a job's log."""
-        from .job import LogLine, each_of
+        from .job import each_of
 
-        return each_of(LogLine, self.store.logs(self._stored(job_id).id, after, limit))
+        return each_of(self.store.logs(self._stored(job_id).id, after, limit))
 
-    def actions(self, job_id: str | Handle[Any] | None = None, limit: int = 100) -> Sequence[Action]:
+    def actions(self, job_id: str | Handle[Any] | None = None, limit: int = 100) -> Sequence[Action[datetime]]:
         """Return what operators did, newest first."""
-        from .job import Action, each_of
+        from .job import each_of
 
-        return each_of(Action, self.store.actions(None if job_id is None else self.resolve(job_id), limit))
+        return each_of(self.store.actions(None if job_id is None else self.resolve(job_id), limit))
 
     # operate ------------------------------------------------------------------------------------------------------
     def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
