@@ -112,7 +112,7 @@ def _application(target: Target) -> Iterator[Check]:
         names = sorted(app.registry)
         for type in app.registry.values():
             type.schema.build()
-    except (MainstayError, TypeError) as error:
+    except (MainstayError, TypeError) as error:  # the latter from a schema that cannot be built
         yield Check(FAIL, "application", str(error), getattr(error, "attempt", ""))
         return
     if names:
@@ -134,7 +134,7 @@ def _store(target: Target) -> Iterator[Check]:
         if isinstance(error, StoreUnavailable) and "no such file" in str(error):
             yield Check(WARN, "store", exits.explained(error), "nothing to do: the first enqueue or worker creates it")
         else:
-            yield Check(FAIL, "store", exits.explained(error), getattr(error, "attempt", ""))
+            yield Check(FAIL, "store", exits.explained(error), error.attempt)
 
 
 def _opened(app: Mainstay, url: str) -> Iterator[Check]:

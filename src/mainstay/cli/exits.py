@@ -36,14 +36,6 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (
 )
 
 
-class Hint(errors.UsageError):
-    """A usage error with a command to try instead."""
-
-    def __init__(self, message: str, attempt: str) -> None:
-        super().__init__(message)
-        self.attempt = attempt
-
-
 def code(error: BaseException) -> int:
     """Return the exit code for an error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
@@ -55,9 +47,11 @@ def report(error: BaseException, traceback: bool = False) -> int:
         import traceback as tracebacks
 
         tracebacks.print_exception(error)
-    known = isinstance(error, errors.MainstayError)
-    message = explained(error) if known else f"{type(error).__name__}: {error} (this is a bug in mainstay)"
-    complain(message, getattr(error, "attempt", "") if known else "the same command with --traceback, and report it")
+    if isinstance(error, errors.MainstayError):
+        complain(explained(error), error.attempt)
+    else:
+        bug = f"{type(error).__name__}: {error} (this is a bug in mainstay)"
+        complain(bug, "the same command with --traceback, and report it")
     return code(error)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..core.errors import UsageError
 from ..core.suggest import closest
 from . import exits
 from .options import app_option, url_option
@@ -80,7 +81,7 @@ class Program(click.Group):
             near = MEANT.get(args[0]) or closest(args[0], COMMANDS)
             again = " ".join(["mainstay", near, *args[1:]]) if near else "mainstay --help"
             hint = f' (did you mean "{near}"?)' if near else ""
-            raise exits.Hint(f'there is no command "{args[0]}"{hint}', again)
+            raise UsageError(f'there is no command "{args[0]}"{hint}', again)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..core.errors import UsageError
 from ..stores import open_migrations
 from . import exits
 from .options import command, shaped, targeted
@@ -46,7 +47,7 @@ def _script(migrations: Migrations, since: int) -> str:
         return f"-- {_place(migrations)} has schema {since}: there is nothing to do"
     text = migrations.sql(since)
     if text is None:
-        raise exits.Hint(f"{_place(migrations)} has no SQL", "mainstay migrate up")
+        raise UsageError(f"{_place(migrations)} has no SQL", "mainstay migrate up")
     return text
 
 

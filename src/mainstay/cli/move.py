@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..core.errors import UsageError
 from ..core.settings import masked
-from .exits import Hint
 from .options import command, shaped
 from .output import plural
 from .target import existing
@@ -49,7 +49,7 @@ def move(source: str, target: str | None, force: bool, reopen: bool, batch: int,
             output.talk(f"workers may start on {shown(old)} again, with the jobs as they were before the move")
         elif not target:
             attempt = f"mainstay move {masked(source)} postgresql://user@host/database"
-            raise Hint("TO is missing: name the store to move to", attempt)
+            raise UsageError("TO is missing: name the store to move to", attempt)
         else:
             with open_store(target) as new:
                 _move(old, new, force, batch, output)

@@ -6,8 +6,8 @@ import os
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from ..core.errors import ConfigError, StoreError
-from .exits import Hint, from_source
+from ..core.errors import ConfigError, StoreError, UsageError
+from .exits import from_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ class Target:
             return settings.url, settings.sources["url"]
         if settings.app:
             return self.application().store.url, f"the application {settings.app}"
-        raise Hint("no store is given", "mainstay status --url sqlite:///jobs.db   (or set MAINSTAY_URL)")
+        raise UsageError("no store is given", "mainstay status --url sqlite:///jobs.db   (or set MAINSTAY_URL)")
 
     @contextmanager
     def located(self) -> Iterator[str]:
@@ -83,7 +83,7 @@ class Target:
         """Return the name of the application; raise if none is named."""
         spec = self.given_app or self.settings().app
         if not spec:
-            raise Hint("this command runs your code; name the application", "mainstay worker --app module:app")
+            raise UsageError("this command runs your code; name the application", "mainstay worker --app module:app")
         return spec
 
 

@@ -79,15 +79,9 @@ def _application(target: Target) -> Mainstay:
 
 def _options(settings: Settings, types: str | None) -> dict[str, Any]:
     """Return the arguments of `app.worker`."""
-    return {
-        "concurrency": settings.concurrency,
-        "queues": settings.queues or None,
-        "types": [name.strip() for name in types.split(",")] if types else None,
-        "grace": settings.grace,
-        "poll": settings.poll,
-        "audit_keep": settings.audit_keep,
-        "lease": settings.lease,
-    }
+    alike = {name: getattr(settings, name) for name in ("concurrency", "grace", "poll", "audit_keep", "lease")}
+    chosen = [name.strip() for name in types.split(",")] if types else None
+    return alike | {"queues": settings.queues or None, "types": chosen}
 
 
 def _supervise(target: Target, settings: Settings, types: str | None) -> int:
