@@ -197,9 +197,12 @@ class Mainstay:
         return job_of(self._stored(job_id), self.store.result)
 
     def _stored(self, job_id: str | Handle[Any]) -> StoredJob:
-        job = self.store.get(self.resolve(job_id))
+        full = self.resolve(job_id)
+        job = self.store.get(full)
         if job is None:
-            raise NotFound(f"there is no job {job_id}")
+            from .waiting import missing
+
+            raise missing(full)
         return job
 
     def resolve(self, job: str | Handle[Any]) -> str:
@@ -271,12 +274,12 @@ class Mainstay:
     # operate ------------------------------------------------------------------------------------------------------
     def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
         """Cancel a job; return `cancelled` or, for a running job, `cancelling`. With `tx=` it commits with that transaction."""
-        full, now = self.resolve(job_id), self.clock.now()
         if tx is None:
-            return _checked("cancel", full, self.store.cancel([full], now, actor)[full])
+            return self._act("cancel", job_id, actor)
         from .stores import outbox
 
-        return _checked("cancel", full, outbox.cancel(self.store, tx, [full], now, actor)[full])
+        full = self.resolve(job_id)
+        return _checked("cancel", full, outbox.cancel(self.store, tx, [full], self.clock.now(), actor)[full])
 
     async def acancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
         """As `cancel`, awaited; `tx=` is then an async connection or session."""
@@ -292,8 +295,7 @@ class Mainstay:
 
     def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
-        full = self.resolve(job_id)
-        return _checked("retry", full, self.store.retry([full], self.clock.now(), actor)[full])
+        return self._act("retry", job_id, actor)
 
     def rerun(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Enqueue a copy of a job that has ended: the same arguments and policy, no key. Its `parent` is the first job."""
@@ -307,8 +309,11 @@ class Mainstay:
 
     def delete(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Remove a job that does not run, with its history."""
+        return self._act("delete", job_id, actor)
+
+    def _act(self, verb: str, job_id: str | Handle[Any], actor: str) -> str:
         full = self.resolve(job_id)
-        return _checked("delete", full, self.store.delete([full], self.clock.now(), actor)[full])
+        return _checked(verb, full, getattr(self.store, verb)([full], self.clock.now(), actor)[full])
 
     def approve(self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python") -> str:
         """Complete a job in review with the output it proposed."""
