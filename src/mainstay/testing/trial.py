@@ -14,8 +14,6 @@ from ..core.job import Claimed
 from ..core.updates import Checkpoint, Log, Progress, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from ..core.draft import Draft
     from ..registry import JobType
     from ..stores.contract import Store
@@ -48,15 +46,11 @@ class Trial(Generic[P, R]):
         context = self._context()
         held = current.set(context)
         try:
-            return self._call(self._type.function, arguments)
+            made = cast("Any", self._type.function)(**arguments)
+            return cast("R", asyncio.run(made) if self._type.is_async else made)
         finally:
             current.reset(held)
             self.children = context.children
-
-    def _call(self, function: Callable[..., Any], arguments: dict[str, Any]) -> R:
-        if self._type.is_async:
-            return asyncio.run(cast("Coroutine[Any, Any, R]", function(**arguments)))
-        return cast("R", function(**arguments))
 
     def _context(self) -> Context:
         now = self.now()
