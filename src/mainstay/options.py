@@ -120,7 +120,7 @@ def _consistent(given: Mapping[str, Any]) -> None:
 
 
 def _waits_only(retry: Any) -> None:
-    """Return attempts and backoff, which are stored with a job. Which exceptions to retry stays in the code."""
+    """Raise for rules that a job cannot carry: attempts and backoff are stored with it, which exceptions to retry is code."""
     if getattr(retry, "on", ()) or getattr(retry, "never", ()):
         raise UsageError(
             "Retry(on=…, never=…) belongs to the type: @app.job(retry=…). A call sets attempts and waits only"

@@ -56,10 +56,8 @@ def doctor(target: Target, output: Output) -> int:
     Exit code 0: everything is ok · 3: there are warnings · 1: something does not work.
     """
     checks = [*_machine(target), *_application(target), *_store(target)]
-    if output.shape.machine:
-        output.data([check._asdict() for check in checks])
-    else:
-        _print(output, [check for check in checks if check.level != OK or not output.shape.quiet])
+    shown = [check for check in checks if check.level != OK or not output.shape.quiet]
+    output.give(lambda: [check._asdict() for check in checks], None, lambda: _print(output, shown))
     levels = {check.level for check in checks}
     return exits.FAILED if FAIL in levels else exits.PARTIAL if WARN in levels else exits.OK
 

@@ -45,7 +45,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Maintain": {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
-        "compact": ("compact", "Make a SQLite file smaller after many jobs were deleted."),
+        "compact": ("migrate", "Make a SQLite file smaller after many jobs were deleted."),
         "move": ("move", "Copy every job, with its history, from one store to another."),
     },
 }

@@ -11,13 +11,13 @@ from ..core.errors import UsageError
 from ..core.settings import masked
 from .options import command, shaped
 from .output import plural
+from .show import bar
 from .target import existing
 
 if TYPE_CHECKING:
     from ..stores.contract import Store
     from .output import Output
 
-WIDTH = 30
 EVERY = 0.1  # seconds between two updates of the progress bar
 
 
@@ -88,6 +88,5 @@ class Bar:
         if time.monotonic() - self._at < EVERY and rows != total:
             return
         self._at = time.monotonic()
-        full = WIDTH * rows // total if total else 0
-        bar = f"[{'█' * full}{' ' * (WIDTH - full)}] {rows:,} of {total:,}" if total else f"{rows:,}"
-        self._output.live(f"{doing} {part:8} {bar}")
+        of = f" of {total:,}" if total else ""
+        self._output.live(f"{doing} {part:8} ", *bar(rows, total), f" {rows:,}{of}")

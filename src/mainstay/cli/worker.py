@@ -78,7 +78,6 @@ def _application(target: Target) -> Mainstay:
 
 
 def _options(settings: Settings, types: str | None) -> dict[str, Any]:
-    """Return the arguments of `app.worker`."""
     alike = {name: getattr(settings, name) for name in ("concurrency", "grace", "poll", "audit_keep", "lease")}
     chosen = [name.strip() for name in types.split(",")] if types else None
     return alike | {"queues": settings.queues or None, "types": chosen}
