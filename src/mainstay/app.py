@@ -197,13 +197,9 @@ class Mainstay:
         return job_of(self._stored(job_id), self.store.result)
 
     def _stored(self, job_id: str | Handle[Any]) -> StoredJob:
-        full = self.resolve(job_id)
-        job = self.store.get(full)
-        if job is None:
-            from .waiting import missing
+        from .waiting import stored
 
-            raise missing(full)
-        return job
+        return stored(self.store, self.resolve(job_id))
 
     def resolve(self, job: str | Handle[Any]) -> str:
         """Return the full id of a handle or of a prefix; raise `NotFound`, or `UsageError` with the candidates."""
@@ -255,21 +251,20 @@ class Mainstay:
 
     def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt[datetime]]:
         """Return every attempt at a job, oldest first."""
-        from .job import each_of
-
-        return each_of(self.store.attempts(self._stored(job_id).id))
+        return self._each(self.store.attempts(self._stored(job_id).id))
 
     def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine[datetime]]:
         """Return a job's log."""
+        return self._each(self.store.logs(self._stored(job_id).id, after, limit))
+
+    def _each(self, found: Iterable[Any]) -> Sequence[Any]:
         from .job import each_of
 
-        return each_of(self.store.logs(self._stored(job_id).id, after, limit))
+        return each_of(found)
 
     def actions(self, job_id: str | Handle[Any] | None = None, limit: int = 100) -> Sequence[Action[datetime]]:
         """Return what operators did, newest first."""
-        from .job import each_of
-
-        return each_of(self.store.actions(None if job_id is None else self.resolve(job_id), limit))
+        return self._each(self.store.actions(None if job_id is None else self.resolve(job_id), limit))
 
     # operate ------------------------------------------------------------------------------------------------------
     def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:

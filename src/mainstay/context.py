@@ -37,20 +37,16 @@ class Reporter(Protocol):
 
     def report(self, update: Update) -> None:
         """Write an update to the store, soon."""
-        ...
 
     def checkpoint(self, job: Claimed) -> str | None:
         """Return what an earlier attempt saved."""
-        ...
 
     @property
     def store(self) -> Store:
         """The store in which a handler completes its job."""
-        ...
 
     def now(self) -> int:
         """Return the time."""
-        ...
 
 
 class Context:

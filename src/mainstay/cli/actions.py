@@ -229,7 +229,6 @@ def _report(output: Output, verb: Verb, results: dict[str, str], by_id: bool) ->
 
 
 def _complain(refused: dict[str, str]) -> None:
-    """Print why jobs were not changed."""
     if len(refused) == 1:
         ((job_id, why),) = refused.items()
         attempt = {REFUSED["missing"]: "ls", REFUSED["completed"]: f"retry {job_id} --copy"}.get(why, f"show {job_id}")

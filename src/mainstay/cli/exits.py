@@ -19,7 +19,7 @@ MEANINGS = {
     INTERRUPTED: "interrupted",
 }  # fmt: skip
 
-# The first class that matches decides.
+# The first class that matches decides; without one it is FAILED.
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (errors.NotFound, MISSING),
     (errors.Conflict, CONFLICT),
@@ -27,12 +27,11 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (errors.ResultTimeout, TIMEOUT),
     (errors.StoreReadOnly, DENIED),
     (errors.StoreError, STORE),
-    (errors.UsageError, USAGE),
-    (errors.ConfigError, USAGE),
-    (errors.InvalidPayload, USAGE),
-    (errors.UnknownType, USAGE),
-    (errors.MainstayError, FAILED),
     (KeyboardInterrupt, INTERRUPTED),
+    *(
+        (mistake, USAGE)
+        for mistake in (errors.UsageError, errors.ConfigError, errors.InvalidPayload, errors.UnknownType)
+    ),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import ConfigError, StoreError, UsageError
 from .exits import from_source
@@ -22,12 +22,11 @@ class Target:
     def __init__(self, url: str | None, app: str | None) -> None:
         self.given_url, self.given_app = url, app
 
-    def settings(self) -> Settings:
-        """Return the settings; the command line comes first."""
+    def settings(self, **given: Any) -> Settings:
+        """Return the settings; the command line, with other options that it gives, comes first."""
         from ..settings_file import load_settings
 
-        given = {"url": self.given_url, "app": self.given_app}
-        return load_settings(**{name: value for name, value in given.items() if value})
+        return load_settings(url=self.given_url or None, app=self.given_app or None, **given)
 
     def url(self) -> str:
         """Return the URL of the store. The URL of an application given by --app comes before a configured one."""

@@ -61,7 +61,7 @@ def _logged(app: Mainstay, settings: Settings) -> Mainstay:
 def _settings(target: Target, given: dict[str, Any]) -> Settings:
     if given["grace"]:
         given["grace"] = enqueue_args.duration("--grace", given["grace"])
-    return load_settings(url=target.given_url, app=target.given_app, **given)
+    return target.settings(**given)
 
 
 def _application(target: Target) -> Mainstay:
@@ -78,9 +78,15 @@ def _application(target: Target) -> Mainstay:
 
 
 def _options(settings: Settings, types: str | None) -> dict[str, Any]:
-    alike = {name: getattr(settings, name) for name in ("concurrency", "grace", "poll", "audit_keep", "lease")}
-    chosen = [name.strip() for name in types.split(",")] if types else None
-    return alike | {"queues": settings.queues or None, "types": chosen}
+    return {
+        "concurrency": settings.concurrency,
+        "queues": settings.queues or None,
+        "types": [name.strip() for name in types.split(",")] if types else None,
+        "grace": settings.grace,
+        "poll": settings.poll,
+        "audit_keep": settings.audit_keep,
+        "lease": settings.lease,
+    }
 
 
 def _supervise(target: Target, settings: Settings, types: str | None) -> int:

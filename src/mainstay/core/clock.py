@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
         def now(self) -> int:
             """Return the milliseconds since the epoch."""
-            ...
 
     Duration = str | int | float | timedelta
 
