@@ -20,8 +20,10 @@ ONCE = Retry(1)
 AT_ONCE = Retry(3, base="1ms", jitter=False)
 PATIENCE = 60.0
 
-app = Mainstay(f"sqlite:///{HERE / 'jobs.db'}")
-app.store.sweep = int(os.environ.get("SWEEP", "500"))
+URL = HERE / "url"
+
+app = Mainstay(URL.read_text(encoding="utf-8") if URL.exists() else f"sqlite:///{HERE / 'jobs.db'}")
+app.store.sweep_interval = int(os.environ.get("SWEEP", "500"))
 
 
 def mark(*words):
@@ -89,6 +91,15 @@ async def stubborn(gate: str) -> str:
             mark("told stubborn")
     mark("ended stubborn")
     return "stubborn"
+
+
+@app.job(retry=ONCE, on_timeout="abandon")
+async def forgotten() -> None:
+    """Swallows every request to stop, and so does a task that it starts."""
+    mark("started forgotten")
+    background = asyncio.create_task(stubborn.function("late"))
+    await stubborn.function("late")
+    await background
 
 
 @app.job(retry=ONCE)

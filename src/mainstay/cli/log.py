@@ -20,7 +20,7 @@ LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
     "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
-    "stuck", "cancelling", "pruned",
+    "stuck", "left", "cancelling", "pruned",
 )  # fmt: skip
 KINDS = {
     "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
@@ -110,6 +110,10 @@ class WorkerLog:
     def _stuck(self, job: Claimed) -> None:
         text = f"{job.type} {job.id} keeps its slot until its handler ends: this process finishes its other jobs and is replaced"
         self.write("error", "stuck", text, job=job.id, type=job.type)
+
+    def _left(self, job: Claimed) -> None:
+        text = f"{job.type} {job.id} still runs and cannot be stopped: it runs again when this process has ended"
+        self.write("warning", "left", text, job=job.id, type=job.type)
 
     def _cancelling(self, job: Claimed) -> None:
         self.write("info", "cancelling", f"{job.type} {job.id} was asked to stop", "cancelling", job=job.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from ..context import Context
     from ..core.job import Claimed
     from ..core.outcome import Outcome
+
+LOOK = 0.05  # seconds: `end` tells a stopping worker only of the last that ends, which keeps the hot path short
 
 
 class Execution:
@@ -86,8 +89,14 @@ class InFlight:
 
     def wait_ended(self, seconds: float, counts: Callable[[Execution], bool]) -> bool:
         """Block until every execution that counts has ended, or the time is over; return whether all have."""
+        limit = time.monotonic() + seconds
         with self._changed:
-            return self._changed.wait_for(lambda: not any(map(counts, tuple(self._open))), seconds)
+            while any(map(counts, tuple(self._open))):
+                left = limit - time.monotonic()
+                if left <= 0:
+                    return False
+                self._changed.wait(min(left, LOOK))
+        return True
 
     def remove(self, executions: list[Execution]) -> None:
         """Forget attempts whose outcome is stored or refused."""
