@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
-    "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
+    "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
     "stuck", "left", "cancelling", "pruned",
 )  # fmt: skip
 KINDS = {
@@ -60,6 +60,10 @@ class WorkerLog:
             at = local_time(now, now) if self._tty else iso(now)
             line = f"{at} {painted} {printable(text)}"
         sys.stderr.write(line + "\n")
+
+    def _unknown_queue(self, queue: str, hint: str) -> None:
+        text = f'queue "{queue}"{hint}: no type declares it and no job waits in it; the worker serves it all the same'
+        self.write("warning", "unknown_queue", text, queue=queue)
 
     def _worker_started(self, worker: Any) -> None:
         types = list(worker.types)

@@ -27,6 +27,7 @@ from .service import Service
 from .shutdown import SignalledBlock, until_signalled
 from .slots import Slots
 from .timeouts import Timeouts
+from .unknown_queues import warn_unknown
 from .update_buffer import UpdateBuffer
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Worker:
             self.app.registry.expect(name).schema.build()
         self._check_open()
         self.registration.register()
+        warn_unknown(self.app, self.wants)
         self.listener.open()
         steps = {"listener": self.listener.step, "claimer": self.claimer.step, "timeouts": self.timeouts.step,
                  **{chore.name: chore.step for chore in self.chores}, "heartbeat": self.heartbeat.step}  # fmt: skip
