@@ -1,9 +1,11 @@
 """Handlers that a stopping worker cannot stop: no attempt begins beside them, and they cost neither an attempt nor a crash."""
 
 import gc
+import threading
 
 import pytest
 
+from mainstay.worker import outcome_buffer
 from tests.waiting import eventually
 from tests.worker.conftest import ended, everywhere, terminate
 
@@ -136,3 +138,32 @@ def test_asyncio_prints_nothing_when_a_worker_stops(jobs, start, journal):
     journal.wait("outside")
     assert ended(process) == (0, "")
     gc.collect()
+
+
+def test_an_outcome_that_is_decided_while_the_worker_stops_is_stored(jobs, monkeypatch):
+    """Between the end of a handler and the buffer of outcomes lies a moment."""
+    deciding, go_on = threading.Event(), threading.Event()
+    decide = outcome_buffer.decide
+
+    def slow(*given):
+        deciding.set()
+        go_on.wait(20)
+        return decide(*given)
+
+    monkeypatch.setattr(outcome_buffer, "decide", slow)
+    worker = jobs.app.worker(grace=0).start()
+    handle = jobs.whoami.enqueue()
+    assert deciding.wait(20)
+    step, steps = worker.claimer.step, []
+
+    def counted(now):
+        steps.append(now)
+        if len(steps) == 2:  # of the stop: the first finds nothing to store
+            go_on.set()
+        return step(now)
+
+    worker.claimer.step = counted
+    worker.stop()
+    state = handle.state
+    go_on.set()
+    assert state == "completed"

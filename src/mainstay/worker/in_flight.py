@@ -60,6 +60,15 @@ class InFlight:
         """How many have ended since the worker started."""
         return self._added - len(self._open)
 
+    @property
+    def unstored(self) -> int:
+        """How many have ended and are not stored. Their outcomes may not be in the buffer yet: another thread is about to add them."""
+        return len(self._executions) - len(self._open)
+
+    def open(self) -> list[Execution]:
+        """Return those that have not ended."""
+        return list(self._open)
+
     def add(self, executions: list[Execution]) -> None:
         with self._lock:
             self._executions.update([((each.job.id, each.job.token), each) for each in executions])

@@ -204,7 +204,7 @@ class Slots:
 
     def running(self) -> list[Execution]:
         """Return the executions whose handlers have started and not ended."""
-        return [execution for execution in self._in_flight if execution.started and not execution.ended]
+        return [execution for execution in self._in_flight.open() if execution.started]
 
     def report_left(self, execution: Execution) -> None:
         """Tell that a stopping worker cannot stop a handler. Its job stays `running` until it ends, or this process does."""

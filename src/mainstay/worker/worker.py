@@ -170,7 +170,7 @@ class Worker:
     def _linger(self, now: int) -> int:
         """Store what ends after the stop; when nothing runs any more, end. Return when to look again."""
         wait = self.claimer.step(now)
-        if not (self.in_flight.active or self.outcomes.pending):
+        if not (len(self.in_flight) or self.outcomes.pending):
             self._end()
         return min(wait, IDLE)
 
@@ -185,9 +185,9 @@ class Worker:
         limit = time.monotonic() + FINAL_WRITES
         self.claimer.step(self._clock.now())
         self.slots.release_unstarted()  # a claim under way at the end may have brought more
-        while self.outcomes.pending and time.monotonic() < limit:
+        while (self.outcomes.pending or self.in_flight.unstored) and time.monotonic() < limit:
             wait = self.claimer.step(self._clock.now())
-            if self.outcomes.pending:
+            if self.outcomes.pending or self.in_flight.unstored:
                 self.in_flight.wait_removed(min(wait, 50) / 1000)
 
     def _deregister(self) -> None:
