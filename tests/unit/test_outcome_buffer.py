@@ -175,7 +175,8 @@ def test_on_an_event_loop_ten_times_as_much_is_taken_before_a_report_waits(monke
 
 def test_a_report_that_replaces_another_never_waits(monkeypatch):
     monkeypatch.setattr(update_buffer, "FULL", 10)
-    buffer = UpdateBuffer(pause=60)
+    buffer = UpdateBuffer()
+    monkeypatch.setattr(buffer._change, "wait", lambda seconds: pytest.fail("it waits"))
     buffer.add(Progress(1, 4, 7, 1.0, None, None))
     for n in range(9):
         buffer.add(line(n))

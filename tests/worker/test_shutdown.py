@@ -252,6 +252,7 @@ exit_process(until_signalled(jobs.app.worker(grace="1s"), replaceable=True))
 """
 
 
+@everywhere
 def test_a_process_with_a_handler_that_does_not_end_starts_anew_before_the_next_attempt(jobs, start, journal, folder):
     handle = jobs.plain.options(timeout=0.2, retry=jobs.AT_ONCE).enqueue("late")
     process = start(REPLACEABLE)
@@ -264,6 +265,7 @@ def test_a_process_with_a_handler_that_does_not_end_starts_anew_before_the_next_
     assert ended(process) == (0, "")
 
 
+@everywhere
 def test_async_handlers_may_clean_up_at_the_end_of_the_grace(jobs, journal):
     with jobs.app.worker(grace=0):
         handle = jobs.tidies.enqueue()
@@ -272,6 +274,7 @@ def test_async_handlers_may_clean_up_at_the_end_of_the_grace(jobs, journal):
     assert (handle.state, handle.job().attempt) == ("queued", 0)
 
 
+@everywhere
 def test_a_worker_that_has_stopped_does_not_start_again(jobs):
     worker = jobs.app.worker().start()
     with pytest.raises(UsageError, match="was started before"):
@@ -293,6 +296,7 @@ finally:
 """
 
 
+@everywhere
 def test_a_signal_leaves_the_block_of_a_worker_which_stops_gracefully(jobs, start, journal, folder):
     handle = jobs.plain.enqueue("gate")
     process = start(BLOCK)
@@ -307,6 +311,7 @@ def test_a_signal_leaves_the_block_of_a_worker_which_stops_gracefully(jobs, star
     assert (handle.state, jobs.app.store.workers()) == ("completed", [])
 
 
+@everywhere
 def test_a_second_signal_cuts_the_stop_of_a_block_short(jobs, start, journal, folder):
     handle = jobs.plain.enqueue("gate")
     process = start(BLOCK)
