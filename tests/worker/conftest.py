@@ -55,13 +55,16 @@ def jobs(folder):
 
 @contextmanager
 def installed(folder, name="jobs"):
-    """Import a module of that folder; at the end open every gate."""
+    """Import a module of that folder; at the end open every gate, and wait for the handlers that workers could not stop."""
+    workers = []
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
         module = importlib.import_module(name)
+        module.app.events.on("worker_started", lambda worker: workers.extend([worker]))
         yield module
         open_gates(folder)
+        eventually(lambda: not any(worker.services for worker in workers), "the last handler to end")
         module.app.close()
     finally:
         sys.path.remove(str(folder))

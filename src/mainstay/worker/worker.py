@@ -175,10 +175,10 @@ class Worker:
         return min(wait, IDLE)
 
     def _end(self) -> None:
-        services, self.services = self.services, {}
-        for service in services.values():  # the heartbeat last: the lease is renewed to the end
+        for service in self.services.values():  # the heartbeat last: the lease is renewed to the end
             service.stop()
         self._deregister()
+        self.services = {}
 
     def _store_the_rest(self) -> None:
         """Write the last outcomes in the claimer's place; other workers run again what a broken store refuses."""
