@@ -3,8 +3,11 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.servers import session
 from tests.servers.engines import ENGINES, kind
+from tests.servers.worker_locks import released
 
 FOLDERS = ["unit", "repo", "contract", "stores"]  # then the others by name, then everything marked slow
 MARK = "engines(*kinds): the test concerns these engines only: sqlite, memory, postgres, redis"
@@ -29,6 +32,20 @@ def engines(metafunc):
     if "shared" in metafunc.fixturenames:
         kinds.discard("memory")  # such a database belongs to one store object
     return [name for name in ENGINES if kind(name) in kinds]
+
+
+@pytest.fixture
+def engine_url(engine, tmp_path):
+    """The URL of an empty store of the engine."""
+    with ENGINES[engine](tmp_path) as url:
+        yield url
+
+
+@pytest.fixture(autouse=True)
+def no_lock_is_left():
+    """Release what workers of the test hold: a test that gives a worker up would keep its descriptor to the end."""
+    with released():
+        yield
 
 
 def pytest_collection_modifyitems(items):

@@ -66,7 +66,12 @@ class Context:
 
     def __init__(self, job: Claimed, reporter: Reporter) -> None:
         self.job, self._reporter = job, reporter
-        self._numbers = count(1)  # of log lines; any thread of the handler may take the next
+
+    @property
+    def _numbers(self) -> Iterator[int]:
+        """The numbers of log lines. Made with the first line, by whichever thread of the handler writes it."""
+        numbers: Iterator[int] = self.__dict__.setdefault("numbers", count(1))
+        return numbers
 
     @property
     def id(self) -> str:

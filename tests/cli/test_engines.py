@@ -1,6 +1,7 @@
 """The same commands on every server engine: only the URL differs."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -73,6 +74,22 @@ def test_status_and_doctor_name_the_engine_and_its_durability(app, run):
     assert checks["durability"]["level"] == "warn"  # the tests' servers do without fsync
     assert "fsync" in checks["durability"]["fix"]
     assert checks["store"]["level"] == "ok"
+
+
+def test_a_folder_for_lock_files_that_others_control_is_named(app, run, worker, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    app.store.set_setting("opened", "1")
+    out = run("doctor").out
+    assert "durability" in out
+    assert "worker locks" not in out
+    (tmp_path / f"mainstay-{os.getuid()}").chmod(0o777)
+    (check,) = [each for each in json.loads(run("doctor", "--json").out) if each["name"] == "worker locks"]
+    assert check["level"] == "warn"
+    assert f"{tmp_path}/mainstay-{os.getuid()} can be written by other users" in check["text"]
+    assert "set XDG_RUNTIME_DIR" in check["fix"]
+    process = worker()
+    app.enqueue("greet", {"name": "ada"}).result(30)
+    assert ended(process).count("can be written by other users") == 1
 
 
 def test_operators_act(app, run):

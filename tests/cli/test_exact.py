@@ -8,15 +8,13 @@ from mainstay.cli import actions, exits, status
 from mainstay.stores.redis import search as redis_search
 from mainstay.stores.sql import search as sql_search
 from tests.cli.shop import Shop
-from tests.servers.engines import ENGINES
 
 pytestmark = pytest.mark.engines("sqlite", "postgres", "redis")
 
 
 @pytest.fixture
-def url(engine, tmp_path):
-    with ENGINES[engine](tmp_path) as url:
-        yield url
+def url(engine_url):
+    return engine_url
 
 
 @pytest.fixture

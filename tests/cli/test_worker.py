@@ -216,3 +216,11 @@ def test_a_handler_that_hangs_for_ever_is_tried_again_in_a_new_process(app, star
     process.send_signal(signal.SIGTERM)
     assert "keeps its slot until its handler ends" in process.communicate(timeout=30)[1]
     assert process.returncode == 0
+
+
+def test_a_job_that_is_left_to_other_code_is_not_shown_as_dead(app, start):
+    job = app.enqueue("fail", {"never": 1}, retry=1)
+    process = start()
+    eventually(lambda: job.state == "scheduled", "it is released", 30)
+    process.terminate()
+    assert "○ fail" in process.communicate(timeout=30)[1]

@@ -143,8 +143,14 @@ class Desk:
         self.store.register(worker(id, self.now, lease))
 
     def outlive(self, lease=LEASE):
-        """Let every lease run out that is not renewed meanwhile."""
+        """Let every lease run out that is not renewed meanwhile; its worker's process is gone."""
         self.clock.move_to(self.now + lease + 1)
+        self.kill(*(info.id for info in self.store.workers() if info.expires_at <= self.now))
+
+    def kill(self, *workers):
+        """Release the locks of workers as the kernel does after their death."""
+        for id in workers:
+            self.store.local_workers.release(id, keep=True)
 
 
 _ENDS = {states.COMPLETED: COMPLETED, states.DEAD: FINAL, states.REVIEW: REVIEW, states.CANCELLED: CANCELLED}

@@ -7,7 +7,6 @@ from mainstay.stores import open_store
 from tests.contract.building import Desk
 from tests.contract.invariants import check
 from tests.servers import engines as servers
-from tests.servers.engines import ENGINES
 
 
 @pytest.fixture
@@ -16,9 +15,8 @@ def clock():
 
 
 @pytest.fixture
-def url(engine, tmp_path):
-    with ENGINES[engine](tmp_path) as url:
-        yield url
+def url(engine_url):
+    return engine_url
 
 
 @pytest.fixture

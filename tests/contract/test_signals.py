@@ -50,7 +50,7 @@ def usable(store, another, now):
     done = []
     thread = threading.Thread(target=lambda: done.append(store.enqueue([draft()], now)), daemon=True)
     thread.start()
-    thread.join(8)
+    thread.join(30)
     assert done, "another thread waits for a lock that nobody holds"
     another.set_setting("usable", "yes")
     return done[0][0][0]

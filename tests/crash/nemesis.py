@@ -78,7 +78,8 @@ class Nemesis:
             victim = self._victim([member for member in self._cluster.members if member not in paused])
             self._cluster.stop(victim)
             self.stops += 1
-            paused[victim] = time.monotonic() + lease * self._random.uniform(1.2, 2.5)
+            # On SQLite others give a worker up after 2.5 of these leases: sweeps have to watch it for a while.
+            paused[victim] = time.monotonic() + lease * self._random.uniform(1.2, 4.0)
         while paused:
             self._rest_and_wake(0.05, paused)
 

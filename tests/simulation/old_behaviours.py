@@ -14,7 +14,9 @@ from mainstay.app import Mainstay
 from mainstay.core.outcome import RELEASED
 from mainstay.stores import worker_locks
 from mainstay.stores.sql import actions, maintenance
-from mainstay.stores.sqlite import enqueue, sql
+from mainstay.stores.sqlite import enqueue, leases, sql
+from mainstay.stores.sqlite.connect import Stall
+from mainstay.worker.registration import Registration
 from mainstay.worker.slots import Slots
 from mainstay.worker.worker import Worker
 from tests.simulation import executors
@@ -117,6 +119,26 @@ def records_removed_by_the_first_sweep() -> AbstractContextManager[object]:
         return found
 
     return patched((maintenance, "orphans", tidy))
+
+
+@variant("I7", only="long writes")
+def leases_end_during_a_long_write() -> AbstractContextManager[object]:
+    """A lease ends by the clock, although nobody could renew it and its worker holds its lock."""
+    return patched(
+        (leases, "lease_now", lambda store, now: now), (leases, "spared", lambda *_: []), (Stall, "ms", lambda _: 0)
+    )
+
+
+@variant("I1", only="identities")
+def identity_given_again() -> AbstractContextManager[object]:
+    """A worker with `identity=` has the same identity each time, so it looks as if it still ran what it left behind."""
+    real = Registration.__init__
+
+    def same(registration: Any, *given: Any, **named: Any) -> None:
+        real(registration, *given, **named)
+        registration.id = registration.id.rpartition("-")[0] or registration.id
+
+    return patched((Registration, "__init__", same))
 
 
 @variant("I20", "I7", only="clock steps")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
+    from mainstay.stores.sqlite.leases import Watched
+
 START = 1_000_000  # the first virtual millisecond
 DEEPEST = 4  # calls that may wait inside one another
 
@@ -34,6 +36,7 @@ class Process:
         self.identities: list[str] = []  # under which its worker has registered
         self.paused_until = self.paused = 0  # … and for how long altogether
         self.stall = Stall(lambda: scheduler.now / 1000)  # what it knows of long waits for SQLite's write lock
+        self.watched: dict[str, Watched] = {}  # by its sweeps
         self.updates = UpdateBuffer(pause=0)  # of its worker: what handlers report
         self.steps_under_way = 0  # of its services: more than none while one of their calls takes long
         self._offset, self._drift = offset, drift

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mainstay.core.ids import IDS, Ids
 from mainstay.query import parse
+from mainstay.stores.sqlite import leases
 from mainstay.stores.sqlite.store import SqliteStore
 from mainstay.worker.worker import Runtime
 from tests.simulation import commit_log
@@ -81,6 +82,7 @@ class World:
         commit_log.install(connection, "0")
         self.store.notify = self._notify  # type: ignore[method-assign]
         self.store.stalled = self._stalled  # type: ignore[method-assign]
+        self.store.spared = self._spared  # type: ignore[method-assign]
         self.ids = Ids(self.random.randbytes)
         self.recorder = Recorder(self.history, self.scheduler, connection, self._other is not None)
         self.stage = Stage(self.random, self.recorder, self.ids, self.hardships, self.trouble.random, self.breach)
@@ -94,6 +96,14 @@ class World:
 
     def _stalled(self) -> int:
         return self.scheduler.current.stall.ms()
+
+    def _spared(self, late: Any, now: int) -> list[str]:
+        """As the store's, by what the process that sweeps has seen."""
+        process = self.scheduler.current
+        self.store.watched = process.watched
+        found = leases.spared(self.store, late, now)
+        process.watched = self.store.watched
+        return found
 
     def process(self, name: str) -> Process:
         """A new process, with a clock of its own where clocks differ."""

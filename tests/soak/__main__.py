@@ -1,6 +1,7 @@
 """The soak: `python -m tests.soak --engine sqlite --minutes 30`.
 
-A supervisor with two worker processes and their process slots, and a producer, work at jobs of every kind on a real engine.
+A supervisor with two worker processes and their process slots, and a producer, work at jobs of every kind on a real engine. A
+second worker runs the handlers that never end in a thread: it starts its process anew for each.
 Memory (PSS), file descriptors and threads of every process are sampled. The soak fails when one of them grows after the
 warm-up, when a job is lost, stuck, dead without reason or run too often, or when a process does not end in good order.
 """
@@ -25,7 +26,7 @@ from tests.crash import journal
 from tests.crash.waiting import at_rest, rest
 from tests.servers.engines import ENGINES
 from tests.soak.audit import SHOWN, audit
-from tests.soak.kinds import ENDS_DEAD
+from tests.soak.kinds import ENDLESS, ENDS_DEAD
 from tests.soak.sampling import Growth, Sample, growths, sample, table, tree
 
 if TYPE_CHECKING:
@@ -36,7 +37,11 @@ WARM_UP = 0.2  # of the time, and at least …
 SHORTEST_WARM_UP = 30.0  # … so many seconds
 AT_REST = 90.0  # seconds in which everything must have ended once the producer has
 STOP = 40.0  # seconds in which a process that was asked to end must have ended
-WORKER = ("-m", "mainstay", "worker", "--app", "tests.soak.jobs:app", "--processes", "2", "--concurrency", "8")
+WORKER = ("-m", "mainstay", "worker", "--app", "tests.soak.jobs:app", "--concurrency", "8", "--processes")
+WORKERS = {
+    "worker": (*WORKER, "2", "--queues", "default"),
+    "endless": (*WORKER, "1", "--queues", ENDLESS, "--grace", "2s"),
+}
 
 
 class Report(NamedTuple):
@@ -61,14 +66,16 @@ class Soak:
     def run(self) -> Report:
         """Let everything work for the given time, then let it end, then check."""
         self._app.store.set_setting("opened", "1")  # makes the schema
-        worker, producer = self._start("worker", *WORKER), self._start("producer", "-m", "tests.soak.producer")
+        workers = {name: self._start(name, *command) for name, command in WORKERS.items()}
+        producer = self._start("producer", "-m", "tests.soak.producer")
         try:
-            self._watch([worker, producer])
+            self._watch([producer, *workers.values()])
             self._end("producer", producer)
             self._settle()
-            self._end("worker", worker)
+            for name, worker in workers.items():
+                self._end(name, worker)
         finally:
-            for process in (producer, worker):
+            for process in (producer, *workers.values()):
                 process.kill()
                 process.wait()
         self._app.close()
@@ -93,10 +100,11 @@ class Soak:
             rest(self._every)
 
     def _decide(self) -> None:
-        """Do what people do: approve reviews, look at dead jobs and delete them."""
+        """Do what people do: decide reviews, look at dead jobs and delete them."""
         for job in self._app.list("state:review", limit=100):
+            decide = self._app.reject if job.type in ENDS_DEAD else self._app.approve
             try:
-                self._app.approve(job.id)
+                decide(job.id)
             except Conflict as error:
                 self.problems.append(f"{job.type}: {error}")
         for job in self._app.list("state:dead", limit=100):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mainstay import Mainstay, Retry, Review, Snooze, ctx
 from tests.crash.journal import Journal
 from tests.crash.waiting import rest
+from tests.soak.kinds import ENDLESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 KEEP = "20s"
 FAST = Retry(attempts=5, base="20ms", cap="100ms")
 TWICE = Retry(attempts=2, base="20ms")
-ONCE = Retry(attempts=1)
 LINES, LARGE = 2_000, 1_500_000  # log lines of a chatty job; characters of a large result
 
 app = Mainstay()
@@ -110,6 +110,23 @@ def reviewed(item: str) -> None:
 
 
 @app.job(keep=KEEP, retry=FAST)
+def reviewed_parent(item: str) -> None:
+    """Is approved, so its children run."""
+    with attempt(item):
+        journal.write("asked", items=[f"{item}.child"], parent=item)
+        ctx.enqueue(child.prepare(f"{item}.child"))
+        raise Review("please look")
+
+
+@app.job(keep=KEEP, retry=FAST)
+def rejected_parent(item: str) -> None:
+    """Is rejected: a child of it that runs was never accepted."""
+    with attempt(item):
+        ctx.enqueue(child.prepare(f"{item}.child"))
+        raise Review("please look")
+
+
+@app.job(keep=KEEP, retry=FAST)
 def napping(item: str) -> None:
     with attempt(item):
         naps = ctx.checkpoint.get("naps", 0)
@@ -140,7 +157,21 @@ async def overrun_async(item: str) -> None:
         await asyncio.sleep(30)
 
 
-@app.job(timeout="1s", retry=ONCE, process=True)
-def overrun_process(item: str) -> None:
+# Handlers that never end ----------------------------------------------------------------------------------------------
+def run_for_ever(item: str) -> None:
+    """Write a line every moment, so that the audit knows until when the attempt ran."""
     with attempt(item):
-        rest(30)
+        while True:
+            rest(0.1)
+            journal.write("alive", item=item, token=ctx.job.token)
+
+
+@app.job(timeout="1s", retry=TWICE, process=True)
+def endless_process(item: str) -> None:
+    run_for_ever(item)
+
+
+@app.job(timeout="1s", retry=TWICE, queue=ENDLESS)
+def endless(item: str) -> None:
+    """Keeps its thread until the supervisor replaces the process."""
+    run_for_ever(item)

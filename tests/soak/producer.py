@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import threading
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from tests.crash.journal import Journal
+from tests.crash.waiting import rest
 from tests.soak import jobs
-from tests.soak.kinds import WEIGHTS
+from tests.soak.kinds import RARE, WEIGHTS
 
 PACE = 0.03  # seconds between two enqueues
 BULK = 0.05  # of the enqueues are bulk ones
@@ -20,16 +20,20 @@ BULK = 0.05  # of the enqueues are bulk ones
 
 def main() -> None:
     """Enqueue jobs of every kind until told to stop, and write down which were accepted."""
-    done = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: done.set())
+    done: list[int] = []  # no Event: its lock may be held by the code that the signal interrupts
+    signal.signal(signal.SIGTERM, lambda number, _: done.append(number))
     journal = Journal(Path(os.environ["SOAK_FOLDER"]), "producer")
     random, kinds = Random(1), [kind for kind, weight in WEIGHTS.items() for _ in range(weight)]
-    for number in itertools.count():
-        kind = random.choice(kinds) if random.random() > BULK else "bulk"
+    for number in itertools.takewhile(lambda _: not done, itertools.count()):
+        kind = rare(random) or (random.choice(kinds) if random.random() > BULK else "bulk")
         send(journal, kind, f"{kind}-{number}")
-        if done.wait(PACE):
-            break
+        rest(PACE)
     jobs.app.close()
+
+
+def rare(random: Random) -> str:
+    """Return a rare kind, nearly always none."""
+    return next((kind for kind, share in RARE.items() if random.random() < share), "")
 
 
 def send(journal: Journal, kind: str, item: str) -> None:

@@ -104,6 +104,7 @@ class Stores(RuleBasedStateMachine):
     def the_worker_dies(self):
         """Its lease runs out, the sweep frees what it held, another takes its place."""
         self.clock.advance(LEASE / 1000)
+        self.store.local_workers.release(self.worker, keep=True)  # as the kernel does
         orphans = self.store.orphans(self.now, 60 * SECOND, 100)
         assert {orphan.job.id for orphan in orphans} == self.book.running()
         self.write(decide(orphan.job, CRASHED, self.now, lambda: 0.0) for orphan in orphans)

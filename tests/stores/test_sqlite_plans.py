@@ -67,6 +67,7 @@ SMALL = {
     "workers": "SCAN w",
     "types": "SCAN kind",
     "deregister_expired": "SCAN mainstay_worker",
+    "late_workers": "SCAN mainstay_worker",
     "orphans_look": "SCAN mainstay_worker",
     "actions": "SCAN a",
     "prune_actions": "SCAN a",
@@ -128,7 +129,7 @@ def plan(connection, text):
 # Statements that are made of a template when they are needed.
 MADE = {
     "claim_first": claim.first_of(3),
-    "claim_rows": claim._rows(),
+    "claim_rows": claim._rows(claim.TEXTS),
     "enqueue_replace": sql.load("enqueue_replace").replace("{columns}", inserts.replacement(Draft("work", "{}"))[0]),
 }
 

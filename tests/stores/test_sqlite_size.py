@@ -68,3 +68,14 @@ def test_others_write_while_a_file_is_compacted(tmp_path):
 
         store.compact(write)
         assert 100 > len(wrote) == len(store.export_rows("jobs", None, 500).rows) > 2
+
+
+def test_the_reader_of_a_thread_keeps_less_in_memory_than_the_writer(tmp_path):
+    with make(tmp_path / "jobs.db", incremental=True) as store:
+        store.db.ready()
+        kept = [store.db.read(_cache), store.db.write(_cache)]
+    assert kept == [-2_000, -16_000]
+
+
+def _cache(connection):
+    return connection.execute("PRAGMA cache_size").fetchone()[0]

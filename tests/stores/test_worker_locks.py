@@ -11,10 +11,12 @@ import pytest
 
 from mainstay.core.clock import MINUTE
 from mainstay.core.errors import StoreError
+from mainstay.stores import worker_locks
 from mainstay.stores.local_workers import LocalWorkers
 from mainstay.stores.sqlite import connect
 from mainstay.stores.sqlite.store import SqliteStore
 from tests.contract.building import draft, worker
+from tests.servers.worker_locks import released
 from tests.waiting import eventually
 
 NOW = 1_750_000_000_000
@@ -108,8 +110,15 @@ def foreign(folder):
     os.chown(folder, 65534, 65534)
 
 
-@pytest.mark.parametrize("spoil", [writable, linked, foreign])
-def test_a_runtime_folder_that_others_control_is_neither_used_nor_believed(spoil, tmp_path, monkeypatch):
+WRONG = {
+    writable: "can be written by other users",
+    linked: "is a link or a file",
+    foreign: "belongs to another user (65534)",
+}
+
+
+@pytest.mark.parametrize("spoil", WRONG)
+def test_a_runtime_folder_that_others_control_is_neither_used_nor_believed(spoil, tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     workers = LocalWorkers("postgres", "somewhere")
     workers.hold("first")
@@ -125,6 +134,10 @@ def test_a_runtime_folder_that_others_control_is_neither_used_nor_believed(spoil
     assert not lock.with_name("second.lock").exists()
     assert workers.orphans(deregistered.append, list, 9) == []
     assert deregistered == []
+    workers.hold("third")
+    (warning,) = caplog.messages
+    assert workers.problem() in warning
+    assert WRONG[spoil] in warning
 
 
 def test_a_new_file_that_another_program_writes_is_waited_for(path, monkeypatch):
@@ -140,3 +153,11 @@ def test_a_new_file_that_another_program_writes_is_waited_for(path, monkeypatch)
         monkeypatch.setattr(connect.time, "sleep", wait)
         assert store.enqueue([draft()], NOW)[0][1]
         assert waits
+
+
+def test_a_test_releases_the_locks_of_its_workers(store, path):
+    with released():
+        store.register(worker("left", NOW))
+        assert worker_locks.held(str(path), "left")
+    assert not worker_locks.held(str(path), "left")
+    assert worker_locks.free(worker_locks.lock_file(str(path), "left"))

@@ -76,7 +76,7 @@ def test_a_late_reply_about_an_older_attempt_hides_no_newer_one(in_flight):
     in_flight.add([newer])
     in_flight.add([older])
     in_flight.remove([older])
-    assert (in_flight.get("again", 2), in_flight.get("again", 1)) == (newer, None)
+    assert in_flight.find([("again", 2), ("again", 1)]) == {("again", 2): newer}
 
 
 def test_an_attempt_ends_once(buffer, in_flight):

@@ -1,12 +1,17 @@
 """A worker that lost its lease and lives, as after a suspend, costs its jobs an attempt at most."""
 
+import signal
+import threading
 from contextlib import closing
 from queue import SimpleQueue
 
 import pytest
 
 from mainstay import Mainstay, Retry, ctx
+from mainstay.core.events import Events
+from mainstay.core.outcome import INTERRUPTED
 from mainstay.stores.contract import Renewal
+from mainstay.upkeep.sweep import Sweep
 from tests.servers.engines import ENGINES
 from tests.waiting import eventually
 
@@ -48,3 +53,66 @@ def test_suspends_are_no_poison(app):
     errors = [tried.error for tried in app.attempts(handle.id) if tried.outcome == "failed"]
     assert len(errors) == SUSPENDS
     assert all(error.startswith("LeaseLost: the worker was suspended") for error in errors)
+
+
+def test_sweeps_by_others_before_the_worker_is_back_are_no_poison(app):
+    """Another worker's sweep has counted a crash each time; the worker that comes back takes it back."""
+    started, other = SimpleQueue(), Sweep(app.store, lambda: 0.0, Events(), 1)
+
+    @app.job(retry=Retry(10, base="1ms", jitter=False))
+    def work() -> int:
+        started.put(ctx.attempt)
+        if ctx.attempt <= SUSPENDS:
+            eventually(lambda: ctx.cancelled, "the worker to drop the job")
+        return ctx.attempt
+
+    renew, suspended = app.store.renew, threading.Lock()
+
+    def later(*given):
+        with suspended:
+            return renew(*given)
+
+    app.store.renew = later
+    with app.worker(lease="60s") as worker:
+        worker.services["sweep"].stop()
+        handle = work.enqueue()
+        for n in range(1, SUSPENDS + 1):
+            assert started.get(timeout=30) == n
+            with suspended:
+                app.store.deregister(worker.id)
+                other.step(app.clock.now())
+                assert handle.job().crashes == 1
+            worker.services["heartbeat"].wake()
+        assert handle.result(timeout=30) == SUSPENDS + 1
+    assert handle.job().crashes == 0
+    tried = [(tried.number, tried.outcome, tried.error) for tried in app.attempts(handle.id)][:-1]
+    assert tried == [(n, "failed", INTERRUPTED.error) for n in range(1, SUSPENDS + 1)]
+
+
+SLEEPER = """
+import sys, threading
+from mainstay import Mainstay, Retry
+app = Mainstay(sys.argv[1])
+
+@app.job(name="work", retry=Retry(9, base="1ms", jitter=False))
+def work():
+    print("started", flush=True)
+    threading.Event().wait()
+
+app.worker(lease="1s").run()
+"""
+
+
+@pytest.mark.engines("sqlite", "postgres", "redis")
+def test_a_process_that_is_stopped_by_a_signal_costs_an_attempt_and_no_crash(app, start):
+    """Its lock, which it still holds, tells others on this machine that it lives."""
+    app.job(name="work", retry=Retry(9, base="1ms", jitter=False))(lambda: "done")
+    handle = app.enqueue("work")
+    process = start(SLEEPER, app.store.url)
+    assert process.stdout.readline() == "started\n"
+    process.send_signal(signal.SIGSTOP)
+    with app.worker(lease="1s"):
+        assert handle.result(timeout=30) == "done"
+    assert handle.job().crashes == 0
+    first, _ = app.attempts(handle.id)
+    assert (first.number, first.outcome, first.error) == (1, "failed", INTERRUPTED.error)

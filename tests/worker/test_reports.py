@@ -3,17 +3,15 @@
 import pytest
 
 from mainstay import JobFailed, Mainstay, Review, ctx
-from tests.servers.engines import ENGINES
 from tests.waiting import eventually
 
 
 @pytest.fixture
-def app(engine, tmp_path):
-    with ENGINES[engine](tmp_path) as url:
-        app = Mainstay(url)
-        app.job(name="child")(child)
-        yield app
-        app.close()
+def app(engine_url):
+    app = Mainstay(engine_url)
+    app.job(name="child")(child)
+    yield app
+    app.close()
 
 
 def child(n: int) -> int:

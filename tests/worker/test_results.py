@@ -10,7 +10,6 @@ from uuid import UUID
 import pytest
 
 from mainstay import Mainstay, Retry
-from tests.servers.engines import ENGINES
 from tests.waiting import eventually
 
 
@@ -38,11 +37,10 @@ TYPES = [Bill, tuple[int, str], datetime, date, Decimal, UUID, Shade, bytes, set
 
 
 @pytest.fixture
-def app(engine, tmp_path):
-    with ENGINES[engine](tmp_path) as url:
-        app = Mainstay(url)
-        yield app
-        app.close()
+def app(engine_url):
+    app = Mainstay(engine_url)
+    yield app
+    app.close()
 
 
 def test_a_result_has_the_declared_type(app):

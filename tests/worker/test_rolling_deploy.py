@@ -1,30 +1,27 @@
 """Two versions of a program at work at the same time: what one cannot run, the other does."""
 
 from dataclasses import make_dataclass
+from datetime import datetime
 
 import pytest
 
 from mainstay import Mainstay
+from mainstay.core.clock import MINUTE, ManualClock
 from mainstay.core.draft import Draft
-from tests.servers.engines import ENGINES
+from mainstay.testing.inline import InlineWorker
+from tests.contract.building import worker
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.engines("sqlite", "postgres", "redis")
 
 
 @pytest.fixture
-def url(engine, tmp_path):
-    with ENGINES[engine](tmp_path) as url:
-        yield url
-
-
-@pytest.fixture
-def programs(url):
+def programs(engine_url):
     """Makes programs on one store."""
     made = []
 
-    def program():
-        made.append(Mainstay(url))
+    def program(clock=None):
+        made.append(Mainstay(engine_url, clock=clock))
         return made[-1]
 
     yield program
@@ -62,7 +59,7 @@ def test_each_job_runs_where_its_signature_is(before, after):
     with before.worker(concurrency=2), after.worker(concurrency=2):
         jobs = [(before.resize.enqueue(str(n)), f"before {n}") for n in range(10)]
         jobs += [(after.resize.enqueue(str(n), n), f"after {n} {n}") for n in range(10)]
-        assert [job.result(timeout=60) for job, _ in jobs] == [wanted for _, wanted in jobs]
+        assert [job.result(timeout=100) for job, _ in jobs] == [wanted for _, wanted in jobs]
     for job, _ in jobs:
         assert job.job().attempt == 1, "a release costs no attempt"
 
@@ -93,6 +90,68 @@ def test_a_payload_that_nobody_takes_is_dead_at_once(before, after):
     assert (job.reason, job.token) == ("invalid payload", 1)
 
 
+def test_a_worker_says_what_it_takes_before_it_claims(before):
+    known = []
+    claim = before.store.claim
+
+    def claiming(*given, **named):
+        known.append(bool(before.store.declarations(before.clock.now(), "resize")))
+        return claim(*given, **named)
+
+    before.store.claim = claiming
+    with before.worker():
+        eventually(lambda: known, "it claims")
+    assert known[0]
+
+
+# on a clock that the test moves: `turn` lets one program run what is due ------------------------------------------------
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+def turn(app, id):
+    """The job after the program has run everything that is due."""
+    InlineWorker(app).drain()
+    return app.store.get(id)
+
+
+def dated(app, *more):
+    """Declare a type of which the schema takes any text as a date; more parameters make it other code."""
+
+    def note(at, **rest):
+        raise AssertionError("no payload of these tests is valid")
+
+    def wide(at, width=1):
+        raise AssertionError("no payload of these tests is valid")
+
+    function = wide if more else note
+    function.__annotations__ = {"at": datetime, "rest": int, "width": int}
+    app.job(name="note")(function)
+    app.store.register(
+        worker(f"live{len(more)}", app.clock.now(), 60 * MINUTE), [app.registry["note"].declaration("note")]
+    )
+
+
+def test_a_payload_that_every_live_code_has_refused_is_dead(programs, clock):
+    one, two = programs(clock), programs(clock)
+    dated(one)
+    dated(two, "width")
+    ((id, _),) = one.store.enqueue([Draft("note", '{"at": "no date"}')], clock.now())
+    for tries in (1, 2):
+        waiting = turn(one, id)
+        assert (waiting.state, waiting.token) == ("scheduled", tries), (
+            "the other takes any text, as far as its schema tells"
+        )
+        clock.move_to(waiting.run_at)
+    dead = turn(two, id)
+    assert (dead.state, dead.reason, dead.token, dead.attempt) == ("dead", "invalid payload", 3, 1)
+    assert "no live worker took it within 2.5s" in dead.error
+    one.retry(id)
+    assert turn(two, id).state == "scheduled", "whoever retries it may have mended the code"
+
+
+# ------------------------------------------------------------------------------------------------------------------------
 def test_a_payload_of_a_newer_version_waits_for_its_code(before, programs):
     app = programs()
 

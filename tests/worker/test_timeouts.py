@@ -18,7 +18,7 @@ STOPPED = ["abandoned", "asynchronous", "separate"]  # a handler that does not e
 
 def overrun(worker, handle):
     """Whether the worker knows that the first attempt at this job has run out of time."""
-    execution = worker.in_flight.get(handle.id, 1)
+    execution = worker.in_flight.find([(handle.id, 1)]).get((handle.id, 1))
     return execution is not None and execution.overrun is not None
 
 

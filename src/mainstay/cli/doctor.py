@@ -138,6 +138,7 @@ def _store(target: Target) -> Iterator[Check]:
 
 
 def _opened(app: Mainstay, url: str) -> Iterator[Check]:
+    from ..stores.local_workers import TRUST, WITHOUT_FILES
     from ..stores.move import closed
 
     facts, now = app.store.diagnostics(), app.clock.now()
@@ -150,6 +151,8 @@ def _opened(app: Mainstay, url: str) -> Iterator[Check]:
     for name in ("pooler", "connections", "role", "maxmemory"):
         if name in facts:
             yield Check(OK, name, facts[name])
+    if facts.get("worker locks"):
+        yield Check(WARN, "worker locks", f"{facts['worker locks']}. {WITHOUT_FILES}", TRUST)
     if facts.get("file system"):
         yield Check(OK, "file system", f"{facts['file system']}: local")
     if os.path.exists(facts.get("file", "")):

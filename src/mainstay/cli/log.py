@@ -82,7 +82,7 @@ class WorkerLog:
             return
         took = max(self._clock.now() - job.started_at, 0)
         failed = outcome.error is not None
-        final = failed and (not outcome.retry or job.attempt >= job.max_attempts)
+        final = failed and outcome.kind != "released" and (not outcome.retry or job.attempt >= job.max_attempts)
         label = "dead" if final else KINDS.get(outcome.kind, "")
         why = f": {outcome.error or outcome.reason}" if outcome.error or outcome.reason else ""
         attempt = f"attempt {job.attempt}/{job.max_attempts} " if failed else ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import states
 from .job import Claimed, field_getter
-from .outcome import COMPLETED
+from .outcome import COMPLETED, DEATHS
 from .retry import CRASHES, wait
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def completed(job: Claimed, now: int) -> Completed:
 
 
 def _failed(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int) -> Transition:
-    if outcome.kind in ("crashed", "lost_unknown"):
+    if outcome.kind in DEATHS:
         job = job._replace(crashes=job.crashes + 1)
         if job.crashes >= crashes:
             return _ended(job, outcome, now, states.DEAD, f"poison: {job.crashes} workers died while they ran it")

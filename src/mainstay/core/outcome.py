@@ -68,10 +68,12 @@ class Outcome(NamedTuple):
 
 
 INVALID = "invalid payload"  # the reason of an outcome: the handler's code does not take the payload
+DEATHS = ("crashed", "lost_unknown")  # the kinds that count as a worker's death
 COMPLETED = Outcome("completed")
 RELEASED = Outcome("released")
 CRASHED = Outcome("crashed", error="WorkerLost: the worker died while it ran this job")
 LOST_UNKNOWN = Outcome(
     "lost_unknown", error="WorkerLost: the worker died while it held this job; whether the job had started is not known"
 )
+INTERRUPTED = Outcome("failed", error="LeaseLost: the worker was suspended or cut off from its store for too long")
 CANCELLED = Outcome("cancelled", reason="cancelled")

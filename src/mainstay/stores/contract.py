@@ -45,6 +45,7 @@ class Orphan(NamedTuple):
     worker: str
     gone: bool
     begun: bool | None = True  # False: its worker died before the handler started; None: unknown
+    alive: bool = False  # its worker is suspended or late, but its process exists on this machine
 
 
 class Compacted(NamedTuple):
@@ -165,6 +166,9 @@ class Store(Protocol):
     def renew(self, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
         """Renew a lease that has not run out; one that has can never be renewed.
 
+        On SQLite with lock files, a lease runs out when `orphans` removes its worker, not before: the clock may be set, and
+        a write of others may take long.
+
         `stopping` records that the worker claims nothing more. The record stays until the worker registers again.
         """
 
@@ -183,7 +187,14 @@ class Store(Protocol):
     def orphans(self, now: int, grace: int, limit: int) -> list[Orphan]:
         """Return running jobs whose worker is gone, or that are more than `grace` ms past their timeout.
 
-        Removes workers whose lease has expired.
+        Removes workers whose lease has expired. On SQLite, removes one that holds its lock only after several calls have
+        seen it not renewing.
+        """
+
+    def retract_crashes(self, jobs: Sequence[Claimed]) -> int:
+        """Undo the crash that a sweep has counted for each of these attempts, because their worker lives; return how many.
+
+        The attempt becomes a failed one. Nothing changes for a job that has ended, or whose attempt ended otherwise.
         """
 
     def prune(self, now: int, limit: int) -> int:

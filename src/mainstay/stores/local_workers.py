@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .contract import Orphan
     from .sqlite.store import SqliteStore
 
+WITHOUT_FILES = "Until then, a worker that dies on this machine is detected only when its lease ends"
+TRUST = "remove it, or set XDG_RUNTIME_DIR to a folder that only you can write to"
 YOUNG = 1.0  # seconds during which an unlocked file may be one that its worker is about to lock
 
 
@@ -35,6 +37,8 @@ class LocalWorkers:
     required = False  # whether a worker without a lock file may not run
     unknown: bool | None = None  # whether a job had started whose worker left no file here; None: nobody can tell
 
+    _warned = False
+
     def __init__(self, *words: str) -> None:
         self._runtime = _runtime_folder()
         self._path = os.path.join(self._runtime, blake2b("\0".join(words).encode(), digest_size=8).hexdigest())
@@ -44,22 +48,47 @@ class LocalWorkers:
         try:
             self._prepare()
             worker_locks.hold(self._path, worker)
-        except (OSError, StoreError):
+        except (OSError, StoreError) as error:
             if self.required:
                 raise
+            self._warn(error)
+
+    def _warn(self, error: Exception) -> None:
+        """Log once that this process's workers have no lock file."""
+        import logging
+
+        warned, self._warned = self._warned, True
+        if not warned:
+            logging.getLogger("mainstay").warning("%s. %s. To mend it: %s", error, WITHOUT_FILES, TRUST)
+
+    def problem(self) -> str:
+        """Return why workers of this user cannot have lock files here; empty if they can."""
+        try:
+            self._prepare()
+        except OSError as error:
+            return str(error)
+        return ""
 
     def _prepare(self) -> None:
         os.makedirs(self._runtime, mode=0o700, exist_ok=True)
-        if not self._trusted():
-            raise PermissionError(f"{self._runtime} belongs to another user, or others may write to it")
+        distrust = self._distrust()
+        if distrust:
+            raise PermissionError(f"{self._runtime} {distrust}")
 
     def _trusted(self) -> bool:
-        """Return whether nobody else can put files there: what they say decides over the lives of workers."""
+        return not self._distrust()
+
+    def _distrust(self) -> str:
+        """Return why somebody else may put files there: what they say decides over the lives of workers. Empty: nobody can."""
         try:
             found = os.lstat(self._runtime)
-        except OSError:
-            return False
-        return stat.S_ISDIR(found.st_mode) and found.st_uid == worker_locks.user() and not found.st_mode & 0o022
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
+        if not stat.S_ISDIR(found.st_mode):
+            return "is a link or a file, not a folder"
+        if found.st_uid != worker_locks.user():
+            return f"belongs to another user ({found.st_uid})"
+        return "can be written by other users" if found.st_mode & 0o022 else ""
 
     def release(self, worker: str, keep: bool = False) -> None:
         """Release the lock of a worker of this process; `keep` what its file says for the sweep that frees its jobs."""
@@ -88,13 +117,21 @@ class LocalWorkers:
             deregister(worker)
         found = find()
         if found and trusted:
-            found = with_started(self._path, found, self.unknown)
+            found = self._with_alive(with_started(self._path, found, self.unknown))
         elif not trusted:
             found = [orphan._replace(begun=self.unknown) for orphan in found]
         if len(found) < limit:  # else there are more to find
             for worker in set(dead).difference(orphan.worker for orphan in found):
                 worker_locks.remove_files(self._path, worker)
         return found
+
+    def _with_alive(self, orphans: list[Orphan]) -> list[Orphan]:
+        alive = {worker for worker in {orphan.worker for orphan in orphans} if self.locked(worker)}
+        return [orphan._replace(alive=orphan.worker in alive) for orphan in orphans] if alive else orphans
+
+    def locked(self, worker: str) -> bool:
+        """Return whether a worker's process exists on this machine."""
+        return worker_locks.locked(worker_locks.lock_file(self._path, worker))
 
     def _dead(self) -> list[str]:
         files = worker_locks.files(self._path)
@@ -121,9 +158,9 @@ class DatabaseWorkers(LocalWorkers):
     def _prepare(self) -> None:
         pass
 
-    def _trusted(self) -> bool:
-        """Return True: who can write beside the database can write the database too."""
-        return True
+    def _distrust(self) -> str:
+        """Return nothing: who can write beside the database can write the database too."""
+        return ""
 
     def _registered(self, asked: bool) -> set[str]:
         return {worker.id for worker in self._store.workers()} if asked else set()

@@ -17,7 +17,8 @@ COLD = {
     "reads": "get get_many find claimed_by result checkpoint attempts logs actions counts throughput workers "
     "diagnostics",
     "actions": "cancel retry resolve_review delete",
-    "maintenance": "register renew deregister orphans prune prune_actions register_types types declarations setting set_setting started_jobs",
+    "maintenance": "register renew deregister orphans retract_crashes prune prune_actions register_types types declarations "
+    "setting set_setting started_jobs",
     "search": "search",
     "move": "export_rows import_rows",
 }

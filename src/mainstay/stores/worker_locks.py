@@ -29,9 +29,14 @@ def user() -> int:
     return os.getuid() if hasattr(os, "getuid") else 0
 
 
+def used(path: str) -> bool:
+    """Return whether workers hold locks here."""
+    return LOCKS and path != ":memory:"
+
+
 def hold(path: str, worker: str) -> None:
     """Hold this worker's lock until `release` or the end of the process."""
-    if not LOCKS or path == ":memory:":
+    if not used(path):
         return
     file = lock_file(path, worker)
     if file not in _held:  # a second lock of our own would wait for the first for ever
@@ -113,10 +118,20 @@ def remove_files(path: str, worker: str) -> None:
 
 def free(file: str) -> bool:
     """Return whether a lock file exists and is not locked: its worker is dead."""
+    return _lockable(file) is True
+
+
+def locked(file: str) -> bool:
+    """Return whether a lock file exists and is locked: its worker lives, though it may be suspended."""
+    return _lockable(file) is False
+
+
+def _lockable(file: str) -> bool | None:
+    """Return whether a lock could be taken; None without a file."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
-        return False
+        return None
     try:
         return _locks(descriptor)
     finally:

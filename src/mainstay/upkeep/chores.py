@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from .prune import Prune, PruneActions
-from .sweep import FIRST, GRACE, Sweep
+from .sweep import GRACE, SYSTEM, Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..core.clock import Clock
     from ..core.events import Events
     from ..stores.contract import Store
 
@@ -25,11 +26,16 @@ class Chore(Protocol):
 
 
 def chores(
-    store: Store, random: Callable[[], float], events: Events, audit_keep: int, sweep_grace: int = GRACE
+    store: Store,
+    random: Callable[[], float],
+    events: Events,
+    audit_keep: int,
+    sweep_grace: int = GRACE,
+    clock: Clock = SYSTEM,
 ) -> list[Chore]:
     """Return every chore."""
     return [
-        Sweep(store, random, events, store.sweep_interval, sweep_grace, FIRST),
+        Sweep(store, random, events, store.sweep_interval, sweep_grace, clock),
         Prune(store, events),
         PruneActions(store, events, audit_keep),
     ]

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..core.clock import SystemClock, monotonic
 from ..core.decide import decide
 from ..core.errors import StoreError
-from ..core.outcome import CRASHED, LOST_UNKNOWN, RELEASED, Outcome
+from ..core.outcome import CRASHED, INTERRUPTED, LOST_UNKNOWN, RELEASED, Outcome
 from ..core.verdict import STORED
 from . import release_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..core.clock import Clock
     from ..core.events import Events
     from ..stores.contract import Orphan, Store
 
+SYSTEM = SystemClock()
 LIMIT = 500
-FIRST = (
-    500  # after the start of a worker: whoever could not renew a lease, because somebody wrote for long, does it first
-)
 GRACE = 60_000  # how far past its timeout a job is before others look whether its handler runs
 AFTER_AN_ERROR = 5_000
 OVERDUE = Outcome("timed out", error="TimeoutError: far past its timeout, and its worker does not run it")
@@ -34,25 +34,39 @@ class Sweep:
     name = "sweep"
 
     def __init__(
-        self, store: Store, random: Callable[[], float], events: Events, every: int, grace: int = GRACE, first: int = 0
+        self,
+        store: Store,
+        random: Callable[[], float],
+        events: Events,
+        every: int,
+        grace: int = GRACE,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._store, self._random, self._events, self._every, self._grace = store, random, events, every, grace
-        self._first = first  # ms until the first sweep
+        self._monotonic = monotonic(clock)
+        self._overdue: dict[tuple[str, int], int] = {}  # since when the last sweeps saw these attempts so
 
     def step(self, now: int) -> int:
         """Free orphaned jobs; return when to sweep again."""
-        if self._first:
-            first, self._first = self._first, 0
-            return first
         try:
             found = self._store.orphans(now, self._grace, LIMIT)
-            orphans = [orphan for orphan in found if orphan.gone or orphan.begun is False]
+            overdue = self._watched([orphan for orphan in found if not orphan.gone and orphan.begun is False])
+            orphans = [orphan for orphan in found if orphan.gone] + overdue
             if orphans:
                 self._free(orphans, now)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=AFTER_AN_ERROR)
             return AFTER_AN_ERROR
         return 0 if len(orphans) == LIMIT else self._every
+
+    def _watched(self, overdue: list[Orphan]) -> list[Orphan]:
+        """Return the jobs that sweeps have seen as overdue for as long as it takes to be overdue.
+
+        The wall clock decides which are, and it may have been put forward. Their worker measures by monotonic time.
+        """
+        now, before = self._monotonic(), self._overdue
+        self._overdue = {key: before.get(key, now) for key in map(_key, overdue)}
+        return [each for each in overdue if now - self._overdue[_key(each)] >= (each.job.timeout or 0) + self._grace]
 
     def _free(self, orphans: list[Orphan], now: int) -> None:
         workers = {orphan.worker for orphan in orphans if orphan.gone}
@@ -69,10 +83,19 @@ class Sweep:
             self._store.notify()
 
 
+def _key(orphan: Orphan) -> tuple[str, int]:
+    return orphan.job.id, orphan.job.token
+
+
 def _outcome(orphan: Orphan) -> Outcome:
-    """Return `released` for a job whose handler had not started; it costs no attempt. A started one counts as crashed."""
+    """Return `released` for a job whose handler had not started; it costs no attempt. A started one counts as crashed.
+
+    Unless its worker is known to live: a suspended worker costs its jobs an attempt, and nothing died.
+    """
     if not orphan.gone:
         return OVERDUE
+    if orphan.alive and orphan.begun:
+        return INTERRUPTED
     if orphan.begun is None:
         return LOST_UNKNOWN
     return CRASHED if orphan.begun else RELEASED

@@ -136,7 +136,8 @@ class Claimer:
         except StoreError as error:
             return self._failed(error)
         self._failures, self.offers.uncertain = 0, False
-        missed = [job for job in held if self._in_flight.get(job.id, job.token) is None]
+        here = self._in_flight.find((job.id, job.token) for job in held)
+        missed = [job for job in held if (job.id, job.token) not in here]
         same = worker == self._registration.registered  # it may have a new identity by now
         if missed and same and self._registration.claiming:
             self._take_over(missed, since)

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ..context import Context
     from ..core.job import Claimed
@@ -37,16 +37,16 @@ class Execution:
 
 
 class InFlight:
-    """The executions of this worker, by job id and token. One stays until its outcome is stored: it never counts as lost.
+    """The executions of this worker. One stays until its outcome is stored: it never counts as lost.
 
-    By token too, because two attempts at one job may be here: the reply of a claim under a lost identity can come after
+    An attempt is found by job id and token, because two attempts at one job may be here: the reply of a claim under a lost identity can come after
     the new identity has claimed the same job.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._executions: dict[tuple[str, int], Execution] = {}
+        self._executions: dict[Execution, bool] = {}  # in the order of their claims
         self._open: dict[Execution, bool] = {}  # those that have not ended
         self._added = 0
 
@@ -71,12 +71,15 @@ class InFlight:
 
     def add(self, executions: list[Execution]) -> None:
         with self._lock:
-            self._executions.update([((each.job.id, each.job.token), each) for each in executions])
-            self._open.update(dict.fromkeys(executions, True))
+            added = dict.fromkeys(executions, True)
+            self._executions.update(added)
+            self._open.update(added)
             self._added += len(executions)
 
-    def get(self, job_id: str, token: int) -> Execution | None:
-        return self._executions.get((job_id, token))
+    def find(self, attempts: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Execution]:
+        """Return those of these attempts, by job id and token, that are here. Looks at each: only cancels and lost replies ask."""
+        wanted = set(attempts)
+        return {key: each for each in self if (key := (each.job.id, each.job.token)) in wanted}
 
     def end(self, execution: Execution) -> bool:
         """Mark an execution as ended; False if it had ended before or was dropped.
@@ -111,7 +114,7 @@ class InFlight:
         """Forget attempts whose outcome is stored or refused."""
         with self._lock:
             for execution in executions:
-                self._executions.pop((execution.job.id, execution.job.token), None)
+                self._executions.pop(execution, None)
             self._changed.notify_all()
 
     def drop_all(self) -> list[Execution]:
@@ -126,7 +129,7 @@ class InFlight:
 
     def __iter__(self) -> Iterator[Execution]:
         with self._lock:
-            return iter(list(self._executions.values()))
+            return iter(list(self._executions))
 
     def __len__(self) -> int:
         return len(self._executions)

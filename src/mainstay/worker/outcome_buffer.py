@@ -96,6 +96,9 @@ class OutcomeBuffer:
         outcomes, taken = self._outcomes, 0
         batch: Batch = []
         self.more = False  # outcomes that come from now on do not count: a round gathers many of them
+        waiting = len(outcomes)
+        if not self._characters and waiting <= most:  # nearly always: none of them has a size
+            return [outcomes.popleft() for _ in range(waiting)]
         while outcomes:
             transition = outcomes[0][1]
             size = 0 if type(transition) is Completed else _size(transition)  # saves the hot path a call

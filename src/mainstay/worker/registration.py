@@ -102,7 +102,10 @@ class Registration:
     def holds(self, execution: Execution, now: int) -> bool:
         """Return whether a claimed job may start here: the lease runs, and no sweep counts the job as overdue."""
         job = execution.job
-        if job.worker != self.id or self.expired():
+        if job.worker != self.id:
+            return False
+        # Without a call while the lease surely runs.
+        if (now >= self.renewed_at + self.lease or self._clock.now() >= self._held_until) and self.expired():
             return False
         waited = now - execution.claimed_at
         return waited < self._sweep_grace or job.timeout is None or waited < job.timeout + self._sweep_grace
@@ -133,7 +136,7 @@ class Heartbeat:
     """
 
     def __init__(
-        self, app: Mainstay, registration: Registration, lost: Callable[[], None], cancel: Callable[[str, int], None],
+        self, app: Mainstay, registration: Registration, lost: Callable[[], None], cancel: Callable[[list[tuple[str, int]]], None],
         renewed: Callable[[], None],
     ) -> None:  # fmt: skip
         self._registration, self._monotonic, self._events = registration, monotonic(app.clock), app.events
@@ -155,8 +158,8 @@ class Heartbeat:
             return self._replace()
         self._events.emit("beat", worker=self._registration.id)
         self._renewed()
-        for job_id, token in renewal.cancelling:
-            self._cancel(job_id, token)
+        if renewal.cancelling:
+            self._cancel(renewal.cancelling)
         return self._due()
 
     def _due(self) -> int:

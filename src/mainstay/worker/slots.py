@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..context import Context
 from ..core.clock import monotonic
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..app import Mainstay
+    from ..registry import JobType
     from .executors import Loop, Threads
     from .in_flight import Execution, InFlight
     from .outcome_buffer import OutcomeBuffer
@@ -63,19 +64,16 @@ class Slots:
 
     def start(self, executions: list[Execution]) -> None:
         """Pass each job to the executor of its kind."""
-        asynchronous = [execution for execution in executions if execution.type.is_async]
-        separate = [execution for execution in executions if execution.type.process]
-        if asynchronous:
-            self.loop.start(asynchronous)
-        if separate:
-            self.processes.start(separate)
-        if len(asynchronous) + len(separate) < len(executions):
-            self.threads.start([each for each in executions if not (each.type.is_async or each.type.process)])
+        types = {execution.type for execution in executions}
+        for executor in self._executors:
+            own = {type for type in types if self._executor(type) is executor}
+            if own:
+                executor.start(executions if own == types else [each for each in executions if each.type in own])
 
-    def _executor(self, execution: Execution) -> Threads | Loop | ProcessSlots:
-        if execution.type.is_async:
+    def _executor(self, type: JobType[..., Any, Any]) -> Threads | Loop | ProcessSlots:
+        if type.is_async:
             return self.loop
-        return self.processes if execution.type.process else self.threads
+        return self.processes if type.process else self.threads
 
     def release(self, execution: Execution, delay: int = 0) -> None:
         """Give a job back that has not started; no worker claims it during the delay."""
@@ -132,7 +130,7 @@ class Slots:
         execution.job = execution.job._replace(cancelling=True)
         if execution.context is not None:
             execution.context.cancelled_because = because
-        self._executor(execution).cancel(execution, because)
+        self._executor(execution.type).cancel(execution, because)
 
     def time_out(self, execution: Execution, outcome: Outcome) -> None:
         """Stop a handler that ran out of time. Its attempt ends when it does, so that two attempts never overlap.
@@ -147,7 +145,7 @@ class Slots:
                 self._abandon(execution)
                 self._events.emit("late", job=execution.job)
         else:
-            self._executor(execution).interrupt(execution)
+            self._executor(execution.type).interrupt(execution)
 
     def report_late(self, execution: Execution) -> None:
         """Tell that a handler still runs a while after its timeout. Its job stays `running` until it ends."""
@@ -166,8 +164,8 @@ class Slots:
     def _abandon(self, execution: Execution) -> None:
         """Free the slot of a job that has ended: kill its process, cancel its task, replace its thread."""
         if execution.started:
-            self._executor(execution).interrupt(execution)
-            self._executor(execution).give_up(execution)
+            self._executor(execution.type).interrupt(execution)
+            self._executor(execution.type).give_up(execution)
 
     def withdraw(self) -> None:
         for executor in self._executors:
@@ -181,7 +179,7 @@ class Slots:
         for execution in self._in_flight:
             if execution.context is not None:
                 execution.context.stopping = True
-            self._executor(execution).ask_to_stop(execution)
+            self._executor(execution.type).ask_to_stop(execution)
 
     def interrupt(self) -> bool:
         """Cancel async handlers and kill processes: the grace is over. Return whether there were any.
@@ -192,7 +190,7 @@ class Slots:
         for execution in running:
             if execution.type.process and execution.overrun is None:
                 execution.overrun = RELEASED
-            self._executor(execution).interrupt(execution)
+            self._executor(execution.type).interrupt(execution)
         return bool(running)
 
     def release_unstarted(self) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..core.clock import milliseconds
 from ..core.decide import decide
 from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, UsageError
-from ..core.outcome import RELEASED, Outcome
+from ..core.outcome import INTERRUPTED, RELEASED
+from ..core.verdict import STORED
 from ..stores.move import closed
 from ..upkeep import release_notes
 from ..upkeep.chores import chores
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from ..core.clock import Duration
     from .in_flight import Execution
 
-INTERRUPTED = Outcome("failed", error="LeaseLost: the worker was suspended or cut off from its store for too long")
 FINAL_WRITES = 10.0  # seconds for storing the last outcomes at the end
 LAST = ("timeouts", "heartbeat")  # the parts that go on while a handler runs
 IDLE = 100  # milliseconds between two looks whether the last handler has ended
@@ -88,7 +88,9 @@ class Worker:
         renew_now = partial(self.wake, "heartbeat")
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         self.timeouts = Timeouts(app.clock, self.in_flight, self.slots)
-        self.chores = chores(self.store, runtime.random, app.events, milliseconds(audit_keep), runtime.sweep_grace)
+        self.chores = chores(
+            self.store, runtime.random, app.events, milliseconds(audit_keep), runtime.sweep_grace, app.clock
+        )
         self._block = SignalledBlock() if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
@@ -226,10 +228,15 @@ class Worker:
         self.wake()
 
     def _give_back(self) -> None:
-        """End the dropped attempts that nobody has freed yet. This worker lives, so a started one counts as no crash."""
+        """End the dropped attempts. This worker lives, so none counts as a crash, even if a sweep has freed it already."""
         now = self._clock.now()
-        outcomes = [(each.job, INTERRUPTED if each.started else RELEASED) for each in self._dropped]
-        self.store.finish([decide(job, outcome, now, self._runtime.random) for job, outcome in outcomes])
+        jobs = [each.job for each in self._dropped]
+        outcomes = [INTERRUPTED if each.started else RELEASED for each in self._dropped]
+        decided = [decide(*each, now, self._runtime.random) for each in zip(jobs, outcomes, strict=True)]
+        verdicts = self.store.finish(decided)
+        freed = [job for job, verdict in zip(jobs, verdicts, strict=True) if verdict != STORED]
+        if freed:  # another worker's sweep may have taken this one for dead
+            self.store.retract_crashes(freed)
         self._dropped.clear()
 
     def _sweep(self, step: Callable[[int], int], now: int) -> int:
@@ -239,12 +246,12 @@ class Worker:
             return self.registration.lease
         return step(now)
 
-    def cancel(self, job_id: str, token: int) -> None:
-        """Stop a running job that someone cancelled."""
-        execution = self.in_flight.get(job_id, token)
-        if execution is not None and execution.cancel is None:
-            self._events.emit("cancelling", job=execution.job)
-            self.slots.cancel(execution, "cancelled on request")
+    def cancel(self, attempts: list[tuple[str, int]]) -> None:
+        """Stop running jobs that someone cancelled."""
+        for execution in self.in_flight.find(attempts).values():
+            if execution.cancel is None:
+                self._events.emit("cancelling", job=execution.job)
+                self.slots.cancel(execution, "cancelled on request")
 
     def _store_replied(self) -> None:
         """Wake a claimer that waits longer and longer after errors: the store replies again."""

@@ -6,6 +6,7 @@ children, and a batch that names a job twice, take a transaction of several trip
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _QUEUE = field_getter(Claimed, "queue")
-_SEQ = field_getter(Completed, "seq")
+_SEQ, _WORKER = field_getter(Completed, "seq"), field_getter(Completed, "worker")
+_claimed = partial(tuple.__new__, Claimed)  # saves the hot path a call of `_make`
 _completed, _finished = columns.of(Completed, columns.COMPLETED), columns.of(Transition, columns.FINISH)
 _updated = {kind: columns.of(kind, kind._fields) for kind in columns.UPDATES}
 
@@ -62,7 +64,7 @@ def _except_locked(
     the wait, which lock_timeout ends, the jobs of that batch are looked up before they are written, and the locked ones are
     left out until they are free.
     """
-    if any(type(t) is not Completed and t.state == QUEUED for t in transitions):
+    if any(t.state == QUEUED for t in _others(transitions)):
         store.cursors.forget()
     if not store.locked or store.locked.isdisjoint(map(_SEQ, transitions)):
         try:
@@ -133,7 +135,7 @@ def _claims(verdicts: list[str], results: Sequence[Result], wants: Wants, limit:
         places = {queue: place for place, queue in enumerate(wants)}
         rows.sort(key=lambda row: places[_QUEUE(row)])
     wait = results[0].rows[0][1] if len(rows) < limit or limit <= 0 else None
-    return Claims(verdicts, list(map(Claimed._make, rows)), wait)
+    return Claims(verdicts, list(map(_claimed, rows)), wait)
 
 
 def _is_lease_lost(error: MainstayError) -> bool:
@@ -147,14 +149,22 @@ def _is_lease_lost(error: MainstayError) -> bool:
 def _round(
     store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], asked: list[Statement]
 ) -> tuple[list[str], list[Result]]:
-    """Run `finish_operations` in one transaction: at once, or in several trips."""
+    """Finish and ask in one transaction: at once, or in several trips."""
+    write = _finish_in_turn if _is_twice(transitions) else finish_operations
+    if write is _finish_in_turn or _has_children(transitions):
+        return store.write(lambda: write(store.dialect, transitions, updates, asked), by_worker=True)
+    return store.single(write(store.dialect, transitions, updates, asked), by_worker=True)
 
-    def operations() -> Operations[tuple[list[str], list[Result]]]:
-        return finish_operations(store.dialect, transitions, updates, asked)
 
-    if _is_twice(transitions) or _has_children(transitions):
-        return store.write(operations, by_worker=True)
-    return store.single(operations(), by_worker=True)
+def _finish_in_turn(
+    dialect: PostgresDialect, transitions: Sequence[Transition], updates: Sequence[Update], asked: Sequence[Statement]
+) -> Operations[tuple[list[str], list[Result]]]:
+    """As `finish_operations`, one transition after the other: some job is named twice."""
+    verdicts: list[str] = []
+    for transition in transitions:
+        found, _ = yield from finish_operations(dialect, [transition], updates)
+        verdicts, updates = verdicts + found, ()
+    return verdicts, (yield from together(*asked))
 
 
 def finish_operations(
@@ -164,18 +174,15 @@ def finish_operations(
     """Write updates, apply transitions with their children, then ask; return a verdict for each, and the results of what was asked.
 
     Children follow only what was applied. Without any, everything is sent at once, and why a transition was refused is read
-    afterwards.
+    afterwards. No job is named twice.
     """
-    if _is_twice(transitions):
-        verdicts: list[str] = []
-        for transition in transitions:
-            found, _ = yield from finish_operations(dialect, [transition], updates)
-            verdicts, updates = verdicts + found, ()
-        return verdicts, (yield from together(*asked))
     later, groups = _has_children(transitions), _groups(transitions)
     written = [*_update_statements(dialect, updates), *(_finish_statement(dialect, group) for group in groups)]
     results = yield from together(*written, *(() if later else asked))
-    applied = _applied(groups, results[len(written) - len(groups) : len(written)])
+    finished = results[len(written) - len(groups) : len(written)]
+    if not later and all(result.rows[0][0] is None for result in finished):
+        return [STORED] * len(transitions), results[len(written) :]
+    applied = _applied(groups, finished)
     if later:
         yield from keep_children(dialect, [t for t in transitions if t.seq in applied], transitions[0].at)
         results += yield from together(*asked)
@@ -187,14 +194,22 @@ def _is_twice(transitions: Sequence[Transition]) -> bool:
     return len(set(map(_SEQ, transitions))) != len(transitions)
 
 
+def _others(transitions: Sequence[Transition]) -> Sequence[Transition]:
+    """Return those that are not `Completed`: nearly always none, which costs less to find out than to look at each."""
+    return [t for t in transitions if type(t) is not Completed] if set(map(type, transitions)) - {Completed} else ()
+
+
 def _has_children(transitions: Sequence[Transition]) -> bool:
-    return any(type(t) is not Completed and t.children for t in transitions)
+    return any(t.children for t in _others(transitions))
 
 
 def _groups(transitions: Sequence[Transition]) -> list[list[Transition]]:
     """Return the transitions that simply complete, a list for each worker, and a list of the others, all in the order of seq."""
+    ordered = sorted(transitions, key=_SEQ)
+    if len(set(map(_WORKER, ordered))) == 1 and not _others(ordered):
+        return [ordered]
     groups: dict[tuple[str | None, ...], list[Transition]] = {}
-    for transition in sorted(transitions, key=_SEQ):
+    for transition in ordered:
         groups.setdefault((transition.worker,) if _is_simple(transition) else (), []).append(transition)
     return list(groups.values())
 
@@ -209,13 +224,13 @@ def _finish_statement(dialect: PostgresDialect, group: list[Transition]) -> Stat
         outcomes = [t.outcome if t.recorded else None for t in group]  # None: no row for the attempt
         return dialect.statement("finish", **_finished(group) | {"outcome": outcomes})
     bound = _completed(group)
-    if not any(result is not None for result in bound["result"]):
+    if bound["result"].count(None) == len(group):
         bound["result"] = []
     return dialect.statement("finish_completed", **bound, worker=group[0].worker)
 
 
 def _applied(groups: list[list[Transition]], results: Sequence[Result]) -> set[int | str]:
-    """Return the jobs whose transitions were applied; a statement that applied all of its own returns NULL."""
+    """Return the jobs whose transitions were applied. A statement that applied all of its own returns NULL."""
     applied: set[int | str] = set()
     for group, result in zip(groups, results, strict=True):
         seqs = result.rows[0][0]

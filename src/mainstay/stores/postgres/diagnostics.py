@@ -34,6 +34,7 @@ def diagnostics(store: PostgresStore) -> dict[str, str]:
         "pooler": "yes: statements are not prepared" if db.pooled else "no",
         "connections": f"{db.limit} a process, and a worker's own: claims, renewals, chores, notifier; the server has {settings['max_connections']}",
         "size": str(size or 0),
+        "worker locks": store.local_workers.problem(),
     }
 
 

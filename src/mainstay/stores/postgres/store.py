@@ -50,6 +50,12 @@ class PostgresStore(Verbs):
         self._outbox: Outbox | None = None
 
     # what the shared verbs use ------------------------------------------------------------------------------------
+    def lease_now(self, now: int) -> int:
+        return now  # not used: the server's clock decides
+
+    def spared(self, late: list[tuple[str, int, int]], now: int) -> list[str]:
+        return []
+
     def engine_now(self, now: int) -> int | None:
         """Return the instant that decides what is due or expired; None: the server's clock does."""
         return now if self._callers_clock else None

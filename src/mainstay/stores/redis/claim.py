@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
+from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from ...core.decide import Completed
 from ...core.draft import pack_drafts
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
+from ...core.outcome import DEATHS
 from ...core.states import REVIEW
 from ...core.updates import Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
@@ -40,11 +42,11 @@ def claim(
     """Write updates, apply transitions, promote due jobs and claim, in one call."""
     kind, wanted = packed(wants)
     values = [store.engine_now(now), worker, max(0, limit), *wanted, len(updates), *_updates(updates)]
-    reply = store.server.run("claim" + kind, values + _transitions(store.server, finishing))
+    reply = store.server.run("claim" + kind, values + _transitions(store.server, finishing, worker))
     if reply == "lost":
         raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
     verdicts, started, wait = reply[:3]
-    jobs = [_claimed(reply, n, started, worker) for n in range(3, len(reply), _JOB)]
+    jobs = _claimed(reply[3:], started, worker) if len(reply) > 3 else []
     return Claims([_VERDICTS[letter] for letter in verdicts], jobs, wait)
 
 
@@ -96,31 +98,26 @@ def _spread(names: Mapping[str, int]) -> list[bytes]:
 
 # what is claimed --------------------------------------------------------------------------------------------------
 _RETURNED = ("seq", "payload", *record.CLAIMED)
-_JOB, _HEADER, _PRIORITY = len(_RETURNED), _RETURNED.index("header"), header.POLICY.index("priority")
-_VALUES = (*_RETURNED, *header.POLICY, "id", "created_at", "started_at", "cancelling", "rank", "worker", "version")
-_pick = itemgetter(*map(_VALUES.index, Claimed._fields))
+_JOB = len(_RETURNED)
+_new = partial(tuple.__new__, Claimed)
 
 
-def _claimed(reply: list[Any], n: int, started: int, worker: str) -> Claimed:
-    """Return the job that begins at place `n` of a reply."""
-    line, origin, last = reply[n + _HEADER].split("\n")
-    policy = header.policy(line)
-    created = int(origin.partition(" ")[0])
-    rest = (
-        reply[n][record.SEQ :],
-        created,
-        started,
-        False,
-        -policy[_PRIORITY],
-        worker,
-        header.version(last) if last else 1,
-    )
-    return tuple.__new__(Claimed, _pick([*reply[n : n + _JOB], *policy, *rest]))
+def _claimed(values: list[Any], started: int, worker: str) -> list[Claimed]:
+    """Return the jobs of a reply, in its order. Column by column: that takes less time than job by job."""
+    found: dict[str, Any] = {name: values[n::_JOB] for n, name in enumerate(_RETURNED)}
+    headers = [text.split("\n") for text in found["header"]]
+    found |= zip(header.POLICY, zip(*[header.policy(line) for line, _, _ in headers], strict=True), strict=True)
+    found["id"] = [seq[record.SEQ :] for seq in found["seq"]]
+    found["created_at"] = [int(origin.partition(" ")[0]) for _, origin, _ in headers]
+    found["rank"] = [-priority for priority in found["priority"]]
+    found["version"] = [header.version(last) if last else 1 for _, _, last in headers]
+    found |= {"started_at": repeat(started), "cancelling": repeat(False), "worker": repeat(worker)}
+    return list(map(_new, zip(*[found[name] for name in Claimed._fields], strict=False)))
 
 
 def claimed_on_wake(reply: list[Any] | None, worker: str) -> list[Claimed]:
     """Return the job that came with a notification, if one did (statements/claim_on_wake.lua)."""
-    return [_claimed(reply, 1, reply[0], worker)] if reply else []
+    return _claimed(reply[1:], reply[0], worker) if reply else []
 
 
 _ROWS: record.Rows[Claimed] = record.Rows(Claimed)
@@ -138,24 +135,26 @@ def finish(store: RedisStore, transitions: Sequence[Transition], updates: Sequen
     if not transitions and not updates:
         return []
     now = store.engine_now(transitions[0].at if transitions else 0)
-    values = [now, len(updates), *_updates(updates), *_transitions(store.server, transitions)]
+    worker = transitions[0].worker or "" if transitions else ""
+    values = [now, worker, len(updates), *_updates(updates), *_transitions(store.server, transitions, worker)]
     return [_VERDICTS[letter] for letter in store.server.run("finish", values)]
 
 
-def _transitions(server: Server, transitions: Sequence[Transition]) -> list[Any]:
-    """Return transitions as the scripts take them: six values each (statements/parts/outcome.lua)."""
+def _transitions(server: Server, transitions: Sequence[Transition], worker: str) -> list[Any]:
+    """Return transitions of a worker, nearly always, as the scripts take them: five values each (statements/parts/outcome.lua)."""
     values: list[Any] = []
     for t in transitions:
         expires = "" if t.expires_at is None else t.expires_at
-        extra = "" if type(t) is Completed else _extra(server, t)
-        values += (t.seq, t.token, t.worker or "", t.at, expires, extra)
+        extra = "" if type(t) is Completed and t.worker == worker else _extra(server, t)
+        values += (t.seq, t.token, t.at, expires, extra)
     return values
 
 
 def _extra(server: Server, t: Transition) -> str:
     found: dict[str, Any] = {
-        "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes, "run_at": t.run_at, "finished": t.finished_at,
-        "reason": t.reason, "error": t.error, "result": t.result, "record": _attempt(t) if t.recorded else None,
+        "worker": t.worker or "", "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes,
+        "crashed": 1 if t.outcome in DEATHS else None, "run_at": t.run_at, "finished": t.finished_at, "reason": t.reason,
+        "error": t.error, "result": t.result, "record": _attempt(t) if t.recorded else None,
     }  # fmt: skip
     if t.children and t.state == REVIEW:
         found["kept"] = pack_drafts(t.children)

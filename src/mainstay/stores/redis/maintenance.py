@@ -7,7 +7,8 @@ from collections import Counter
 from itertools import starmap
 from typing import TYPE_CHECKING
 
-from ...core.job import Claimed, Declaration, TypeInfo
+from ...core.job import Attempt, Claimed, Declaration, TypeInfo
+from ...core.outcome import DEATHS, INTERRUPTED
 from ..contract import Orphan, Renewal
 from . import header, record
 
@@ -63,6 +64,19 @@ def orphans(store: RedisStore, now: int, grace: int, limit: int) -> list[Orphan]
     found = store.local_workers.orphans(dead, find, limit)
     # The worker lives, and dropped these jobs because the server stood still: no job is the cause.
     return [orphan._replace(begun=False) if orphan.job.id in returned else orphan for orphan in found]
+
+
+def retract_crashes(store: RedisStore, jobs: Sequence[Claimed]) -> int:
+    """Undo crashes that sweeps have counted; return how many."""
+    values: list[object] = []
+    for job in jobs:
+        for line in store.server.read("LRANGE", f"attempt:{job.id}", 0, -1):
+            was = Attempt._make(json.loads(line))
+            if (was.token, was.worker) == (job.token, job.worker) and was.outcome in DEATHS:
+                ended = was._replace(outcome=INTERRUPTED.kind, error=INTERRUPTED.error)
+                values += (job.seq, line, header.dumps(ended), was.error, ended.error)
+    retracted: int = store.server.run("retract_crashes", values) if values else 0
+    return retracted
 
 
 def prune(store: RedisStore, now: int, limit: int) -> int:

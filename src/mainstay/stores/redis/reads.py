@@ -162,6 +162,7 @@ def diagnostics(store: RedisStore) -> dict[str, str]:
         "maxmemory-policy": info.get("maxmemory_policy", "unknown"),
         "role": info.get("role", "unknown"),
         "size": info.get("used_memory", "0"),
+        "worker locks": store.local_workers.problem(),
     }
 
 

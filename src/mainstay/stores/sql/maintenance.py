@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ...core.job import Claimed, Declaration, TypeInfo
+from ...core.outcome import INTERRUPTED
 from ..contract import Orphan, Renewal
 from ..operations import together
 from .actions import removal
@@ -48,7 +49,7 @@ def register(store: SqlStore, worker: WorkerInfo, declared: Sequence[Declaration
 def renew(store: SqlStore, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
     """Renew a lease; return whether it holds and which jobs were asked to stop."""
     bound = {"worker": worker, "now": store.engine_now(now), "lease": lease, "stopping": stopping}
-    renewal = store.dialect.statement("renew", **bound, lease_now=now - store.stalled())
+    renewal = store.dialect.statement("renew", **bound, lease_now=store.lease_now(now))
     cancelling = store.dialect.statement("renew_cancelling", worker=worker)
     renewed, found = store.single(together(renewal, cancelling), by_worker=True)
     return Renewal(renewed.count == 1, found.rows)
@@ -67,17 +68,39 @@ def orphans(store: SqlStore, now: int, grace: int, limit: int) -> list[Orphan]:
         bound = {"now": store.engine_now(now), "grace": grace, "lease_now": now - store.stalled()}
         if not store.read(rows(store, "orphans_look", **bound), by_worker=True):
             return []  # nearly always: no need for a write lock
-        expired = store.dialect.statement("deregister_expired", now=bound["now"], lease_now=bound["lease_now"])
-        found = store.dialect.statement("orphans", **bound, limit=limit)
-        return [_orphan(row) for row in store.single(together(expired, found), by_worker=True)[1].rows]
+        return store.write(lambda: _find(store, now, {**bound, "limit": limit}), by_worker=True)
 
     return store.local_workers.orphans(lambda worker: _single(store, "deregister", worker=worker), find, limit)
+
+
+def _find(store: SqlStore, now: int, bound: dict[str, int | None]) -> Operations[list[Orphan]]:
+    statement = store.dialect.statement
+    late = (yield statement("late_workers", **bound)).rows
+    spared = store.spared(late, now) if late else []
+    yield statement("deregister_expired", **bound, spared=spared)
+    return [_orphan(row) for row in (yield statement("orphans", **bound)).rows]
 
 
 def _orphan(row: tuple[object, ...]) -> Orphan:
     *columns, gone = row
     job: Claimed = loaded(Claimed, columns)
     return Orphan(job, job.worker or "", bool(gone))
+
+
+def retract_crashes(store: SqlStore, jobs: Sequence[Claimed]) -> int:
+    """Undo crashes that sweeps have counted; return how many."""
+    return store.write(lambda: _retract(store, sorted(jobs)), by_worker=True)
+
+
+def _retract(store: SqlStore, jobs: list[Claimed]) -> Operations[int]:
+    retracted = 0
+    for job in jobs:
+        bound = {"seq": job.seq, "token": job.token}
+        if (yield store.dialect.statement("retract_crash", **bound, worker=job.worker)).count:
+            ended = {"outcome": INTERRUPTED.kind, "error": INTERRUPTED.error}
+            yield store.dialect.statement("retract_attempt", **bound, **ended)
+            retracted += 1
+    return retracted
 
 
 def started_jobs(store: SqlStore, worker: str) -> StartedJobs:

@@ -24,6 +24,12 @@ class SqlStore(Protocol):
 
     def stalled(self) -> int: ...
 
+    def lease_now(self, now: int) -> int:
+        """Return the instant after which a lease must end for its worker to use it; a server decides by its own clock."""
+
+    def spared(self, late: list[tuple[str, int, int]], now: int) -> list[str]:
+        """Return the workers that keep their lease for now, of those (id, beat_at, expires_at) whose lease has expired."""
+
     def engine_now(self, now: int) -> int | None:
         """Return the instant that decides what is due or expired; None: the server's clock does."""
 

@@ -35,16 +35,16 @@ DIRECT = 8  # a worker with up to this many lanes walks all of them; others firs
 # The columns of `Claimed` as a claim reads them, before it changes the rows. The others are the same for all its jobs.
 NUMBERS = {
     "attempt": "attempt + 1", "max_attempts": "max_attempts", "crashes": "crashes", "token": "token + 1",
-    "timeout": "coalesce(timeout, 'null')", "keep": "coalesce(keep, 'null')",
-    "backoff": "CASE WHEN backoff IS NULL THEN 'null' ELSE json_quote(backoff) END", "created_at": "created_at",
-    "rank": "-priority", "ord": "ord", "seq": "seq", "version": "version",
+    "timeout": "timeout", "keep": "keep", "backoff": "backoff", "created_at": "created_at", "rank": "-priority",
+    "ord": "ord", "seq": "seq", "version": "version",
 }  # fmt: skip
-TEXTS = {
+_TEXT = {
     "id": "j.id", "type": "j.type", "queue": "queue",
     "payload": "coalesce((SELECT payload FROM mainstay_body WHERE job = seq), '')",
 }  # fmt: skip
+TEXTS, _ONE = tuple(_TEXT), ("id", "type", "payload")  # of several queues, and of one
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
-_DONE = field_getter(Completed, "seq", "token", "finished_at", "worker")
+_DONE = field_getter(Completed, "seq", "token", "finished_at")
 _ATTEMPT = field_getter(
     Transition, "seq", "token", "number", "worker", "started_at", "at", "outcome", "error", "traceback"
 )
@@ -58,7 +58,7 @@ def claim(
     """Write updates and outcomes, promote due jobs and claim in one transaction."""
 
     def work(connection: sqlite3.Connection) -> Claims:
-        if connection.execute(load("claim_lease"), {"worker": worker, "now": now - store.stalled()}).fetchone() is None:
+        if connection.execute(load("claim_lease"), {"worker": worker, "now": store.lease_now(now)}).fetchone() is None:
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
         verdicts = _finish(connection, finishing, updates)
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
@@ -75,10 +75,10 @@ def _take(
     seqs = _first(connection, _lanes(connection, wants), limit)
     if not seqs:
         return []
-    columns = _columns(connection, seqs)
+    columns = _columns(connection, seqs, _ONE if len(wants) == 1 else TEXTS)
     chosen = {"worker": worker, "now": now, "seqs": f"[{','.join(map(str, columns['seq']))}]"}
     connection.execute(load("claim"), chosen)
-    jobs = _claimed(columns, worker, now)
+    jobs = _claimed(columns, {"started_at": now, "cancelling": False, "worker": worker, "queue": next(iter(wants))})
     if len(wants) > 1:
         places = {queue: place for place, queue in enumerate(wants)}
         jobs.sort(key=lambda job: places[job.queue])
@@ -139,35 +139,33 @@ def first_of(arms: int, columns: str = "group_concat(seq)") -> str:
     return load("claim_first").replace("{columns}", columns).replace("{arms}", lanes)
 
 
-def _columns(connection: sqlite3.Connection, seqs: list[str], mark: str = MARK) -> dict[str, list[Any]]:
+def _columns(
+    connection: sqlite3.Connection, seqs: list[str], names: tuple[str, ...], mark: str = MARK
+) -> dict[str, Sequence[Any]]:
     """Return what a worker needs to know of these jobs, a list per column, in any order; of fewer jobs if they are large."""
     from ...core.codec import load_plain
 
     try:
-        row = connection.execute(_rows(), {"seqs": f"[{','.join(seqs)}]", "mark": mark}).fetchone()
+        row = connection.execute(_rows(names), {"seqs": f"[{','.join(seqs)}]", "mark": mark}).fetchone()
     except sqlite3.DataError:  # more text than SQLite can join
         if len(seqs) == 1:
             raise
-        return _columns(connection, seqs[: len(seqs) // 2])
+        return _columns(connection, seqs[: len(seqs) // 2], names)
     numbers, *texts = row
-    found = [*load_plain(numbers), *(text.split(mark) for text in texts)]
+    found = [*zip(*load_plain(numbers), strict=True), *(text.split(mark) for text in texts)]
     if any(len(column) != len(found[0]) for column in found):  # the mark is in a text
-        return _columns(connection, seqs, os.urandom(16).hex())
-    return dict(zip((*NUMBERS, *TEXTS), found, strict=True))
+        return _columns(connection, seqs, names, os.urandom(16).hex())
+    return dict(zip((*NUMBERS, *names), found, strict=True))
 
 
 @cache
-def _rows() -> str:
-    numbers = " || '],[' || ".join(f"group_concat({name})" for name in NUMBERS)
-    texts = ", ".join(f"group_concat({name}, :mark)" for name in TEXTS)
-    columns = ", ".join(f"{source} AS {name}" for name, source in (NUMBERS | TEXTS).items())
-    text = load("claim_rows").replace("{numbers}", f"'[' || {numbers} || ']'")
-    return text.replace("{texts}", texts).replace("{columns}", columns)
+def _rows(names: tuple[str, ...]) -> str:
+    texts = ", ".join(f"group_concat({_TEXT[name]}, :mark)" for name in names)
+    return load("claim_rows").replace("{numbers}", ", ".join(NUMBERS.values())).replace("{texts}", texts)
 
 
-def _claimed(columns: dict[str, list[Any]], worker: str, now: int) -> list[Claimed]:
+def _claimed(columns: dict[str, Sequence[Any]], same: dict[str, Any]) -> list[Claimed]:
     """Return the jobs just claimed, in the order of their queue, which no aggregate promises."""
-    same = {"started_at": now, "cancelling": False, "worker": worker}
     rows = zip(*(columns[name] if name in columns else repeat(same[name]) for name in Claimed._fields), strict=False)
     return sorted(map(partial(tuple.__new__, Claimed), rows), key=_PLACE)
 
@@ -199,8 +197,9 @@ def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition
     if len(simple) < len(transitions):
         others = [t._asdict() for t in transitions if t.state != COMPLETED or t.reason is not None]
         applied = connection.executemany(load("finish"), others).rowcount
+    worker = simple[0].worker if simple else None  # nearly always that of all; the others are applied one by one
     for start, size in batches(len(simple)):
-        values = list(chain.from_iterable(map(_DONE, simple[start : start + size])))
+        values = [*chain.from_iterable(map(_DONE, simple[start : start + size])), worker]
         applied += connection.execute(many("finish_completed", size), values).rowcount
     return applied == len(transitions)
 

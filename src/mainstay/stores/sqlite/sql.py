@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
+SIZES = (500, 200, 100, 50, 20, 10, 5, 2, 1)
 _cache: dict[str, str] = {}
 
 
@@ -38,9 +39,9 @@ def many(name: str, rows: int) -> str:
 
 
 def batches(count: int) -> list[tuple[int, int]]:
-    """Return a batch cut into pieces of 100, 10 and 1 rows, as (start, size): few texts for the statement cache."""
+    """Return a batch cut into pieces of round sizes, as (start, size): few texts for the statement cache."""
     pieces, start = [], 0
-    for size in (100, 10, 1):
+    for size in SIZES:
         while count - start >= size:
             pieces.append((start, size))
             start += size

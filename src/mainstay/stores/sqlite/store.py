@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
     from .dialect import SqliteDialect
+    from .leases import Watched
     from .notifier import MemoryNotifier
 
     T = TypeVar("T")
@@ -29,6 +30,7 @@ class SqliteStore(Verbs):
             **cold("sql"),
             "sqlite.enqueue": "enqueue",
             "sqlite.claim": "claim finish",
+            "sqlite.leases": "lease_now spared",
             "sqlite.diagnostics": "diagnostics",
             "sqlite.compact": "compact",
             "sqlite.notifier": "notifier notify",
@@ -41,6 +43,7 @@ class SqliteStore(Verbs):
     def __init__(self, url: str, clock: Clock | None = None) -> None:  # the caller's instants decide in any case
         self.url = url
         self.db = Database(url)
+        self.watched: dict[str, Watched] = {}  # by sweeps of this process, see `leases`
         self.notifiers: set[MemoryNotifier] = set()
 
     # what the shared verbs use ------------------------------------------------------------------------------------

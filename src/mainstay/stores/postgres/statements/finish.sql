@@ -4,6 +4,7 @@
 -- A key that is held while the job is alive is released when it ends; one that is held for a period keeps its job to the end
 -- of that period. A job that goes back to the queue (a crash, a release) keeps its place there. One that is decided to be
 -- scheduled is never queued here, even if its time is this instant: hence the millisecond.
+-- A crash that was retracted meanwhile (retract_crash.sql) stays so.
 -- Returns NULL if all were applied, else those that were.
 WITH given AS MATERIALIZED (
     SELECT * FROM {transitions}
@@ -12,7 +13,8 @@ WITH given AS MATERIALIZED (
     SET state = CASE WHEN g.state IN ('queued', 'scheduled')
                      THEN {admit.state | CASE WHEN g.state = 'scheduled' THEN g.run_at END | g.at - 1} ELSE g.state END,
         ord = {admit.ord | CASE WHEN g.state = 'scheduled' THEN g.run_at END | g.at - 1 | j.ord},
-        worker = NULL, attempt = g.attempt, crashes = g.crashes, run_at = g.run_at,
+        worker = NULL, attempt = g.attempt, run_at = g.run_at,
+        crashes = least(g.crashes, j.crashes + CASE WHEN g.outcome IN ('crashed', 'lost_unknown') THEN 1 ELSE 0 END),
         finished_at = g.finished_at, reason = g.reason,
         expires_at = CASE WHEN g.expires_at IS NOT NULL AND j.lock_until > g.expires_at THEN j.lock_until ELSE g.expires_at END
     FROM given g

@@ -14,7 +14,7 @@ local next_lanes, at = lanes_wanted(4)
 local updates = tonumber(ARGV[at])
 write_updates(ARGV, at + 1, updates)
 local first = at + 1 + updates * 5
-local verdicts, news = apply(ARGV, first, (#ARGV - first + 1) / 6, now)
+local verdicts, news = apply(ARGV, first, worker, now)
 promote(now, 500)
 
 local reply = { verdicts, now, false }

@@ -2,4 +2,5 @@
 SELECT {Orphaned}, {gone}
 FROM mainstay.job j JOIN mainstay.body b ON b.job = ANY (ARRAY[j.seq])
 WHERE j.state = 'running' AND {orphaned}
+ORDER BY {gone} DESC
 LIMIT :limit::bigint

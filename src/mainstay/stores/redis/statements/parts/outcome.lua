@@ -1,8 +1,8 @@
--- The one door out of `running`: a list of seq, token, worker, instant, expiry and extra, six values each (claim.py writes
--- it). After a failover to a replica that lagged behind, a token is given again: then the worker tells two attempts apart.
--- An empty extra means that the job completed, and no more. Otherwise it is JSON: state, attempt, crashes, and where there
--- are any run_at, finished, reason, record, error, result, children (a flat list of drafts), kept (children of a job in
--- review, as text).
+-- The one door out of `running`: a list of seq, token, instant, expiry and extra, five values each (claim.py writes it). After
+-- a failover to a replica that lagged behind, a token is given again: then the worker tells two attempts apart.
+-- An empty extra means that a job of the worker that is named once completed, and no more. Otherwise it is JSON: worker, state,
+-- attempt, crashes, and where there are any crashed (1), run_at, finished, reason, record, error, result, children (a flat list
+-- of drafts), kept (children of a job in review, as text).
 -- A verdict is one letter: s stored, a already, c cancelling, l lost.
 local FINAL = { x = true, d = true }
 
@@ -20,7 +20,8 @@ local function verdict(r, seq, token, worker, state)
 end
 
 local function move(r, id, expires, extra)
-    r[ATTEMPT], r[CRASHES] = extra.attempt, extra.crashes
+    r[ATTEMPT] = extra.attempt
+    r[CRASHES] = math.min(extra.crashes, r[CRASHES] + (extra.crashed or 0)) -- one may have been retracted meanwhile
     if extra.finished then
         finish(r, id, extra.state, extra.finished, expires, extra.reason or false)
     else
@@ -47,22 +48,22 @@ local function move(r, id, expires, extra)
     end
 end
 
--- Applies `count` transitions from `first` on. Returns the verdicts, and whether there are new jobs to claim.
-local function apply(list, first, count, now)
+-- Applies the transitions from `first` to the end of the list. Returns the verdicts, and whether there are new jobs to claim.
+local function apply(list, first, worker, now)
     local ids, extras, letters, born = {}, {}, {}, {}
-    for n = 1, count do
-        local i = first + (n - 1) * 6
+    for n = 1, (#list - first + 1) / 5 do
+        local i = first + (n - 1) * 5
         ids[n] = string.sub(list[i], SEQ_LENGTH + 1)
-        extras[n] = list[i + 5] ~= "" and cjson.decode(list[i + 5])
+        extras[n] = list[i + 4] ~= "" and cjson.decode(list[i + 4])
     end
     local found, news = read(ids), false
     for n, id in ipairs(ids) do
-        local i, r, extra = first + (n - 1) * 6, found[id], extras[n]
-        local seq, token, worker = string.sub(list[i], 1, SEQ_LENGTH), tonumber(list[i + 1]), list[i + 2]
-        local letter = verdict(r, seq, token, worker, extra and extra.state or "c")
+        local i, r, extra = first + (n - 1) * 5, found[id], extras[n]
+        local seq, token = string.sub(list[i], 1, SEQ_LENGTH), tonumber(list[i + 1])
+        local letter = verdict(r, seq, token, extra and extra.worker or worker, extra and extra.state or "c")
         letters[n] = letter
         if letter == "s" then
-            local expires = tonumber(list[i + 4]) or false
+            local expires = tonumber(list[i + 3]) or false
             if extra then
                 move(r, id, expires, extra)
                 news = news or extra.state == "q"
@@ -70,7 +71,7 @@ local function apply(list, first, count, now)
                     born[#born + 1] = value
                 end
             else
-                finish(r, id, "c", tonumber(list[i + 3]), expires, false)
+                finish(r, id, "c", tonumber(list[i + 2]), expires, false)
             end
             write(id, r)
         end
