@@ -3,6 +3,7 @@
 import pytest
 
 from mainstay.core.outcome import COMPLETED, RELEASED
+from mainstay.worker.outcome_buffer import WorkerReporter
 from tests.contract.building import CANCELLED, FAILED, FINAL, REVIEW, checkpoint, log, progress, transition
 
 
@@ -35,6 +36,17 @@ def test_a_checkpoint_is_there_for_the_next_attempt(desk):
     desk.clock.advance("1s")
     desk.take_this(job.id)
     assert desk.store.checkpoint(job.id) == '{"page":2}'
+
+
+def test_an_attempt_that_lost_its_job_reads_no_later_checkpoint(desk):
+    """The job may have been replaced by new work meanwhile: a handler that goes on must not continue that."""
+    reporter = WorkerReporter(desk.store, None, desk.clock, None)
+    attempts = [desk.run()]
+    for _ in range(2):
+        desk.end(attempts[-1], RELEASED)
+        attempts.append(desk.take_this(attempts[-1].id))
+        desk.store.finish([], [checkpoint(attempts[-1], f'{{"page":{len(attempts)}}}')])
+    assert [reporter.checkpoint(job) for job in attempts] == [None, None, '{"page":3}']
 
 
 @pytest.mark.parametrize("update", [log, progress, checkpoint])

@@ -5,6 +5,7 @@ import threading
 from contextlib import closing
 
 from mainstay import Mainstay, Retry
+from mainstay.core.errors import StoreBusy
 from tests.waiting import eventually
 
 
@@ -31,3 +32,26 @@ def test_workers_that_could_not_renew_their_lease_keep_their_jobs(tmp_path):
             for job in jobs:
                 job.result(timeout=20)
     assert len(started) == 4
+
+
+def test_a_worker_that_cannot_renew_for_long_keeps_its_jobs(tmp_path, monkeypatch):
+    """One write of others after the other, and the heartbeat never comes in between."""
+    started, go, errors = [], threading.Event(), []
+    with closing(Mainstay(f"sqlite:///{tmp_path}/jobs.db")) as app:
+        job = app.job(name="long", retry=Retry(attempts=1))(lambda: started.append(1) or go.wait(60))
+        app.events.on("store_error", lambda error, **_: errors.append(error))
+        with app.worker(lease="1s") as worker:
+            before, renew = worker.id, app.store.renew
+            handle = job.enqueue()
+            eventually(lambda: started, "the job runs")
+            monkeypatch.setattr(app.store, "renew", raising)
+            eventually(lambda: len(errors) > 10, "two leases without a renewal")
+            monkeypatch.setattr(app.store, "renew", renew)
+            go.set()
+            assert handle.result(timeout=20) is True
+            assert worker.id == before
+    assert started == [1]
+
+
+def raising(*_):
+    raise StoreBusy("others write")

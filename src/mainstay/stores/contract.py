@@ -172,6 +172,10 @@ class Store(Protocol):
         `stopping` records that the worker claims nothing more. The record stays until the worker registers again.
         """
 
+    @property
+    def clock_ends_leases(self) -> bool:
+        """Whether a lease ends by the clock. Otherwise it goes on until a sweep ends it, and a worker that cannot renew keeps its jobs."""
+
     def stalled(self) -> int:
         """Return for how many ms until now no worker could renew its lease, because one write kept out all others.
 

@@ -61,6 +61,11 @@ class Verbs:
         setattr(self, verb, bound)  # later calls find it without this method
         return bound
 
+    @property
+    def clock_ends_leases(self) -> bool:
+        """See `contract.Store`."""
+        return True
+
     def stalled(self) -> int:
         """See `contract.Store`: a server's clock decides over leases, and its clients wait for nobody's writes."""
         return 0

@@ -200,7 +200,12 @@ class WorkerReporter:
         self._wake()
 
     def checkpoint(self, job: Claimed) -> str | None:
-        return self.store.checkpoint(job.id)
+        """Return what an earlier attempt saved. A worker that has lost the job must not read what a later one saves."""
+        if job.token == 1:
+            return None
+        saved = self.store.checkpoint(job.id)
+        found = self.store.get(job.id)
+        return saved if found is not None and found.token == job.token else None
 
     def checked(self, execution: Execution, outcome: Outcome) -> Outcome:
         """Return the outcome to store: the store knows about a completion in a transaction, and about other workers."""

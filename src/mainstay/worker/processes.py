@@ -179,7 +179,7 @@ class ProcessSlot:
         child, job = self.child, execution.job
         if child is None:
             return _died(execution, None)
-        earlier = self._reporter.checkpoint(job) if job.token > 1 else None  # the first claim can have none
+        earlier = self._reporter.checkpoint(job)
         child.send({"do": "run", "job": list(job), "checkpoint": earlier})
         self._repeat(execution)
         while (message := child.receive()) is not None:

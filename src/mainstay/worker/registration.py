@@ -90,6 +90,10 @@ class Registration:
         left = min(self.renewed_at + self.lease - self._monotonic(), self._held_until - self._clock.now())
         return left <= early and left + self._store.stalled() <= early
 
+    def over(self, early: int) -> bool:
+        """Return whether other workers free the jobs of this one, now or within `early` ms, unless it renews its lease."""
+        return self._store.clock_ends_leases and self.expired(early)
+
     def replace(self) -> None:
         """Register under a new identity. A `StoreError` leaves the worker unregistered: call this again."""
         self.open, self.id = False, self._new_identity()
@@ -132,7 +136,8 @@ class Registration:
 class Heartbeat:
     """Renews the lease on a thread that no handler can block.
 
-    A worker that cannot renew in time drops its jobs before other workers free them.
+    A worker that cannot renew in time drops its jobs before other workers free them. On a SQLite file it keeps them: there a
+    sweep ends a lease only if it sees that others can write.
     """
 
     def __init__(
@@ -153,7 +158,7 @@ class Heartbeat:
             renewal = self._registration.renew(now)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=self._again)
-            return self._replace() if self._registration.expired(early=self._interval) else self._again
+            return self._replace() if self._registration.over(early=self._interval) else self._again
         if not renewal.alive:
             return self._replace()
         self._events.emit("beat", worker=self._registration.id)

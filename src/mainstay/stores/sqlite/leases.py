@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import worker_locks
-
 if TYPE_CHECKING:
     from .store import SqliteStore
 
@@ -28,7 +26,7 @@ class Watched(NamedTuple):
 
 def lease_now(store: SqliteStore, now: int) -> int:
     """Return 0 where workers have locks: the lease of a registered worker runs."""
-    return 0 if worker_locks.used(store.db.path) else now - store.stalled()
+    return now - store.stalled() if store.clock_ends_leases else 0
 
 
 def spared(store: SqliteStore, late: list[tuple[str, int, int]], now: int) -> list[str]:

@@ -61,6 +61,12 @@ class SqliteStore(Verbs):
 
         return DatabaseWorkers(self)
 
+    @property
+    def clock_ends_leases(self) -> bool:
+        from .. import worker_locks
+
+        return not worker_locks.used(self.db.path)
+
     def stalled(self) -> int:
         return self.db.stall.ms()
 
