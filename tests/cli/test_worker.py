@@ -10,6 +10,7 @@ import pytest
 
 from mainstay import JobFailed, Mainstay, Retry
 from mainstay.cli import exits
+from mainstay.core.draft import Draft
 from tests.waiting import eventually
 
 SOURCE = """
@@ -219,7 +220,7 @@ def test_a_handler_that_hangs_for_ever_is_tried_again_in_a_new_process(app, star
 
 
 def test_a_job_that_is_left_to_other_code_is_not_shown_as_dead(app, start):
-    job = app.enqueue("fail", {"never": 1}, retry=1)
+    (job,) = app.enqueue_many([Draft("fail", "{}", version=9, max_attempts=1)])
     process = start()
     eventually(lambda: job.state == "scheduled", "it is released", 30)
     process.terminate()

@@ -30,8 +30,8 @@ sys.exit(Supervisor(app, processes, options, extra=extra).run())
 
 
 def everywhere(test):
-    """Run a test on every engine that several processes can share."""
-    return pytest.mark.engines("sqlite", "postgres", "redis")(pytest.mark.usefixtures("engine")(test))
+    """Run a test on every engine that several processes can share, in its newest version."""
+    return pytest.mark.engines("sqlite", "postgres18", "valkey")(pytest.mark.usefixtures("engine")(test))
 
 
 @pytest.fixture
