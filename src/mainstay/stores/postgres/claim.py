@@ -245,13 +245,8 @@ def _verdicts(
     if not refused:
         return [STORED] * len(transitions)
     found = yield dialect.statement("finish_refused", seqs=refused)
-    found_jobs = {row[0]: row[1:] for row in found.rows}
-    return [STORED if t.seq in applied else _verdict(t, found_jobs.get(t.seq)) for t in transitions]
-
-
-def _verdict(transition: Transition, job: tuple[Any, ...] | None) -> str:
-    state, token, cancel_at, worker = job or (None, 0, None, None)
-    return refusal(transition, state, token, cancel_at is not None and worker == transition.worker)
+    jobs = {row[0]: row[1:] for row in found.rows}
+    return [STORED if t.seq in applied else refusal(t, jobs.get(t.seq)) for t in transitions]
 
 
 def _update_statements(dialect: PostgresDialect, updates: Sequence[Update]) -> list[Statement]:

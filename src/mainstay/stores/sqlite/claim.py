@@ -16,8 +16,8 @@ from ...core.states import COMPLETED
 from ...core.updates import Checkpoint, Log, Progress, Update
 from ...core.verdict import STORED, refusal
 from ..contract import Claims
-from ..operations import Statement
-from .sql import batches, load, many, run
+from ..operations import Statement, together
+from .sql import batched, batches, load, many, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -200,7 +200,7 @@ def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition
     worker = simple[0].worker if simple else None  # nearly always that of all; the others are applied one by one
     for start, size in batches(len(simple)):
         values = [*chain.from_iterable(map(_DONE, simple[start : start + size])), worker]
-        applied += connection.execute(many("finish_completed", size), values).rowcount
+        applied += connection.execute(many(load("finish_completed"), size), values).rowcount
     return applied == len(transitions)
 
 
@@ -219,9 +219,7 @@ def finish_operations(transition: Transition) -> Operations[bool]:
 
 def refused(connection: sqlite3.Connection, transition: Transition) -> str:
     """Return why a transition was not applied."""
-    row = connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone()
-    state, token, cancel_at, worker = row or (None, 0, None, None)
-    return refusal(transition, state, token, cancel_at is not None and worker == transition.worker)
+    return refusal(transition, connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone())
 
 
 def _effects(transitions: Sequence[Transition]) -> Operations[None]:
@@ -229,18 +227,12 @@ def _effects(transitions: Sequence[Transition]) -> Operations[None]:
     transitions = [t for t in transitions if type(t) is not Completed]
     attempts = [_ATTEMPT(t) for t in transitions if t.recorded]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
-    yield from _insert("finish_attempt", attempts)
-    yield from _insert("finish_result", results)
+    yield from together(*batched(load("finish_attempt"), attempts), *batched(load("finish_result"), results))
     if any(t.children for t in transitions):
         from ..sql.actions import keep_children
         from .dialect import DIALECT
 
         yield from keep_children(DIALECT, transitions, transitions[0].at)
-
-
-def _insert(name: str, rows: Sequence[tuple[Any, ...]]) -> Operations[None]:
-    for start, size in batches(len(rows)):
-        yield Statement(many(name, size), [value for row in rows[start : start + size] for value in row])
 
 
 def write_updates(connection: sqlite3.Connection, updates: Sequence[Update]) -> None:

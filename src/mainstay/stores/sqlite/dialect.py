@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..operations import Statement
 from ..sql.dialect import Dialect
 from .inserts import BODY
-from .sql import FOLDER, batches
+from .sql import FOLDER, batched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,12 +62,8 @@ class SqliteDialect(Dialect):
         return Statement(translated(self.fill(sql[0])), tuple(values))
 
     def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
-        head = f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES "  # noqa: S608
-        row = f"({', '.join('?' * len(columns))})"
-        return [
-            Statement(head + ", ".join([row] * size), [value for each in rows[start : start + size] for value in each])
-            for start, size in batches(len(rows))
-        ]
+        binds = ", ".join("?" * len(columns))
+        return batched(f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES ({binds})", rows)  # noqa: S608
 
     def delete(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         """Return one statement a row: given a list, SQLite may walk every row that shares the first column."""

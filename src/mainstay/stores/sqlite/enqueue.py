@@ -6,7 +6,7 @@ from ...core.errors import DuplicateKey
 from ...core.ids import IDS
 from ..operations import Statement
 from . import inserts
-from .sql import batches, load
+from .sql import batches, load, many
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _bulk(drafts: Sequence[Draft], now: int, plain: bool) -> Operations[list[Acc
     columns = inserts.PLAIN_BODY if plain else inserts.BODY
     for start, size in batches(len(drafts)):
         values = inserts.body_rows(drafts[start : start + size], seq + start, plain)
-        yield Statement(inserts.insert_bodies(columns, size), values)
+        yield Statement(many(inserts.BODY_OF[columns], size), values)
     return [(draft.id, True) for draft in drafts]
 
 

@@ -96,20 +96,13 @@ def _job_row(columns: tuple[str, ...], first: int) -> str:
     return f"({', '.join(binds)}, {admission('state', run_at, '?1')}, {admission('ord', run_at, '?1', '?1')})"
 
 
-def insert_bodies(columns: tuple[str, ...], rows: int) -> str:
-    """Return the statement for some body rows: bound are per row the number of its job and these columns."""
-    text = _texts.get((columns, rows))
-    if text is None:
-        row = f"({', '.join('?' * (len(columns) + 1))})"
-        head = f"INSERT INTO mainstay_body (job, {', '.join(columns)}) VALUES "  # noqa: S608  (our names)
-        text = _texts[columns, rows] = head + ", ".join([row] * rows)
-    return text
+def _insert_body(columns: tuple[str, ...], number: str) -> str:
+    binds = ", ".join("?" * len(columns))
+    return f"INSERT INTO mainstay_body (job, {', '.join(columns)}) VALUES ({number}, {binds})"  # noqa: S608  (our names)
 
 
-INSERT_BODY = (
-    f"INSERT INTO mainstay_body (job, {', '.join(BODY)}) "  # noqa: S608
-    f"VALUES (last_insert_rowid(), {', '.join('?' * len(BODY))})"  # of the job that this connection has just inserted
-)
+BODY_OF = {columns: _insert_body(columns, "?") for columns in (PLAIN_BODY, BODY)}  # the job's number is bound first
+INSERT_BODY = _insert_body(BODY, "last_insert_rowid()")  # of the job that this connection has just inserted
 # Does not change that number: the table has none.
 INSERT_TAG = "INSERT OR IGNORE INTO mainstay_tag (tag, job) VALUES (?, last_insert_rowid())"
 
