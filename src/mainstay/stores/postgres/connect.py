@@ -55,23 +55,14 @@ DEFAULTS = {
     "connect_timeout": "3", "keepalives": "1", "keepalives_idle": "5", "keepalives_interval": "2",
     "keepalives_count": "3", "tcp_user_timeout": "4500", "application_name": "mainstay",
 }  # fmt: skip
-OPTIONS = {
-    "schema": SCHEMA,
-    "connections": "3",
-    "pooler": "auto",
-    "listen": "",
-    "mode": "create",
-}  # our own, with their defaults
+# Our own, with their defaults.
+OPTIONS = {"schema": SCHEMA, "connections": "3", "pooler": "auto", "listen": "", "mode": "create"}
 CHOICES: dict[str, tuple[dict[str, bool | None], str]] = {
-    "pooler": (
-        {"auto": None, "transaction": True, "no": False},
-        "give auto (it is detected), transaction (pgbouncer and similar) or no",
-    ),
-    "mode": (
-        {"create": True, "existing": False},
-        "give create (the schema is made on first use) or existing (it must be there)",
-    ),
-}
+    "pooler": ({"auto": None, "transaction": True, "no": False},
+               "give auto (it is detected), transaction (pgbouncer and similar) or no"),
+    "mode": ({"create": True, "existing": False},
+             "give create (the schema is made on first use) or existing (it must be there)"),
+}  # fmt: skip
 _RETRIED = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, psycopg.errors.UniqueViolation)
 
 

@@ -13,7 +13,7 @@ from weakref import WeakSet
 from ...core.errors import StoreReadOnly, TransactionUnsupported, UsageError
 from ...core.verdict import STORED
 from ..operations import Statement
-from ..outbox.caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, OwnWork
+from ..outbox.caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, OwnWork, undo
 from ..sql.actions import cancel_operations
 from . import errors
 from .claim import finish_operations
@@ -154,14 +154,3 @@ def whole(operations: Operations[T]) -> Operations[T]:
         raise
     yield Statement("RELEASE SAVEPOINT mainstay")
     return result
-
-
-def undo(error: BaseException, *statements: str) -> Operations[None]:
-    """Undo our statements; the error that made it necessary is the one to raise."""
-    if isinstance(error, GeneratorExit):
-        return
-    try:
-        for statement in statements:
-            yield Statement(statement)
-    except Exception as worse:  # noqa: BLE001  (of whichever driver)
-        error.add_note(f"… and the rollback failed: {worse}")

@@ -26,15 +26,8 @@ CURSOR = ("after", "after2", "after3")
 WHOLE = ("types", "settings")  # parts of few rows: exported at once
 SIZE = 4 << 20  # characters of texts in one batch of jobs; the first job comes however large it is
 TABLES = {"attempts": "attempt", "logs": "log", "actions": "action", "types": "type", "settings": "setting"}
-BESIDE = (
-    "result",
-    "children",
-    "checkpoint",
-    "done",
-    "total",
-    "stage",
-    "bulks",
-)  # fields of a job that have tables of their own
+# Fields of a job that have tables of their own.
+BESIDE = ("result", "children", "checkpoint", "done", "total", "stage", "bulks")
 
 
 def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Batch:

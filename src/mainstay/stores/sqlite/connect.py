@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 MEMORY = ":memory:"
-READER_CACHE = (
-    "PRAGMA cache_size = -2000"  # KB: there is a reader per thread. A search of 100,000 jobs gains nothing from 16 MB
-)
+# KB: there is a reader per thread. A search of 100,000 jobs gains nothing from 16 MB.
+READER_CACHE = "PRAGMA cache_size = -2000"
 BUSY_MS = 10_000
 STALL = 0.5  # seconds that a write waits for others before the file counts as not writable …
 RENEWED = 5.0  # … and for which that counts after its end: every worker has renewed its lease by then
@@ -75,7 +74,7 @@ class Database(ForkGuard):
         self.synchronous = options.pop("synchronous", "full")
         self.create = options.pop("mode", "create") == "create"
         if options or self.synchronous not in SYNCHRONOUS:
-            raise ConfigError(f"{shown(url)}: options are synchronous=full|normal|extra and mode=create|existing")
+            raise _refused(url, "options are synchronous=full|normal|extra and mode=create|existing")
         self._writes = False  # another thread, at the moment of a fork
         self._inherited = False  # its write lock, in the child
         super().__init__()
@@ -280,11 +279,10 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
         time.sleep(0.01)
 
 
-def shown(url: str) -> str:
-    """Return the URL for an error, without a password."""
+def _refused(url: str, why: str) -> ConfigError:
     from ...core.settings import masked
 
-    return repr(masked(url))
+    return ConfigError(f"{masked(url)!r}: {why}")
 
 
 def parse_url(url: str) -> tuple[str, dict[str, str]]:
@@ -292,9 +290,7 @@ def parse_url(url: str) -> tuple[str, dict[str, str]]:
     scheme, _, rest = url.partition("://")
     path, _, query = rest.removeprefix("/").partition("?")
     if scheme != "sqlite" or not rest.startswith("/") or not path:
-        raise ConfigError(
-            f'{shown(url)}: write "sqlite:///jobs.db", "sqlite:////absolute/jobs.db" or "sqlite:///:memory:"'
-        )
+        raise _refused(url, 'write "sqlite:///jobs.db", "sqlite:////absolute/jobs.db" or "sqlite:///:memory:"')
     options = dict(part.partition("=")[::2] for part in query.split("&") if part)
     if path == MEMORY:
         return path, options
@@ -303,5 +299,5 @@ def parse_url(url: str) -> tuple[str, dict[str, str]]:
 
         path = unquote(path)
     if "\0" in path or any("\ud800" <= character <= "\udc7f" for character in path):
-        raise ConfigError(f"{shown(url)}: the path has characters that no file name can have")
+        raise _refused(url, "the path has characters that no file name can have")
     return os.path.realpath(os.path.expanduser(path)), options  # all names of a file have the same locks and sockets

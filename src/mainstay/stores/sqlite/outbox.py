@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ...core.errors import TransactionUnsupported
 from ..operations import Statement
-from ..outbox.caller_connection import AUTOCOMMIT, OPEN, OwnWork
+from ..outbox.caller_connection import AUTOCOMMIT, OPEN, OwnWork, undo
 from ..sql.actions import cancel_operations
 from . import errors, schema
 from .claim import finish_operations
@@ -66,7 +66,10 @@ class SqliteOutbox:
             if inside:
                 yield Statement("RELEASE mainstay")
         except BaseException as error:
-            yield from _undo(caller, error, ["ROLLBACK TO mainstay", "RELEASE mainstay"] if inside else ["ROLLBACK"])
+            if (
+                not isinstance(error, GeneratorExit) and caller.tx_status() == OPEN
+            ):  # else SQLite has rolled back already
+                yield from undo(error, *(("ROLLBACK TO mainstay", "RELEASE mainstay") if inside else ("ROLLBACK",)))
             raise
         return result
 
@@ -87,16 +90,3 @@ class SqliteOutbox:
 
     def _same(self, file: str) -> bool:
         return bool(file) and os.path.exists(self.place) and os.path.samefile(file, self.place)
-
-
-def _undo(caller: CallerConnection, error: BaseException, statements: list[str]) -> Joined[None]:
-    """Undo our statements; the error that made it necessary is the one to raise."""
-    if (
-        isinstance(error, GeneratorExit) or caller.tx_status() != OPEN
-    ):  # SQLite has rolled back already: a full disk, for example
-        return
-    try:
-        for statement in statements:
-            yield Statement(statement)
-    except sqlite3.Error as worse:
-        error.add_note(f"… and the rollback failed: {worse}")

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ..operations import Operations
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
-VERSION = max(int(name[:4]) for name in os.listdir(FOLDER) if name.endswith(".sql"))  # the last migration
+NAMES = sorted(name[:-4] for name in os.listdir(FOLDER) if name.endswith(".sql"))  # of the migrations
+VERSION = len(NAMES)
 OLDEST = (3, 37, 0)  # STRICT tables, RETURNING
 
 
@@ -51,12 +52,14 @@ def migrate_operations(path: str) -> Operations[None]:
     version, readable_from = yield from _versions()
     if version == VERSION or (version and _readable(version, readable_from, path)):
         return
+    from ..schema import statements
+
     _check_library()
     if version:
         workers, _ = yield Statement("SELECT id, expires_at FROM mainstay_worker")
         _check_stopped(workers, version, path)
     for number in range(version + 1, VERSION + 1):
-        for statement in statements(number):
+        for statement in statements(script(number)):
             yield Statement(statement)
 
 
@@ -72,21 +75,10 @@ def _apply(connection: sqlite3.Connection, path: str) -> None:
         raise
 
 
-def names(since: int = 0) -> list[str]:
-    """Return the names of the migrations after a version."""
-    return [name.removesuffix(".sql") for name in sorted(os.listdir(FOLDER)) if int(name[:4]) > since]
-
-
 def script(number: int) -> str:
     """Return the text of one migration."""
-    with open(os.path.join(FOLDER, names(number - 1)[0] + ".sql"), encoding="utf-8") as file:
+    with open(os.path.join(FOLDER, NAMES[number - 1] + ".sql"), encoding="utf-8") as file:
         return file.read()
-
-
-def statements(number: int) -> list[str]:
-    """Return the statements of one migration."""
-    lines = [line.partition("--")[0] for line in script(number).splitlines(keepends=True)]
-    return [part.strip() for part in "".join(lines).split(";") if part.strip()]
 
 
 def _readable(version: int, readable_from: int, path: str) -> bool:
