@@ -42,11 +42,7 @@ INDEXES = {
     "dead": "mainstay.job_dead",
 }  # fmt: skip
 OVERLAPS = ({"scheduled", "retrying"}, {"running", "cancelling"})
-COLUMNS = {
-    "priority": "j.priority", "attempt": "j.attempt", "created": "{created_at}", "finished": "j.finished_at",
-    "key": "b.key", "ref": "b.ref", "tenant": "b.tenant", "type": "j.type", "queue": "j.queue", "id": "{id}",
-    "parent": "b.parent",
-}  # fmt: skip
+COLUMNS = {"created": "created_at", "finished": "finished_at"}  # of a field; the others have its name
 # The fields with an index of their values, the usually narrow ones first.
 SELECTS = {
     "id": "SELECT {number} AS seq FROM {indexed_ids} WHERE id >= ?::text AND id < ?::text",
@@ -191,15 +187,12 @@ def _values(term: Term) -> Path:
 
 def _states(term: Term, types: tuple[Term, ...]) -> Path:
     """Jobs in these states, and of these types: the indexes hold the type too."""
-    conditions = [check(each, 0) for each in types]
-    selects = [_state(str(label), conditions) for label in dict.fromkeys(term.values)]
+    selects = []
+    for label in dict.fromkeys(map(str, term.values)):
+        where, values = joined(" AND ", [(LABELS[label], ()), *(check(each, 0) for each in types)])
+        selects.append((f"SELECT j.seq FROM mainstay.job j INDEXED BY {INDEXES[label]} WHERE {where}", values))  # noqa: S608
     overlap = any(labels <= {*term.values} for labels in OVERLAPS)
     return Path(*joined(" UNION " if overlap else " UNION ALL ", selects, "{}"), (term, *types))
-
-
-def _state(label: str, conditions: list[Sql]) -> Sql:
-    where, values = joined(" AND ", [(LABELS[label], ()), *conditions])
-    return f"SELECT j.seq FROM mainstay.job j INDEXED BY {INDEXES[label]} WHERE {where}", values  # noqa: S608
 
 
 def _finished(term: Term) -> Path:
@@ -251,7 +244,8 @@ def _holds(term: Term, value: Any, now: int) -> Sql:
         return _args(term, value)
     wide = type(value) is tuple or (term.field in {"type", "queue"} and value.endswith("*"))
     sql, values = WIDE[term.field] if wide else CHECKS[term.field]
-    return sql.format(COLUMNS.get(term.field), term.op), values(value, now)
+    column = COLUMNS.get(term.field, term.field)
+    return sql.format(f"{{{column}}}", term.op), values(value, now)
 
 
 def _args(term: Term, value: str) -> Sql:
