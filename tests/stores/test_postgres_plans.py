@@ -21,7 +21,8 @@ from tests.servers.engines import postgres_server
 FILES = {path.stem for folder in (own.FOLDER, operations.SHARED) for path in Path(folder).glob("*.sql")}
 UPDATED = ("log", "progress", "checkpoint")
 NAMES = sorted(
-    FILES - {"remove", "update"}
+    FILES - {"body", "remove", "update"}
+    | {"body:result", "body:checkpoint"}
     | {f"remove:{table}" for table in BELONGINGS}
     | {f"update:{table}" for table in UPDATED}
 )

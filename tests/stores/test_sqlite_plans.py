@@ -20,8 +20,8 @@ from mainstay.stores.sqlite.store import SqliteStore
 OWN = sorted(Path(sql.FOLDER).glob("*.sql"))
 SHARED = [path for path in sorted(Path(operations.SHARED).glob("*.sql")) if path.name not in {own.name for own in OWN}]
 FILES = OWN + SHARED
-TABLES = [f"remove:{table}" for table in actions.BELONGINGS]
-NAMES = [path.stem for path in FILES if path.stem != "remove"] + TABLES
+TABLES = [*(f"remove:{table}" for table in actions.BELONGINGS), "body:result", "body:checkpoint"]
+NAMES = [path.stem for path in FILES if path.stem not in {"remove", "body"}] + TABLES
 NOW = ManualClock().now()
 
 # The line of the plan that must be there.

@@ -101,6 +101,12 @@ def read(folder: str, name: str) -> str:
         return "".join(line for line in file if not line.startswith("--")).strip()
 
 
+def statements(text: str) -> list[str]:
+    """Return the statements of a migration in SQL, or of one step of it."""
+    lines = [line.partition("--")[0] for line in text.splitlines()]
+    return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]
+
+
 def admitted(text: str) -> str:
     """Replace `{admit.state | run_at | now}` and `{admit.ord | run_at | now | place}` by the expressions of the admission step."""
     before, mark, after = text.partition("{admit.")

@@ -32,12 +32,6 @@ if TYPE_CHECKING:
             """Return the statements after a version; None: the engine has no SQL."""
 
 
-def statements(text: str) -> list[str]:
-    """Return the statements of a migration in SQL, or of one step of it."""
-    lines = [line.partition("--")[0] for line in text.splitlines()]
-    return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]
-
-
 def readable(version: int, readable_from: int, known: int, place: str, elsewhere: str) -> bool:
     """Return whether code that knows schema `known` may use the store; False: it must be upgraded first.
 

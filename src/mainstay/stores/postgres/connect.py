@@ -25,7 +25,7 @@ from ...core.errors import ConfigError, StoreBusy
 from ...core.settings import masked, masked_detail
 from ..fork import ForkGuard
 from ..operations import Statement, drive
-from . import arrays, errors, schema
+from . import errors, schema
 from .dialect import SCHEMA, PostgresDialect
 from .pool import Checkout, Pool
 from .wire import ANSWER, Wire
@@ -183,12 +183,9 @@ class Database(ForkGuard):
 
 def dial(params: dict[str, Any]) -> Connection:
     """Open a connection."""
-    # Whatever the URL, the environment or the role asks for: values are sent and read as UTF-8.
-    params = params | {"client_encoding": "UTF8"}
-    connection = psycopg.connect(**params, autocommit=True, cursor_factory=psycopg.RawCursor)
-    connection.prepare_threshold = None  # `Wire` prepares statements itself
-    arrays.register(connection.adapters)
-    return connection
+    # Whatever the URL, the environment or the role asks for: values are sent and read as UTF-8. `Wire` prepares statements itself.
+    params = params | {"client_encoding": "UTF8", "autocommit": True, "prepare_threshold": None}
+    return psycopg.connect(**params, cursor_factory=psycopg.RawCursor)
 
 
 def _transacted(wire: Wire, operations: Operations[T], first: list[Statement]) -> T:

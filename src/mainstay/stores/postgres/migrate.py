@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...core.errors import StoreBusy
-from ..schema import check_stopped, statements
+from ..operations import statements
+from ..schema import check_stopped
 from . import schema
 from .connect import LIMITED, Database
 

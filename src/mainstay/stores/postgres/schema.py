@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from ...core.errors import ConfigError, SchemaMismatch, StoreReadOnly
-from ..schema import outdated, readable, statements
+from ..operations import statements
+from ..schema import outdated, readable
 
 if TYPE_CHECKING:
     from .connect import Connection, Database

@@ -46,7 +46,7 @@ class PostgresStore(Verbs):
         self.locked: set[int | str] = set()  # jobs that another open transaction has locked, as far as is known
         self._outbox: Outbox | None = None
 
-    # what the shared verbs use ------------------------------------------------------------------------------------
+    # what the shared verbs use, see `sql.store` -------------------------------------------------------------------
     def lease_now(self, now: int) -> int:
         return now  # not used: the server's clock decides
 
@@ -54,7 +54,6 @@ class PostgresStore(Verbs):
         return []
 
     def engine_now(self, now: int) -> int | None:
-        """Return the instant that decides what is due or expired; None: the server's clock does."""
         return now if self._callers_clock else None
 
     def read(self, operations: Operations[T], by_worker: bool = False) -> T:
@@ -64,7 +63,6 @@ class PostgresStore(Verbs):
     single = read
 
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
-        """Drive operations in one transaction, from the start again if it met another and was rolled back."""
         return self.db.run(operations, by_worker)
 
     browse = write

@@ -176,8 +176,8 @@ def finish(store: SqliteStore, transitions: Sequence[Transition], updates: Seque
 
 
 def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:
-    if updates:
-        write_updates(connection, updates)
+    for update in updates:  # in order; one of an attempt that no longer holds its job changes nothing
+        connection.execute(load(_STATEMENTS[type(update)]), update._asdict())
     if not transitions:
         return []
     connection.execute("SAVEPOINT batch")
@@ -204,10 +204,6 @@ def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition
     return applied == len(transitions)
 
 
-def _finish_one(connection: sqlite3.Connection, transition: Transition) -> str:
-    return STORED if run(connection, finish_operations(transition)) else refused(connection, transition)
-
-
 def finish_operations(transition: Transition) -> Operations[bool]:
     """Apply one transition, on any connection; return False if its attempt no longer holds the job."""
     _, count = yield Statement(load("finish"), transition._asdict())
@@ -217,8 +213,9 @@ def finish_operations(transition: Transition) -> Operations[bool]:
     return True
 
 
-def refused(connection: sqlite3.Connection, transition: Transition) -> str:
-    """Return why a transition was not applied."""
+def _finish_one(connection: sqlite3.Connection, transition: Transition) -> str:
+    if run(connection, finish_operations(transition)):
+        return STORED
     return refusal(transition, connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone())
 
 
@@ -233,9 +230,3 @@ def _effects(transitions: Sequence[Transition]) -> Operations[None]:
         from .dialect import DIALECT
 
         yield from keep_children(DIALECT, transitions, transitions[0].at)
-
-
-def write_updates(connection: sqlite3.Connection, updates: Sequence[Update]) -> None:
-    """Write updates in order; those of an attempt that no longer holds its job change nothing."""
-    for update in updates:
-        connection.execute(load(_STATEMENTS[type(update)]), update._asdict())

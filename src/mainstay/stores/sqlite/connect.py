@@ -215,29 +215,33 @@ class Database(ForkGuard):
         )
 
     def _open(self, create: bool) -> sqlite3.Connection:
-        connection = self.connect()
-        try:
-            schema.ensure(connection, self.path, create)
-        except BaseException:
-            connection.close()
-            raise
+        connection = self.connect(lambda connection: schema.ensure(connection, self.path, create))
         if not self.memory:
             self._file = errors.identity(self.path)
         return connection
 
-    def connect(self) -> sqlite3.Connection:
-        """Return a new connection, whatever schema the file has."""
+    def connect(self, check: Callable[[sqlite3.Connection], None] = lambda _: None) -> sqlite3.Connection:
+        """Return a new connection that passes the check; without one, whatever schema the file has."""
         if not self.memory:
             errors.check_path(self.path, self.create)
         connection = sqlite3.connect(
             self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         try:
-            prepare(connection, self.synchronous, self.memory)
+            self._prepare(connection)
+            check(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Apply the settings that our promises depend on to a new connection."""
+        if not self.memory:
+            _switch_to_wal(connection)
+        for setting in (f"synchronous = {self.synchronous}", "cache_size = -16000", "journal_size_limit = 67108864"):
+            connection.execute(f"PRAGMA {setting}")
+        connection.create_function("mainstay_difference", 3, _difference, deterministic=True)
 
     def close(self) -> None:
         """Close every connection of this process."""
@@ -246,16 +250,6 @@ class Database(ForkGuard):
                 if connection is not None:
                     connection.close()
             self._start()
-
-
-def prepare(connection: sqlite3.Connection, synchronous: str, memory: bool) -> None:
-    """Apply the settings that our promises depend on to a new connection."""
-    if not memory:
-        _switch_to_wal(connection)
-    connection.execute(f"PRAGMA synchronous = {synchronous}")
-    connection.execute("PRAGMA cache_size = -16000")
-    connection.execute("PRAGMA journal_size_limit = 67108864")
-    connection.create_function("mainstay_difference", 3, _difference, deterministic=True)
 
 
 def _difference(*values: str) -> int:

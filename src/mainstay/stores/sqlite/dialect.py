@@ -48,10 +48,9 @@ class SqliteDialect(Dialect):
 
     def text(self, name: str) -> str:
         """Return the text of a statement."""
-        text = self._texts.get(name)
-        if text is None:
-            text = self._texts[name] = translated(self.template(name))
-        return text
+        if name not in self._texts:
+            self._texts[name] = translated(self.template(name))
+        return self._texts[name]
 
     def statement(self, name: str, /, **values: Any) -> Statement:
         bound = {key: json.dumps(value) if isinstance(value, list) else value for key, value in values.items()}

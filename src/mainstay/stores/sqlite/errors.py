@@ -117,6 +117,4 @@ def _mounts() -> str:
 
 def wal_reset_bug(version: tuple[int, int, int]) -> bool:
     """Return whether this SQLite can damage a WAL file when a checkpoint meets a write (fixed in 3.51.3, 3.50.7, 3.44.6)."""
-    if version[:2] in ((3, 44), (3, 50)):
-        return version < ((3, 44, 6) if version[1] == 44 else (3, 50, 7))
-    return (3, 7, 0) <= version < (3, 51, 3)
+    return (3, 7, 0) <= version < {(3, 44): (3, 44, 6), (3, 50): (3, 50, 7)}.get(version[:2], (3, 51, 3))

@@ -24,7 +24,7 @@ JOB = tuple(name for name in Draft.__slots__ if name not in (*BODY, *NOT_STORED)
 PLAIN_JOB = tuple(name for name in JOB if name not in RARE)
 PLAIN_BODY = BODY[:1]
 
-_job, _body = attrgetter(*JOB), attrgetter(*BODY)
+job_values, _body = attrgetter(*JOB), attrgetter(*BODY)
 _TAGS = BODY.index("tags")
 _USUAL = attrgetter(*RARE)(Draft("", ""))
 _functions: dict[tuple[str, tuple[str, ...]], Any] = {}
@@ -60,11 +60,6 @@ def body_rows(drafts: Sequence[Draft], first: int, plain: bool) -> list[Any]:
     if plain:
         return [value for seq, draft in enumerate(drafts, first) for value in (seq, draft.payload)]
     return [value for seq, draft in enumerate(drafts, first) for value in (seq, *body_values(draft))]
-
-
-def job_values(draft: Draft) -> tuple[Any, ...]:
-    """Return the values of one job row whose number SQLite gives."""
-    return (None, *_job(draft))
 
 
 def body_values(draft: Draft) -> tuple[Any, ...]:
@@ -110,4 +105,4 @@ INSERT_TAG = "INSERT OR IGNORE INTO mainstay_tag (tag, job) VALUES (?, last_inse
 def replacement(draft: Draft) -> tuple[str, str, dict[str, Any]]:
     """Return the assignments that make a job what a draft asks for, on its row and in its body, and their values."""
     job, body = (", ".join(f"{name} = :{name}" for name in names if name not in KEPT) for names in (JOB, BODY))
-    return job, body, dict(zip((*JOB, *BODY), (*_job(draft), *body_values(draft)), strict=True))
+    return job, body, dict(zip((*JOB, *BODY), (*job_values(draft), *body_values(draft)), strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ...core.errors import ConfigError, SchemaMismatch
-from ..operations import Statement
+from ..operations import Statement, statements
 from .sql import run
 
 TYPE_CHECKING = False
@@ -52,9 +52,11 @@ def migrate_operations(path: str) -> Operations[None]:
     version, readable_from = yield from _versions()
     if version == VERSION or (version and _readable(version, readable_from, path)):
         return
-    from ..schema import statements
+    import sqlite3
 
-    _check_library()
+    if sqlite3.sqlite_version_info < OLDEST:
+        needed = ".".join(map(str, OLDEST))
+        raise ConfigError(f"this Python has SQLite {sqlite3.sqlite_version}; mainstay needs {needed} or newer")
     if version:
         workers, _ = yield Statement("SELECT id, expires_at FROM mainstay_worker")
         _check_stopped(workers, version, path)
@@ -96,12 +98,3 @@ def _check_stopped(workers: list[tuple[str, int]], version: int, path: str) -> N
     files, now = worker_locks.files(path), SystemClock().now()
     alive = [id for id, expires in workers if (not worker_locks.free(files[id]) if id in files else expires > now)]
     check_stopped(alive, version, VERSION, path)
-
-
-def _check_library() -> None:
-    import sqlite3
-
-    if sqlite3.sqlite_version_info < OLDEST:
-        raise ConfigError(
-            f"this Python has SQLite {sqlite3.sqlite_version}; mainstay needs {'.'.join(map(str, OLDEST))} or newer"
-        )

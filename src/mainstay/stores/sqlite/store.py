@@ -43,7 +43,7 @@ class SqliteStore(Verbs):
         self.watched: dict[str, Watched] = {}  # by sweeps of this process, see `leases`
         self.notifiers: set[MemoryNotifier] = set()
 
-    # what the shared verbs use ------------------------------------------------------------------------------------
+    # what the shared verbs use, see `sql.store` -------------------------------------------------------------------
     @property
     def dialect(self) -> SqliteDialect:
         """The statements in SQLite's form."""
@@ -68,23 +68,18 @@ class SqliteStore(Verbs):
         return self.db.stall.ms()
 
     def engine_now(self, now: int) -> int:
-        """Return the instant that decides what is due or expired: SQLite has no clock but the caller's."""
-        return now
+        return now  # SQLite has no clock but the caller's
 
     def read(self, operations: Operations[T], by_worker: bool = False) -> T:
-        """Drive operations that only read."""
         return self.db.read(lambda connection: run(connection, operations))
 
     def single(self, operations: Operations[T], by_worker: bool = False) -> T:
-        """Drive operations in one write transaction."""
         return self.db.write(lambda connection: run(connection, operations))
 
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
-        """Drive operations in one write transaction."""
         return self.single(operations())
 
     def browse(self, operations: Callable[[], Operations[T]]) -> T:
-        """Drive operations that only read."""
         return self.read(operations())
 
     def outbox(self) -> Outbox:
