@@ -187,7 +187,7 @@ def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], u
         return [STORED] * len(transitions)
     connection.execute("ROLLBACK TO batch")
     connection.execute("RELEASE batch")
-    return [_finish_one(connection, transition) for transition in transitions]
+    return [STORED if run(connection, finish_operations(t)) else refused(connection, t) for t in transitions]
 
 
 def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> bool:
@@ -213,9 +213,8 @@ def finish_operations(transition: Transition) -> Operations[bool]:
     return True
 
 
-def _finish_one(connection: sqlite3.Connection, transition: Transition) -> str:
-    if run(connection, finish_operations(transition)):
-        return STORED
+def refused(connection: sqlite3.Connection, transition: Transition) -> str:
+    """Return why a transition was not applied."""
     return refusal(transition, connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone())
 
 
