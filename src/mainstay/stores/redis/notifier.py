@@ -19,18 +19,13 @@ from . import errors, script
 from .claim import claimed_on_wake, packed
 
 if TYPE_CHECKING:
-    from ..contract import SlotOffer, StartedJobs
+    from ..contract import SlotOffer
     from .connect import Wire
     from .store import RedisStore
 
 SLACK = 2_000  # ms beyond the wait after which a silent connection is given up
 REST = 0.003  # seconds between a notification and the next wait: the claim goes first
 LONGEST = 60_000  # ms of one wait: no longer than a marker lives
-
-
-def started_jobs(store: RedisStore, worker: str) -> StartedJobs:
-    """Return where this worker notes which jobs it runs."""
-    return store.local_workers.started_jobs(worker)
 
 
 def notifier(store: RedisStore, worker: str) -> RedisNotifier:

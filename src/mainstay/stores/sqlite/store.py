@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..verbs import Verbs, cold, table
+from ..verbs import Verbs, table
 from .connect import Database
 from .sql import run
 
@@ -25,17 +25,14 @@ if TYPE_CHECKING:
 class SqliteStore(Verbs):
     """A store in one SQLite file, or in memory for tests."""
 
-    VERBS = table(
-        {
-            **cold("sql"),
-            "sqlite.enqueue": "enqueue",
-            "sqlite.claim": "claim finish",
-            "sqlite.leases": "lease_now spared",
-            "sqlite.diagnostics": "diagnostics",
-            "sqlite.compact": "compact",
-            "sqlite.notifier": "notifier notify",
-        }
-    )
+    VERBS = table("sql", {
+        "sqlite.enqueue": "enqueue",
+        "sqlite.claim": "claim finish",
+        "sqlite.leases": "lease_now spared",
+        "sqlite.diagnostics": "diagnostics",
+        "sqlite.compact": "compact",
+        "sqlite.notifier": "notifier notify",
+    })  # fmt: skip
     lease = 10_000  # a paused worker is given up after this; a dead one is detected at once by its lock
     sweep_interval = 500
     remote = False
