@@ -53,12 +53,10 @@ def engine(url: str) -> str:
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
         return "sqlite"
-    if scheme in POSTGRES:
-        _need("psycopg", "postgres")
-        return "postgres"
-    if scheme in REDIS:
-        _need("redis", "redis")
-        return "redis"
+    if scheme in POSTGRES or scheme in REDIS:
+        name, module = ("postgres", "psycopg") if scheme in POSTGRES else ("redis", "redis")
+        _need(module, name)
+        return name
     from ..core.settings import masked
 
     raise ConfigError(

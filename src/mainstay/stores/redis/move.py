@@ -29,7 +29,7 @@ from .reads import read
 from .record import LETTERS, SEQ
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from .store import RedisStore
 
@@ -84,8 +84,9 @@ def _order(store: RedisStore, after: str | None) -> Order:
 def _ordered(store: RedisStore, floor: str) -> Order:
     """Return the first jobs after a number, one window of them however many there are."""
     found: list[str] = []
-    whole = True
-    for members in _numbered(store, floor):
+    whole, last = True, None
+    while last != "":
+        last, *members = store.server.run("export_order", [last or "", LOOKED, floor])
         found += members
         if len(found) > 2 * WINDOW:
             found.sort()
@@ -93,15 +94,6 @@ def _ordered(store: RedisStore, floor: str) -> Order:
             whole = False
     found.sort()
     return Order(floor, found, whole)
-
-
-def _numbered(store: RedisStore, floor: str) -> Iterator[list[str]]:
-    last = ""
-    while True:
-        last, *members = store.server.run("export_order", [last, LOOKED, floor])
-        yield members
-        if not last:
-            return
 
 
 def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore, str | None, int], Batch]:

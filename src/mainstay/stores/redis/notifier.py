@@ -16,7 +16,7 @@ from redis import exceptions as theirs
 
 from ...core.errors import StoreUnavailable
 from . import errors, script
-from .claim import claimed_on_wake, packed
+from .claim import claimed, packed
 
 if TYPE_CHECKING:
     from ..contract import SlotOffer
@@ -106,7 +106,8 @@ class RedisNotifier:
             raise theirs.TimeoutError("no reply to a blocking wait")
         found: list[str] | None = connection.read_response()
         if offer is not None:
-            offer.take(claimed_on_wake(connection.read_response(), self._worker))
+            reply = connection.read_response()
+            offer.take(claimed(reply[1:], reply[0], self._worker) if reply else [])
         return found
 
     def _packed(self, connection: Wire, timeout: int, offer: SlotOffer | None) -> list[bytes]:

@@ -126,7 +126,7 @@ def workers(store: RedisStore) -> list[WorkerInfo]:
 
 
 def _worker(row: list[Any]) -> WorkerInfo:
-    worker, described, renewals, expires, running = row
+    worker, described, renewals, expires, running, _ = row
     host, pid, slots, queues, types = json.loads(described)
     started, renewed, *stopping = renewals.split()
     return WorkerInfo(
