@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, ClassVar, Self
 
+    from ..core.job import Job
     from .contract import StartedJobs
 
 PACKAGE = "mainstay.stores."
 # The cold verbs by module, the same in `sql` (SQLite and PostgreSQL) and `redis`. An engine's own table overrules them.
 COLD = {
-    "reads": "get get_many find claimed_by result checkpoint attempts logs actions counts throughput workers "
-    "diagnostics",
+    "reads": "get_many find claimed_by result checkpoint attempts logs actions counts throughput workers diagnostics",
     "actions": "cancel retry resolve_review delete",
     "maintenance": "register renew deregister orphans retract_crashes prune prune_actions register_types types declarations "
     "setting set_setting",
@@ -67,6 +67,10 @@ class Verbs:
     def stalled(self) -> int:
         """See `contract.Store`: a server's clock decides over leases, and its clients wait for nobody's writes."""
         return 0
+
+    def get(self, job_id: str) -> Job | None:
+        """See `contract.Store`."""
+        return next(iter(self.get_many([job_id])), None)
 
     def started_jobs(self, worker: str) -> StartedJobs:
         """See `contract.Store`."""

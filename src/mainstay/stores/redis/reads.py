@@ -22,11 +22,6 @@ LABELS = {letter: (state, "retrying" if letter == "s" else "") for letter, state
 _JOBS: record.Rows[Job] = record.Rows(Job)
 
 
-def get(store: RedisStore, job_id: str) -> Job | None:
-    """Return one job, or None."""
-    return next(iter(get_many(store, [job_id])), None)
-
-
 def get_many(store: RedisStore, ids: Sequence[str]) -> list[Job]:
     """Return those of the jobs that exist, in the order asked."""
     found: list[Job] = []
@@ -63,7 +58,7 @@ def checkpoint(store: RedisStore, job_id: str) -> str | None:
 
 def attempts(store: RedisStore, job_id: str) -> list[Attempt]:
     """Return every attempt: those on record, then the one that runs or that completed."""
-    job = get(store, job_id)
+    job = store.get(job_id)
     if job is None:
         return []
     lines = store.server.read("LRANGE", f"attempt:{job_id}", 0, -1)
