@@ -149,19 +149,17 @@ def _extra(server: Server, t: Transition) -> str:
     found: dict[str, Any] = {
         "worker": t.worker or "", "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes,
         "crashed": 1 if t.outcome in DEATHS else None, "run_at": t.run_at, "finished": t.finished_at, "reason": t.reason,
-        "error": t.error, "result": t.result, "record": _attempt(t) if t.recorded else None,
+        "error": t.error, "result": t.result,
     }  # fmt: skip
+    if t.recorded:
+        attempt = (t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback)
+        found["record"] = header.dumps(attempt)
     if t.children and t.state == REVIEW:
         found["kept"] = pack_drafts(t.children)
     elif t.children:
         enqueue.prepare(server, t.children, t.at)
         found["children"] = enqueue.flat(t.children)
     return header.dumps({name: value for name, value in found.items() if value is not None})
-
-
-def _attempt(t: Transition) -> str:
-    """Return the record of an attempt."""
-    return header.dumps((t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback))
 
 
 def _updates(updates: Sequence[Update]) -> list[Any]:
