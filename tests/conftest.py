@@ -10,7 +10,9 @@ from tests.servers.engines import ENGINES, kind
 from tests.servers.worker_locks import released
 
 FOLDERS = ["unit", "repo", "contract", "stores"]  # then the others by name, then everything marked slow
-MARK = "engines(*kinds): the test concerns these engines only: sqlite, memory, postgres, redis"
+MARK = (
+    "engines(*kinds): the test concerns these engines only: sqlite, memory, postgres, redis, or one version of a kind"
+)
 
 
 def pytest_configure(config):
@@ -31,7 +33,7 @@ def engines(metafunc):
     kinds = set(marks[0].args) if marks else {kind(name) for name in ENGINES}
     if "shared" in metafunc.fixturenames:
         kinds.discard("memory")  # such a database belongs to one store object
-    return [name for name in ENGINES if kind(name) in kinds]
+    return [name for name in ENGINES if kinds & {kind(name), name}]
 
 
 @pytest.fixture

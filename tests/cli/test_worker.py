@@ -10,9 +10,11 @@ import pytest
 
 from mainstay import JobFailed, Mainstay, Retry
 from mainstay.cli import exits
+from mainstay.core.draft import Draft
 from tests.waiting import eventually
 
 SOURCE = """
+import asyncio
 import logging
 import threading
 from mainstay import Mainstay, ctx
@@ -33,6 +35,15 @@ def fail() -> None:
 def speaks() -> None:
     logging.getLogger("shop").info("an info")
     logging.warning("a warning")
+
+@app.job
+async def ignores() -> None:
+    ctx.log("started")
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
 
 @app.job
 def hangs() -> None:
@@ -74,7 +85,7 @@ def test_it_runs_jobs_and_stops_when_asked(start, app):
     assert process.wait(30) == 0
     said = process.stderr.read()
     for part in (
-        "is ready: 50 slots, serving fail, greet",
+        "is ready: 50 slots, serving fail, greet, hangs, ignores, speaks",
         f"✓ greet {handle.id} completed",
         "✕ fail",
         "ValueError: no",
@@ -94,6 +105,30 @@ def test_it_logs_json_for_machines(start, app):
     assert lines.keys() == {"worker_started", "ended", "worker_stopping", "worker_stopped"}
     assert (lines["worker_started"]["slots"], lines["worker_started"]["types"]) == (3, ["greet"])
     assert lines["ended"]["outcome"] == "completed"
+
+
+def test_a_mistyped_queue_is_named_in_one_line(start, app):
+    process = start("--queues", "defualt,default")
+    app.enqueue("greet", {"name": "ada"}).result(30)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    (line,) = [line for line in process.stderr.read().splitlines() if "defualt" in line]
+    assert line.endswith(
+        '! queue "defualt" (did you mean "default"?): no type declares it and no job waits in it; the worker serves it all the same'
+    )
+
+
+def test_a_handler_that_cannot_be_stopped_is_named_and_nothing_else_is_printed(start, app):
+    process = start("--grace", "0s", "--log-level", "warning")
+    handle = app.enqueue("ignores")
+    eventually(lambda: app.logs(handle.id), "the handler to run", 30)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    (line,) = process.stderr.read().splitlines()
+    assert line.endswith(
+        f"! ignores {handle.id} still runs and cannot be stopped: it runs again when this process has ended"
+    )
+    assert handle.state == "running"
 
 
 def test_a_url_on_the_command_line_reaches_the_application(start, tmp_path, app, monkeypatch):
@@ -185,7 +220,7 @@ def test_a_handler_that_hangs_for_ever_is_tried_again_in_a_new_process(app, star
 
 
 def test_a_job_that_is_left_to_other_code_is_not_shown_as_dead(app, start):
-    job = app.enqueue("fail", {"never": 1}, retry=1)
+    (job,) = app.enqueue_many([Draft("fail", "{}", version=9, max_attempts=1)])
     process = start()
     eventually(lambda: job.state == "scheduled", "it is released", 30)
     process.terminate()

@@ -8,8 +8,8 @@ nobody enqueued · I4 tokens only grow · I5 one recorded outcome a token, by th
 I6 nothing starts after the end · I7 two never hold a job at once, and no live worker is robbed · I8 only the moves of
 the table · I9 attempts are counted right · I12 one active job a key · I14 no completion after an accepted cancel ·
 I15 a job is in exactly one place · I16 nothing before its time, higher priority first · I18 stale notes are refused ·
-I20 time limits are applied, by monotonic time · I21 no attempt counts as a crash that was none · I24 an attempt that
-timed out has ended before the next begins · I25 what was claimed starts or goes back soon · I26 a mutation by search
+I20 time limits are applied, by monotonic time · I21 no attempt counts as a crash that was none · I24 an attempt that its
+worker ended is over before the next begins · I25 what was claimed starts or goes back soon · I26 a mutation by search
 changes only jobs that still match.
 
 The simulator itself checks, as they happen: I19 a signal and a fork leave locks and transactions as they were · I22 what one
@@ -69,7 +69,6 @@ class Checker:
         self._longest = 0  # the longest lease seen
         self._faults: dict[str, int] = {}  # process → the step of its last fault
         self._gone: set[str] = set()  # processes that have ended
-        self._stopping: set[str] = set()  # … or are about to: they let go of what still runs when the grace is over
         self._back: dict[str, list[int]] = {}  # process → when it came back from a suspension
         self._queued: dict[tuple[str, str], dict[int, int]] = {}  # (queue, type) → priority → how many
         self._batch: tuple[int, list[Record]] = (-1, [])  # the claims of one commit
@@ -80,7 +79,7 @@ class Checker:
             "enqueue": self._enqueue, "move": self._move, "claim": self._claim, "start": self._start, "end": self._end,
             "finish": self._finish, "fault": self._fault, "lease": self._lease, "cancel": self._cancel, "retry": self._retry,
             "note": self._note, "final": self._final, "stray": self._stray, "delete": self._delete, "back": self._came_back,
-            "register": self._register, "stopping": self._stops,
+            "register": self._register,
         }  # fmt: skip
 
     def feed(self, record: Record) -> None:
@@ -196,9 +195,9 @@ class Checker:
         life.claim(record, self._breach)
 
     def _start(self, record: Record, life: JobHistory) -> None:
-        other = life.overlaps(record, self._gone | self._stopping)
+        other = life.overlaps(record, self._gone)
         if other:
-            self._breach("I24", f"begins an attempt while one that timed out still runs in {other}")
+            self._breach("I24", f"begins an attempt while one that its worker has ended still runs in {other}")
         life.start(record, self._breach, self._ordered)
 
     def _end(self, record: Record, life: JobHistory) -> None:
@@ -242,9 +241,6 @@ class Checker:
             self._faults[record.process] = record.step
         if record.args["kind"] in ("crash", "exit"):
             self._gone.add(record.process)
-
-    def _stops(self, record: Record, life: JobHistory) -> None:
-        self._stopping.add(record.process)
 
     def _came_back(self, record: Record, life: JobHistory) -> None:
         self._back.setdefault(record.process, []).append(record.at)

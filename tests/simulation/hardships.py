@@ -21,6 +21,7 @@ HARDSHIPS = {
     "lock files": "workers have lock files and records of started jobs; several sweeps see one death",
     "long writes": "a transaction of the user's holds SQLite's write lock for longer than a lease",
     "stubborn": "async handlers ignore their cancellation and run on",
+    "programs go on": "a worker stops inside a program that goes on for a while, and with it the handlers that nothing can stop",
     "workers again": "a worker that was stopped is started again",
 }
 

@@ -89,7 +89,12 @@ class Host:
         worker.stop(self._world.random.choice((0.1, 8, 8)))
         if "workers again" in self._world.hardships:
             self._start(worker)
-            return
+        elif "programs go on" in self._world.hardships:
+            self._world.scheduler.after(self._world.trouble.random.randrange(20_000), self.process, self._exit)
+        else:
+            self._exit()
+
+    def _exit(self) -> None:
         self._world.recorder.struck(self.process, "exit")
         self.process.alive = False
 

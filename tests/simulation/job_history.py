@@ -159,11 +159,12 @@ class JobHistory:
             breach("I7", f"was started with token {record.token} while it was {self.state} with token {self.token}")
 
     def overlaps(self, record: Record, gone: Container[str]) -> str:
-        """Return the process in which an attempt that timed out still runs while another begins, or ""."""
+        """Return the process in which an attempt that its worker ended still runs while another begins, or ""."""
         for token, attempt in self.attempts.items():
-            if token < record.token and attempt.starts and not attempt.ends and attempt.outcome == "timed out":
+            if token < record.token and attempt.starts and not attempt.ends and attempt.stored:
                 process = attempt.starts[0].process
-                if process not in gone and attempt.stored[0].args.get("by") == "worker":
+                ended = attempt.stored[0]
+                if process not in gone and ended.process == process and ended.args.get("by") == "worker":
                     return process
         return ""
 

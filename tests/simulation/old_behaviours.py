@@ -11,11 +11,14 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from mainstay.app import Mainstay
+from mainstay.core.outcome import RELEASED
 from mainstay.stores import worker_locks
 from mainstay.stores.sql import actions, maintenance
 from mainstay.stores.sqlite import enqueue, leases, sql
 from mainstay.stores.sqlite.connect import Stall
 from mainstay.worker.registration import Registration
+from mainstay.worker.slots import Slots
+from mainstay.worker.worker import Worker
 from tests.simulation import executors
 from tests.simulation.patches import patched, variant
 from tests.simulation.scheduler import Process
@@ -142,3 +145,57 @@ def identity_given_again() -> AbstractContextManager[object]:
 def limits_by_the_wall_clock() -> AbstractContextManager[object]:
     """Time limits are measured by the wall clock, which can be set."""
     return patched((Process, "monotonic", Process.now))
+
+
+@variant("I25", only="stubborn")
+def async_slot_counted_as_free() -> AbstractContextManager[object]:
+    """An async handler that ignores its timeout keeps its slot, but the worker counts the slot as free and claims for it."""
+    real = Slots.time_out
+
+    def ended(slots: Any, execution: Any, outcome: Any) -> None:
+        real(slots, execution, outcome)
+        if execution.type.is_async:
+            slots.end(execution, outcome)
+
+    return patched((Slots, "time_out", ended))
+
+
+@variant("I1", "I25", only="workers again")
+def started_again_without_slots() -> AbstractContextManager[object]:
+    """A worker that has stopped can be started again: it claims, but its executors have ended."""
+    real = Worker.start
+
+    def again(worker: Any) -> Any:
+        if worker.registration.stopping:
+            worker.registration.stopping = worker._stopped = False
+            worker.services.clear()
+            worker.slots.start = lambda executions: None
+        return real(worker)
+
+    return patched((Worker, "start", again))
+
+
+@variant("I24")
+def next_attempt_beside_a_late_thread() -> AbstractContextManager[object]:
+    """An attempt ends at its timeout, though its thread runs on: the next one begins beside it."""
+    real = Slots.time_out
+
+    def ended(slots: Any, execution: Any, outcome: Any) -> None:
+        real(slots, execution, outcome)
+        if slots.end(execution, outcome):
+            slots.drop(execution, "timed out")
+
+    return patched((Slots, "time_out", ended))
+
+
+@variant("I24", only="programs go on")
+def released_while_it_runs() -> AbstractContextManager[object]:
+    """A stopping worker releases what still runs at the end of the grace period, though a thread runs on."""
+
+    def released(slots: Any) -> bool:
+        for execution in slots.running():
+            slots.end(execution, RELEASED)
+            slots.drop(execution, "the worker stops")
+        return False
+
+    return patched((Slots, "interrupt", released))

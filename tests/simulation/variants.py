@@ -42,17 +42,14 @@ def no_fence() -> AbstractContextManager[object]:
     """An outcome is written by id alone."""
     return statements(
         finish=("AND token = :token AND worker = :worker", "AND :token IS NOT NULL"),
-        finish_completed=("AND token = done.column2 AND worker = done.column4", ""),
+        finish_completed=("AND token = done.column2 AND worker = ?", "AND ? IS NOT NULL"),
     )
 
 
 @variant("I5")
 def fence_on_attempt() -> AbstractContextManager[object]:
     """The fence is the attempt number, which a snooze or a hand-back gives back."""
-    one_by_one = (
-        "AND token = done.column2 AND worker = done.column4",
-        "AND 0",
-    )  # the statement for many at once knows no attempt
+    one_by_one = ("AND token = done.column2 AND worker = ?", "AND ? IS NULL")  # the statement for many knows no attempt
     by_number = ("AND token = :token AND worker = :worker", "AND attempt = :number")
     return statements(finish=by_number, finish_completed=one_by_one)
 

@@ -1,5 +1,6 @@
 """The buffer keeps outcomes until the store has taken them, and acts on its verdicts."""
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -155,6 +156,32 @@ def test_who_reports_too_much_waits_for_the_store(monkeypatch):
             found += buffer.take()[0]
         reports.result()
     assert [each.n for each in found] == list(range(100))
+
+
+def test_on_an_event_loop_ten_times_as_much_is_taken_before_a_report_waits(monkeypatch):
+    monkeypatch.setattr(update_buffer, "FULL", 10)
+    buffer, waits = UpdateBuffer(), []
+    monkeypatch.setattr(buffer._change, "wait", lambda seconds: bool(waits.append(seconds)))
+
+    async def reports():
+        for n in range(101):
+            buffer.add(line(n))
+
+    asyncio.run(reports())
+    assert len(buffer) == 101
+    assert waits
+    assert max(waits) <= update_buffer.LOOP_PAUSE
+
+
+def test_a_report_that_replaces_another_never_waits(monkeypatch):
+    monkeypatch.setattr(update_buffer, "FULL", 10)
+    buffer = UpdateBuffer()
+    monkeypatch.setattr(buffer._change, "wait", lambda seconds: pytest.fail("it waits"))
+    buffer.add(Progress(1, 4, 7, 1.0, None, None))
+    for n in range(9):
+        buffer.add(line(n))
+    buffer.add(Progress(1, 4, 8, 2.0, None, None))
+    assert (buffer.is_full(), len(buffer)) == (True, 10)
 
 
 def test_of_progress_and_checkpoints_the_newest_is_kept():

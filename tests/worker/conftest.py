@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.engines import ENGINES
 from tests.waiting import eventually
 
 SOURCE = Path(__file__).with_name("jobs.py")
@@ -28,11 +29,21 @@ sys.exit(Supervisor(app, processes, options, extra=extra).run())
 """
 
 
+def everywhere(test):
+    """Run a test on every engine that several processes can share, in its newest version."""
+    return pytest.mark.engines("sqlite", "postgres18", "valkey")(pytest.mark.usefixtures("engine")(test))
+
+
 @pytest.fixture
-def folder(tmp_path):
-    """A folder with `jobs.py`, its database and its journal."""
+def folder(tmp_path, request):
+    """A folder with `jobs.py`, the URL of its store, its journal, and its database if that is a file.
+
+    SQLite, unless the test is marked with `everywhere`.
+    """
     shutil.copy(SOURCE, tmp_path / "jobs.py")
-    return tmp_path
+    with ENGINES[request.getfixturevalue("engine") if "engine" in request.fixturenames else "sqlite"](tmp_path) as url:
+        (tmp_path / "url").write_text(url, encoding="utf-8")
+        yield tmp_path
 
 
 @pytest.fixture
@@ -44,13 +55,16 @@ def jobs(folder):
 
 @contextmanager
 def installed(folder, name="jobs"):
-    """Import a module of that folder; at the end open every gate."""
+    """Import a module of that folder; at the end open every gate, and wait for the handlers that workers could not stop."""
+    workers = []
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
         module = importlib.import_module(name)
+        module.app.events.on("worker_started", lambda worker: workers.extend([worker]))
         yield module
         open_gates(folder)
+        eventually(lambda: not any(worker.services for worker in workers), "the last handler to end")
         module.app.close()
     finally:
         sys.path.remove(str(folder))

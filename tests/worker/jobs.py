@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 from mainstay import Mainstay, Retry, Review, ctx
@@ -20,8 +21,10 @@ ONCE = Retry(1)
 AT_ONCE = Retry(3, base="1ms", jitter=False)
 PATIENCE = 60.0
 
-app = Mainstay(f"sqlite:///{HERE / 'jobs.db'}")
-app.store.sweep = int(os.environ.get("SWEEP", "500"))
+URL = HERE / "url"
+
+app = Mainstay(URL.read_text(encoding="utf-8") if URL.exists() else f"sqlite:///{HERE / 'jobs.db'}")
+app.store.sweep_interval = int(os.environ.get("SWEEP", "500"))
 
 
 def mark(*words):
@@ -89,6 +92,15 @@ async def stubborn(gate: str) -> str:
             mark("told stubborn")
     mark("ended stubborn")
     return "stubborn"
+
+
+@app.job(retry=ONCE, on_timeout="abandon")
+async def forgotten() -> None:
+    """Swallows every request to stop, and so does a task that it starts."""
+    mark("started forgotten")
+    background = asyncio.create_task(stubborn.function("late"))
+    await stubborn.function("late")
+    await background
 
 
 @app.job(retry=ONCE)
@@ -297,7 +309,7 @@ def holds_the_gil(seconds: float) -> int:
     Not while one of them is in the middle of a write: that would lock everyone out of the database, not only this worker.
     """
     mark("started", ctx.job.token, os.getpid())
-    with app.store.db._lock:
+    with nullcontext() if app.store.remote else app.store.db._lock:
         ctypes.PyDLL(None).usleep(ctypes.c_uint(int(seconds * 1e6) if ctx.job.token == 1 else 0))
     mark("ended", ctx.job.token, os.getpid())
     return ctx.job.token

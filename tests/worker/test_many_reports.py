@@ -1,11 +1,13 @@
 """What handlers report arrives whole, however much it is and from whichever thread, on every engine."""
 
+import asyncio
 import contextvars
 import threading
 
 import pytest
 
 from mainstay import Mainstay, ctx
+from mainstay.worker import update_buffer
 from tests.servers.engines import ENGINES
 
 LINES = 12_000  # more than two rounds write
@@ -54,3 +56,33 @@ def test_threads_of_one_handler_lose_no_line(app):
             ctx.progress(n)
 
     assert sorted(logged(app, crowded)) == sorted(f"{name} {n}" for name in range(THREADS) for n in range(EACH))
+
+
+@pytest.mark.engines("memory")
+def test_an_async_handler_that_reports_too_much_holds_up_no_other(app, monkeypatch):
+    """While the store does not reply, and with it nothing that was reported is written."""
+    monkeypatch.setattr(update_buffer, "FULL", 100)
+    away, back, through = threading.Event(), threading.Event(), threading.Event()
+    finish = app.store.finish
+
+    def stalled(*arguments):
+        away.set()
+        back.wait(60)
+        return finish(*arguments)
+
+    monkeypatch.setattr(app.store, "finish", stalled)
+
+    @app.job(timeout=None)
+    async def chatty() -> None:
+        ctx.log("the first line")
+        await asyncio.to_thread(away.wait, 60)
+        for n in range(300):  # 200 seconds, if each line above the limit waited
+            ctx.log(f"line {n}")
+            await asyncio.sleep(0)
+        through.set()
+
+    handle = chatty.enqueue()
+    with app.worker(concurrency=1):
+        assert through.wait(20)
+        back.set()
+        handle.result(timeout=20)

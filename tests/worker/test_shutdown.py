@@ -9,7 +9,7 @@ import pytest
 from mainstay import UsageError
 from mainstay.worker import processes, timeouts
 from tests.waiting import eventually
-from tests.worker.conftest import ended, terminate
+from tests.worker.conftest import ended, everywhere, terminate
 
 SIGNALS_ITSELF = """
 import os, signal, sys, jobs
@@ -162,7 +162,8 @@ def test_a_handler_at_a_safe_point_is_handed_back_with_its_checkpoint(jobs, star
     assert handle.job().attempt == 1
 
 
-@pytest.mark.parametrize("kind", ["plain", "asynchronous", "separate"])
+@everywhere
+@pytest.mark.parametrize("kind", ["asynchronous", "separate"])
 def test_a_second_signal_ends_the_worker_now(jobs, start_worker, journal, kind):
     handle = getattr(jobs, kind).enqueue("gate")
     process = start_worker(grace="60s", process_slots=1)
@@ -216,7 +217,7 @@ def test_a_handler_whose_job_is_taken_away_as_it_begins_does_not_run(jobs, journ
 
     def meanwhile(execution, now):
         worker.registration.open = False
-        worker.slots.abandon()
+        worker.slots.release_unstarted()
         return True
 
     worker.registration.holds = meanwhile
@@ -251,6 +252,7 @@ exit_process(until_signalled(jobs.app.worker(grace="1s"), replaceable=True))
 """
 
 
+@everywhere
 def test_a_process_with_a_handler_that_does_not_end_starts_anew_before_the_next_attempt(jobs, start, journal, folder):
     handle = jobs.plain.options(timeout=0.2, retry=jobs.AT_ONCE).enqueue("late")
     process = start(REPLACEABLE)
@@ -263,6 +265,7 @@ def test_a_process_with_a_handler_that_does_not_end_starts_anew_before_the_next_
     assert ended(process) == (0, "")
 
 
+@everywhere
 def test_async_handlers_may_clean_up_at_the_end_of_the_grace(jobs, journal):
     with jobs.app.worker(grace=0):
         handle = jobs.tidies.enqueue()
@@ -271,6 +274,7 @@ def test_async_handlers_may_clean_up_at_the_end_of_the_grace(jobs, journal):
     assert (handle.state, handle.job().attempt) == ("queued", 0)
 
 
+@everywhere
 def test_a_worker_that_has_stopped_does_not_start_again(jobs):
     worker = jobs.app.worker().start()
     with pytest.raises(UsageError, match="was started before"):
@@ -292,6 +296,7 @@ finally:
 """
 
 
+@everywhere
 def test_a_signal_leaves_the_block_of_a_worker_which_stops_gracefully(jobs, start, journal, folder):
     handle = jobs.plain.enqueue("gate")
     process = start(BLOCK)
@@ -306,7 +311,8 @@ def test_a_signal_leaves_the_block_of_a_worker_which_stops_gracefully(jobs, star
     assert (handle.state, jobs.app.store.workers()) == ("completed", [])
 
 
-def test_a_second_signal_cuts_the_stop_of_a_block_short(jobs, start, journal):
+@everywhere
+def test_a_second_signal_cuts_the_stop_of_a_block_short(jobs, start, journal, folder):
     handle = jobs.plain.enqueue("gate")
     process = start(BLOCK)
     journal.wait("inside")
@@ -315,4 +321,8 @@ def test_a_second_signal_cuts_the_stop_of_a_block_short(jobs, start, journal):
     journal.wait("told gate")
     process.send_signal(signal.SIGINT)
     assert ended(process) == (128 + signal.SIGTERM, "")
-    assert (handle.state, handle.job().attempt) == ("queued", 0)
+    with jobs.app.worker():
+        journal.wait("started plain", 2)
+        (folder / "gate").touch()
+        assert handle.result(timeout=20) == "plain"
+    assert [tried.outcome for tried in jobs.app.attempts(handle.id)] == ["completed"]

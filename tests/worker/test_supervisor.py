@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from tests.waiting import eventually
-from tests.worker.conftest import ended, gone, settled, terminate
+from tests.worker.conftest import ended, everywhere, gone, settled, terminate
 
 
 def workers(app, count, seconds=20):
@@ -120,6 +120,7 @@ def test_a_worker_that_dies_again_and_again_is_restarted_more_and_more_slowly(jo
     assert stop(supervisor)[0] == 0
 
 
+@everywhere
 def test_a_second_signal_ends_everything_now(jobs, start_supervisor, journal):
     handle = jobs.plain.enqueue("gate")
     supervisor = start_supervisor(1, grace="60s")
@@ -196,6 +197,7 @@ def fresh(app, worker):
     return next((seen.beat_at for seen in app.store.workers() if seen.id == worker), 0)
 
 
+@everywhere
 def test_a_process_with_a_handler_that_does_not_end_is_replaced_before_the_next_attempt(
     jobs, start_supervisor, journal, folder
 ):
@@ -220,6 +222,7 @@ sys.exit(supervisor.Supervisor("jobs:app", 1, {"lease": "1s", "grace": 1}).run()
 """
 
 
+@everywhere
 def test_a_process_in_which_nothing_runs_but_an_overdue_handler_is_killed(jobs, start, journal):
     """The supervisor renews its lease, so nobody else would free the job."""
     handle = jobs.holds_the_gil.options(timeout=0.2, retry=jobs.AT_ONCE).enqueue(60)

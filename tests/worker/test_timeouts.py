@@ -10,7 +10,7 @@ from mainstay.core.outcome import COMPLETED
 from mainstay.worker.executors import Threads
 from mainstay.worker.in_flight import Execution
 from tests.waiting import eventually
-from tests.worker.conftest import attempt, gone, settled
+from tests.worker.conftest import attempt, everywhere, gone, settled
 
 KINDS = ["plain", "asynchronous", "separate"]
 STOPPED = ["abandoned", "asynchronous", "separate"]  # a handler that does not end keeps no slot here
@@ -38,6 +38,7 @@ def test_a_handler_that_takes_too_long_is_timed_out_and_its_slot_is_free(jobs, w
     assert job.enqueue().result(timeout=20) == kind
 
 
+@everywhere
 @pytest.mark.parametrize("kind", STOPPED)
 def test_a_job_that_timed_out_is_tried_again(jobs, worker, journal, folder, kind):
     handle = getattr(jobs, kind).options(timeout=0.2, retry=Retry.fixed(2, "1ms")).enqueue("late")
@@ -108,6 +109,7 @@ def test_abandoned_threads_are_replaced_up_to_a_limit(jobs, worker, journal, fol
     assert waiting.result(timeout=20) == "plain"
 
 
+@everywhere
 @pytest.mark.parametrize("kind", ["plain", "stubborn"])
 def test_the_next_attempt_begins_when_the_late_handler_has_ended(jobs, journal, folder, kind):
     stuck = []
@@ -126,15 +128,16 @@ def test_the_next_attempt_begins_when_the_late_handler_has_ended(jobs, journal, 
     assert second.started_at >= first.ended_at
 
 
+@everywhere
 def test_a_sweep_leaves_a_late_job_to_its_live_worker(jobs, journal, folder):
-    """However late, and however far the clock was put forward."""
+    """However late, and whatever the sweep was told."""
     with jobs.app.worker(concurrency=4, grace=0) as worker:
         handle = jobs.plain.options(timeout=0.2, retry=jobs.AT_ONCE).enqueue("late")
         eventually(lambda: overrun(worker, handle), "the timeout")
         sweep = next(chore for chore in worker.chores if chore.name == "sweep")
-        found = jobs.app.store.orphans(jobs.app.clock.now() + 600_000, 60_000, 10)
-        assert [orphan.gone for orphan in found] in ([False], [True])  # True: the lease is over by that clock, too
-        sweep._store = SeenLater(jobs.app.store, [orphan._replace(gone=False) for orphan in found])
+        found = eventually(lambda: jobs.app.store.orphans(jobs.app.clock.now(), 0, 10), "the store to find it late")
+        assert [orphan.gone for orphan in found] == [False]
+        sweep._store = SeenLater(jobs.app.store, found)
         sweep.step(jobs.app.clock.now())
         assert handle.state == "running"
 
@@ -152,6 +155,7 @@ class SeenLater:
         return getattr(self._store, name)
 
 
+@everywhere
 def test_async_handlers_that_ignore_their_timeout_keep_no_claimed_job_waiting(jobs, journal, folder):
     """Each keeps its slot: what is claimed beside it runs."""
     with jobs.app.worker(concurrency=2, grace=0):
@@ -161,6 +165,7 @@ def test_async_handlers_that_ignore_their_timeout_keep_no_claimed_job_waiting(jo
         assert deaf.state == "running"
 
 
+@everywhere
 def test_what_is_claimed_for_a_blocked_loop_goes_back_and_plain_jobs_run(jobs, journal, folder):
     with jobs.app.worker(concurrency=4, grace=0):
         jobs.blocks.options(timeout=0.2).enqueue("late")
@@ -169,11 +174,14 @@ def test_what_is_claimed_for_a_blocked_loop_goes_back_and_plain_jobs_run(jobs, j
         eventually(lambda: behind.job().token >= 1 and behind.state == "queued", "the job to go back")
         assert behind.job().attempt == 0
         assert jobs.plain.enqueue().result(timeout=20) == "plain"
-        assert behind.job().token == 1  # not claimed and released again and again
+        assert (
+            behind.job().token <= 2
+        )  # not claimed and released again and again; an offer that was made before may take it once
         (folder / "late").touch()
         assert behind.result(timeout=20) == "asynchronous"
 
 
+@everywhere
 def test_the_wall_clock_ends_no_handler_and_saves_none(jobs, journal, folder):
     clock = jobs.app.clock
     with Shifted(clock) as shifted, jobs.app.worker(concurrency=4, grace=0, lease="1h"):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
-    "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
-    "stuck", "cancelling", "pruned",
+    "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
+    "stuck", "left", "cancelling", "pruned",
 )  # fmt: skip
 KINDS = {
     "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
@@ -60,6 +60,10 @@ class WorkerLog:
             at = local_time(now, now) if self._tty else iso(now)
             line = f"{at} {painted} {printable(text)}"
         sys.stderr.write(line + "\n")
+
+    def _unknown_queue(self, queue: str, hint: str) -> None:
+        text = f'queue "{queue}"{hint}: no type declares it and no job waits in it; the worker serves it all the same'
+        self.write("warning", "unknown_queue", text, queue=queue)
 
     def _worker_started(self, worker: Any) -> None:
         types = list(worker.types)
@@ -110,6 +114,10 @@ class WorkerLog:
     def _stuck(self, job: Claimed) -> None:
         text = f"{job.type} {job.id} keeps its slot until its handler ends: this process finishes its other jobs and is replaced"
         self.write("error", "stuck", text, job=job.id, type=job.type)
+
+    def _left(self, job: Claimed) -> None:
+        text = f"{job.type} {job.id} still runs and cannot be stopped: it runs again when this process has ended"
+        self.write("warning", "left", text, job=job.id, type=job.type)
 
     def _cancelling(self, job: Claimed) -> None:
         self.write("info", "cancelling", f"{job.type} {job.id} was asked to stop", "cancelling", job=job.id)

@@ -23,9 +23,11 @@ NAMES = (
     "store_error",  # error, wait (in ms): the store failed, the worker waits
     "late",  # job: its handler still runs a while after its timeout
     "stuck",  # job: its handler is late and keeps its job and its slot; only the end of the process would end it
+    "unknown_queue",  # queue, hint: a worker was told to serve it, but no type declares it and no job waits in it
     "worker_started",  # worker (the object): it is registered and about to claim
     "worker_stopping",  # worker (the object): it claims nothing more
-    "worker_stopped",  # worker (the object): it is deregistered
+    "left",  # job: its handler cannot be stopped and still runs after the grace period; its job stays running
+    "worker_stopped",  # worker (the object): it has stored everything; it is deregistered unless a handler was left
     "pruned",  # count: so many ended jobs were removed by retention
 )
 

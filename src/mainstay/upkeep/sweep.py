@@ -9,6 +9,7 @@ from ..core.decide import decide
 from ..core.errors import StoreError
 from ..core.outcome import CRASHED, INTERRUPTED, LOST_UNKNOWN, RELEASED, Outcome
 from ..core.verdict import STORED
+from . import release_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,8 +69,14 @@ class Sweep:
         return [each for each in overdue if now - self._overdue[_key(each)] >= (each.job.timeout or 0) + self._grace]
 
     def _free(self, orphans: list[Orphan], now: int) -> None:
-        transitions = [decide(orphan.job, _outcome(orphan), now, self._random) for orphan in orphans]
+        workers = {orphan.worker for orphan in orphans if orphan.gone}
+        notes = {worker: release_notes.read(self._store, worker) for worker in workers}
+        outcomes = [notes.get(orphan.worker, {}).get(orphan.job.id) or _outcome(orphan) for orphan in orphans]
+        transitions = [decide(o.job, outcome, now, self._random) for o, outcome in zip(orphans, outcomes, strict=True)]
         verdicts = self._store.finish(transitions)
+        if len(orphans) < LIMIT:  # else a worker may have more jobs
+            for worker in filter(notes.get, notes):
+                release_notes.remove(self._store, worker)
         freed = [orphan for orphan, verdict in zip(orphans, verdicts, strict=True) if verdict == STORED]
         if freed:
             self._events.emit("swept", orphans=freed)

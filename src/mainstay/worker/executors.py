@@ -227,7 +227,7 @@ class Loop(Executor):
     def stop(self) -> None:
         """Stop the loop, as soon as the handlers that were cancelled have ended, but after `CLEAN_UP` at the latest."""
         if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._task, self._finish())
+            self._loop.call_soon_threadsafe(lambda: self._task(self._finish()))
             self._thread.join(CLEAN_UP + 3)
             if not self._thread.is_alive():
                 self._loop.close()
@@ -236,6 +236,17 @@ class Loop(Executor):
     async def _finish(self) -> None:
         import asyncio
 
-        if self._given_up:
-            await asyncio.wait([execution.stop for execution in self._given_up], timeout=CLEAN_UP)
+        tasks = asyncio.all_tasks() - {
+            asyncio.current_task()
+        }  # of handlers that were given up, and what handlers started
+        for task in tasks:
+            if not task.cancelling():  # a second time would interrupt its `finally`
+                task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=CLEAN_UP)
+        for task in tasks:
+            if not task.done():
+                task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001  (the only way: else asyncio prints)
+            elif not task.cancelled():
+                task.exception()  # asyncio prints an exception that nobody has read
         asyncio.get_running_loop().stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from ..context import Context
     from ..core.job import Claimed
     from ..core.outcome import Outcome
+
+LOOK = 0.05  # seconds: `end` tells a stopping worker only of the last that ends, which keeps the hot path short
 
 
 class Execution:
@@ -57,6 +60,15 @@ class InFlight:
         """How many have ended since the worker started."""
         return self._added - len(self._open)
 
+    @property
+    def unstored(self) -> int:
+        """How many have ended and are not stored. Their outcomes may not be in the buffer yet: another thread is about to add them."""
+        return len(self._executions) - len(self._open)
+
+    def open(self) -> list[Execution]:
+        """Return those that have not ended."""
+        return list(self._open)
+
     def add(self, executions: list[Execution]) -> None:
         with self._lock:
             added = dict.fromkeys(executions, True)
@@ -89,8 +101,14 @@ class InFlight:
 
     def wait_ended(self, seconds: float, counts: Callable[[Execution], bool]) -> bool:
         """Block until every execution that counts has ended, or the time is over; return whether all have."""
+        limit = time.monotonic() + seconds
         with self._changed:
-            return self._changed.wait_for(lambda: not any(map(counts, tuple(self._open))), seconds)
+            while any(map(counts, tuple(self._open))):
+                left = limit - time.monotonic()
+                if left <= 0:
+                    return False
+                self._changed.wait(min(left, LOOK))
+        return True
 
     def remove(self, executions: list[Execution]) -> None:
         """Forget attempts whose outcome is stored or refused."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .registration import Registration
 
 LATE = "timed out, but its handler still runs"
-EXIT = 5_000  # milliseconds: longer than a process needs to end once its worker has stopped
+LEFT = "the worker has stopped, but this handler still runs; the next attempt waits for its end or that of its process"
 YIELD = 60_000  # ms after a job was left to a worker with other code
 
 
@@ -181,20 +181,34 @@ class Slots:
                 execution.context.stopping = True
             self._executor(execution.type).ask_to_stop(execution)
 
-    def cancel_async(self) -> bool:
-        """Cancel the async handlers that still run; return whether there were any."""
-        running = [execution for execution in self._in_flight if execution.type.is_async and not execution.ended]
+    def interrupt(self) -> bool:
+        """Cancel async handlers and kill processes: the grace is over. Return whether there were any.
+
+        Each is released when it has ended.
+        """
+        running = [execution for execution in self.running() if execution.type.is_async or execution.type.process]
         for execution in running:
-            self.loop.interrupt(execution)
+            if execution.type.process and execution.overrun is None:
+                execution.overrun = RELEASED
+            self._executor(execution.type).interrupt(execution)
         return bool(running)
 
-    def abandon(self) -> None:
-        """Release what still runs: the grace is over. What ran out of time waits until this process should have ended."""
+    def release_unstarted(self) -> None:
+        """Release every job whose handler has not started."""
+        self.withdraw()
         for execution in self._in_flight:
-            if execution.overrun is not None:
-                execution.overrun = execution.overrun._replace(delay=EXIT)
-            if self.end(execution, RELEASED):
-                self._abandon(execution)
+            if not execution.started:
+                self.release(execution)
+
+    def running(self) -> list[Execution]:
+        """Return the executions whose handlers have started and not ended."""
+        return [execution for execution in self._in_flight.open() if execution.started]
+
+    def report_left(self, execution: Execution) -> None:
+        """Tell that a stopping worker cannot stop a handler. Its job stays `running` until it ends, or this process does."""
+        if execution.context is not None:
+            execution.context.log(LEFT, level="warning")
+        self._events.emit("left", job=execution.job)
 
     def stop(self) -> None:
         for executor in self._executors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 ROUND, ROUND_CHARACTERS = 5_000, 4 << 20  # of one round: some 100 ms of a server
 FULL, FULL_CHARACTERS = 2 * ROUND, 2 * ROUND_CHARACTERS  # above this a report waits
 PAUSE = 1.0  # seconds that a report waits at most: while the store is away, a handler slows down, but goes on
+# On an event loop a wait holds up every handler, and no call can wait for its own handler alone. So the bound is higher there
+# (some 100 MB), and above it a report waits just long enough that a loop of reports cannot outrun the store for ever.
+LOOP_TIMES, LOOP_PAUSE = 10, 0.01
 
 
 class UpdateBuffer:
@@ -30,11 +34,15 @@ class UpdateBuffer:
         return len(self._updates)
 
     def add(self, update: Update) -> None:
-        """Add an update, after a pause if too many wait."""
+        """Add an update, after a pause if too many wait and it replaces none of them."""
         with self._change:
-            if self._pause and self.is_full():
-                self._change.wait_for(lambda: not self.is_full(), self._pause)
+            if self._pause and self.is_full() and _key(update) not in self._updates:
+                self._wait_for_room()
             self._put(update)
+
+    def _wait_for_room(self) -> None:
+        times, pause = (LOOP_TIMES, min(self._pause, LOOP_PAUSE)) if _on_a_loop() else (1, self._pause)
+        self._change.wait_for(lambda: not self.is_full(times), pause)
 
     def take(self, most: int = ROUND, characters: int = ROUND_CHARACTERS) -> tuple[list[Update], set[Attempt]]:
         """Return the first updates, at least one if there are any, and the attempts that have others left."""
@@ -64,9 +72,18 @@ class UpdateBuffer:
         self._characters += size(update) - (size(before) if before else 0)
         self._updates[key] = update
 
-    def is_full(self) -> bool:
-        """Return whether a report waits."""
-        return len(self._updates) >= FULL or self._characters >= FULL_CHARACTERS
+    def is_full(self, times: int = 1) -> bool:
+        """Return whether a report waits, where so many times the usual number may be here."""
+        return len(self._updates) >= times * FULL or self._characters >= times * FULL_CHARACTERS
+
+
+def _on_a_loop() -> bool:
+    """Return whether this thread runs an event loop at this moment. Without asyncio, there is none."""
+    asyncio = sys.modules.get("asyncio")
+    try:
+        return asyncio is not None and bool(asyncio.get_running_loop())
+    except RuntimeError:  # no loop
+        return False
 
 
 def size(update: Update) -> int:

@@ -15,6 +15,7 @@ from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, Usa
 from ..core.outcome import INTERRUPTED, RELEASED
 from ..core.verdict import STORED
 from ..stores.move import closed
+from ..upkeep import release_notes
 from ..upkeep.chores import chores
 from ..upkeep.sweep import GRACE
 from .claimer import Claimer
@@ -27,6 +28,7 @@ from .service import Service
 from .shutdown import SignalledBlock, until_signalled
 from .slots import Slots
 from .timeouts import Timeouts
+from .unknown_queues import warn_unknown
 from .update_buffer import UpdateBuffer
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from .in_flight import Execution
 
 FINAL_WRITES = 10.0  # seconds for storing the last outcomes at the end
+LAST = ("timeouts", "heartbeat")  # the parts that go on while a handler runs
+IDLE = 100  # milliseconds between two looks whether the last handler has ended
 
 
 class Runtime(NamedTuple):
@@ -90,6 +94,8 @@ class Worker:
         self._block = SignalledBlock() if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
+        self._stopped = self._in_a_hurry = False  # it was told to stop; to stop now
+        self._noted = ""  # under which identity it left a note about handlers that it could not stop
 
     @property
     def id(self) -> str:
@@ -110,6 +116,7 @@ class Worker:
             self.app.registry.expect(name).schema.build()
         self._check_open()
         self.registration.register()
+        warn_unknown(self.app, self.wants)
         self.listener.open()
         steps = {"listener": self.listener.step, "claimer": self.claimer.step, "timeouts": self.timeouts.step,
                  **{chore.name: chore.step for chore in self.chores}, "heartbeat": self.heartbeat.step}  # fmt: skip
@@ -123,45 +130,74 @@ class Worker:
 
     def stop(self, grace: Duration | None = None) -> None:
         """Claim nothing more, release what has not started, let the rest finish or reach a safe point, store it all."""
-        if not self.services:
+        if not self.services or self._stopped:
             return
+        self._stopped = True
         self._events.emit("worker_stopping", worker=self)
         limit = self.grace if grace is None else milliseconds(grace)
         self.slots.ask_to_stop()
         self.wake()
         self.wake("heartbeat")  # says in the store that this worker stops
-        if not self.in_flight.wait_ended(limit / 1000, lambda execution: not execution.late):
-            if self.slots.cancel_async():  # before they are released: their `finally` may take a moment
-                self.in_flight.wait_ended(CLEAN_UP, lambda execution: execution.type.is_async)
-            self.slots.abandon()
-        self.services["listener"].stop()  # before the claimer, which releases what came with a notification
-        self.services["claimer"].stop()
+        self.in_flight.wait_ended(limit / 1000, lambda execution: not (execution.late or self._in_a_hurry))
+        if self.slots.interrupt():  # their `finally` may take a moment
+            self.in_flight.wait_ended(CLEAN_UP, lambda execution: execution.type.is_async or execution.type.process)
+        for name, service in self.services.items():  # the listener before the claimer, which releases what came with it
+            if name not in LAST:
+                service.stop()
+        left = self.slots.running()
+        if left:
+            self._note(left)
         self._store_the_rest()
-        services, self.services = self.services, {}
-        for service in services.values():  # the heartbeat last: the lease is renewed to the end
-            service.stop()
-        self._deregister()
+        if left:  # hold their jobs until the last handler ends
+            self.services["claimer"] = self._runtime.service("claimer", self._linger, self._clock, _complain)
+            self.services["claimer"].start()
+        else:
+            self._end()
         self._events.emit("worker_stopped", worker=self)
 
     def stop_now(self) -> None:
-        """Cut a graceful stop short, also one that is about to begin: release what still runs."""
-        self.registration.stopping = True
-        self.slots.abandon()
+        """Cut a graceful stop short, also one that is about to begin."""
+        self.registration.stopping = self._in_a_hurry = True
+
+    def _note(self, left: list[Execution]) -> None:
+        """Leave a note about the jobs of handlers that nothing can stop: if this process ends first, a sweep frees them."""
+        for execution in left:
+            self.slots.report_left(execution)
+        self._noted = self.registration.registered
+        try:
+            release_notes.write(self.store, self._noted, {each.job.id: each.overrun or RELEASED for each in left})
+        except StoreError as error:  # then they count as crashed
+            self._events.emit("store_error", error=error, wait=0)
+
+    def _linger(self, now: int) -> int:
+        """Store what ends after the stop; when nothing runs any more, end. Return when to look again."""
+        wait = self.claimer.step(now)
+        if not (len(self.in_flight) or self.outcomes.pending):
+            self._end()
+        return min(wait, IDLE)
+
+    def _end(self) -> None:
+        for service in self.services.values():  # the heartbeat last: the lease is renewed to the end
+            service.stop()
+        self._deregister()
+        self.services = {}
 
     def _store_the_rest(self) -> None:
         """Write the last outcomes in the claimer's place; other workers run again what a broken store refuses."""
         limit = time.monotonic() + FINAL_WRITES
         self.claimer.step(self._clock.now())
-        self.slots.abandon()  # a claim under way at the end may have brought more
-        while self.outcomes.pending and time.monotonic() < limit:
+        self.slots.release_unstarted()  # a claim under way at the end may have brought more
+        while (self.outcomes.pending or self.in_flight.unstored) and time.monotonic() < limit:
             wait = self.claimer.step(self._clock.now())
-            if self.outcomes.pending:
+            if self.outcomes.pending or self.in_flight.unstored:
                 self.in_flight.wait_removed(min(wait, 50) / 1000)
 
     def _deregister(self) -> None:
         self.listener.close()
         try:
             self.slots.stop()
+            if self._noted:
+                release_notes.remove(self.store, self._noted)
             self.registration.deregister()
         except StoreError as error:  # the lease runs out by itself
             self._events.emit("store_error", error=error, wait=0)
