@@ -37,12 +37,6 @@ else:
     Statement = namedtuple("Statement", "text values", defaults=((),))  # noqa: PYI024  (`typing` is heavy)
     Result = namedtuple("Result", "rows count")  # noqa: PYI024
 
-    class Operations:
-        """Stands for the alias above."""
-
-        def __class_getitem__(cls, item: object) -> type:
-            return cls
-
 
 def together(*statements: Statement) -> Operations[list[Result]]:
     """Yield statements of which none needs the result of another, as one list: PostgreSQL sends them in one round trip."""

@@ -90,7 +90,7 @@ class Database(ForkGuard):
     # use ----------------------------------------------------------------------------------------------------------
     def checkout(self, by_worker: bool = False) -> Checkout:
         """Return one of our connections for a block, `with db.checkout() as wire:`, errors mapped."""
-        self._same_process()
+        self.restarted()
         return Checkout(self, self._workers if by_worker else self._pool)
 
     def execute(self, name: str, by_worker: bool = False, /, **values: Any) -> Result:
@@ -175,7 +175,7 @@ class Database(ForkGuard):
 
     def close(self) -> None:
         """Close every connection of this process that is not in use, and check the schema again with the next."""
-        if self._same_process():
+        if not self.restarted():
             self._checked = False
             self._pool.close_idle()
             self._workers.close_idle()

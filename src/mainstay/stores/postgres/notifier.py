@@ -53,7 +53,7 @@ class Debouncer(ForkGuard):
 
     def notify(self, what: str) -> None:
         """Notify all listeners, now or at the end of the gap."""
-        self._same_process()
+        self.restarted()
         with self._change:
             now = time.monotonic()
             if self._waiting or now - self._last < GAP:
@@ -83,7 +83,7 @@ class Debouncer(ForkGuard):
 
     def flush(self) -> None:
         """Send what waits, now."""
-        if not self._same_process():
+        if self.restarted():
             return
         with self._sending:  # a flush before closing the store waits for the thread
             with self._change:

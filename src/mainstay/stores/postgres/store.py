@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..local_workers import LocalWorkers
 from ..operations import drive
-from ..verbs import Verbs, cold, table
+from ..verbs import Verbs, table
 from .connect import Database
 from .lanes import ClaimCursors, ManyLanes
 from .notifier import Debouncer
@@ -24,8 +24,7 @@ T = TypeVar("T")
 class PostgresStore(Verbs):
     """A store in one schema of a PostgreSQL database. Without a `clock` the server's own decides what is due or expired."""
 
-    VERBS = table({
-        **cold("sql"),
+    VERBS = table("sql", {
         "postgres.enqueue": "enqueue",
         "postgres.claim": "claim finish",
         "postgres.diagnostics": "diagnostics compact",

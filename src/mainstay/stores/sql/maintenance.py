@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...core.job import WorkerInfo
-    from ..contract import StartedJobs
     from ..operations import Operations
     from .store import SqlStore
 
@@ -101,11 +100,6 @@ def _retract(store: SqlStore, jobs: list[Claimed]) -> Operations[int]:
             yield store.dialect.statement("retract_attempt", **bound, **ended)
             retracted += 1
     return retracted
-
-
-def started_jobs(store: SqlStore, worker: str) -> StartedJobs:
-    """Return where a registered worker records the jobs that it runs."""
-    return store.local_workers.started_jobs(worker)
 
 
 # retention ------------------------------------------------------------------------------------------------------------

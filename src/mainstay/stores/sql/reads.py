@@ -58,11 +58,6 @@ def value(store: SqlStore, name: str, /, **values: Any) -> str | None:
     return found[0][0] if found else None
 
 
-def get(store: SqlStore, job_id: str) -> Job | None:
-    """Return one job, or None."""
-    return next(iter(get_many(store, [job_id])), None)
-
-
 def get_many(store: SqlStore, ids: Sequence[str]) -> list[Job]:
     """Return those of the jobs that exist, in the order asked."""
     if not ids:
@@ -94,8 +89,8 @@ def checkpoint(store: SqlStore, job_id: str) -> str | None:
 
 def attempts(store: SqlStore, job_id: str) -> list[Attempt]:
     """Return every attempt: the recorded ones, then the one that runs or that completed."""
-    job = get(store, job_id)
-    return history(job, _all(store, Attempt, "attempts", id=job_id)) if job else []
+    found = get_many(store, [job_id])
+    return history(found[0], _all(store, Attempt, "attempts", id=job_id)) if found else []
 
 
 def logs(store: SqlStore, job_id: str, after: int, limit: int) -> list[LogLine]:

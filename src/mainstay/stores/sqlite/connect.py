@@ -96,8 +96,8 @@ class Database(ForkGuard):
         writer = self._writer
         self._writes = not self.memory and writer is not None and (not self._held or writer.in_transaction)
 
-    def restart(self) -> bool:
-        forked = super().restart()
+    def restarted(self) -> bool:
+        forked = super().restarted()
         self._inherited |= forked and self._writes
         self._writes = False
         return forked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..verbs import Verbs, cold, table
+from ..verbs import Verbs, table
 from .connect import Database
 from .sql import run
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 class SqliteStore(Verbs):
     """A store in one SQLite file, or in memory for tests."""
 
-    VERBS = table({
-        **cold("sql"),
+    VERBS = table("sql", {
         "sqlite.enqueue": "enqueue",
         "sqlite.claim": "claim finish",
         "sqlite.leases": "lease_now spared",
