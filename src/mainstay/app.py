@@ -170,7 +170,7 @@ class Mainstay:
             return self._handles(drafts, self.store.enqueue(drafts, now))
         from .stores import outbox
 
-        return self._handles(drafts, outbox.enqueue(self.store, tx, drafts, now))
+        return self._handles(drafts, outbox.run(self.store, tx, lambda verbs: verbs.enqueue(drafts, now)))
 
     async def _aaccept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
         if tx is None:
@@ -179,8 +179,8 @@ class Mainstay:
             return await asyncio.to_thread(self._accept, drafts, None)
         from .stores import outbox
 
-        drafts = distinct(drafts)
-        return self._handles(drafts, await outbox.aenqueue(self.store, tx, drafts, self.clock.now()))
+        now, drafts = self.clock.now(), distinct(drafts)
+        return self._handles(drafts, await outbox.arun(self.store, tx, lambda verbs: verbs.enqueue(drafts, now)))
 
     def _handles(self, drafts: list[Draft], accepted: Sequence[tuple[str, bool]]) -> list[Handle[Any]]:
         for draft in drafts:
@@ -273,8 +273,9 @@ class Mainstay:
             return self._act("cancel", job_id, actor)
         from .stores import outbox
 
-        full = self.resolve(job_id)
-        return _checked("cancel", full, outbox.cancel(self.store, tx, [full], self.clock.now(), actor)[full])
+        full, now = self.resolve(job_id), self.clock.now()
+        replies = outbox.run(self.store, tx, lambda verbs: verbs.cancel([full], now, actor))
+        return _checked("cancel", full, replies[full])
 
     async def acancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
         """As `cancel`, awaited; `tx=` is then an async connection or session."""
@@ -285,7 +286,7 @@ class Mainstay:
         from .stores import outbox
 
         full = await asyncio.to_thread(self.resolve, job_id)
-        replies = await outbox.acancel(self.store, tx, [full], self.clock.now(), actor)
+        replies = await outbox.arun(self.store, tx, lambda verbs: verbs.cancel([full], self.clock.now(), actor))
         return _checked("cancel", full, replies[full])
 
     def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:

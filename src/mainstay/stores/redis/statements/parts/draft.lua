@@ -22,17 +22,6 @@ local function add_terms(r, id)
     end
 end
 
--- Returns the parent's term of a job where `parent` is true, else all others.
-local function terms_of(r, parent)
-    local terms = {}
-    for _, term in ipairs(r[TERMS] or {}) do
-        if (string.sub(term, 1, 1) == "p") == parent then
-            terms[#terms + 1] = term
-        end
-    end
-    return terms
-end
-
 -- Makes a waiting job what a newer draft asks for, with all attempts; number, token, origin and parent stay. What an attempt
 -- at the old work has left goes: the new work must not start where the old one stopped.
 local function replace(id, list, i, extra, now)
@@ -45,9 +34,11 @@ local function replace(id, list, i, extra, now)
     remove_terms(old, id)
     flush()
     local r = asked(list, i, extra, old[SEQ])
-    local terms = terms_of(old, true)
-    for _, term in ipairs(terms_of(r, false)) do
-        terms[#terms + 1] = term
+    local terms = {}
+    for n, from in ipairs({ old[TERMS] or {}, r[TERMS] or {} }) do
+        for _, term in ipairs(from) do
+            terms[#terms + 1] = (string.sub(term, 1, 1) == "p") == (n == 1) and term or nil
+        end
     end
     r[TERMS] = #terms > 0 and terms
     r[TOKEN], r[STARTED_AT], r[LOCK], r[HELD] = old[TOKEN], old[STARTED_AT], old[LOCK], old[HELD]
