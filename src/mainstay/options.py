@@ -160,8 +160,13 @@ def _timeout(value: Any) -> int | None:
     return limit
 
 
+def listed(value: Any) -> tuple[Any, ...]:
+    """Return names as a tuple; a text is one name, not a list of letters."""
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
 def _tags(value: Any) -> tuple[str, ...]:
-    tags = (value,) if isinstance(value, str) else tuple(value)
+    tags = listed(value)
     for tag in tags:
         if not tag or not _is_text(tag, 100):
             raise UsageError(f"tag {tag!r}: a text of 1 to 100 printable characters")

@@ -13,7 +13,7 @@ from .core.payload import encode, loads
 from .core.retry import Retry
 from .core.schema import Schema
 from .core.suggest import did_you_mean
-from .options import NO_OPTIONS, POLICY, Options, checked_name
+from .options import NO_OPTIONS, POLICY, Options, checked_name, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -64,8 +64,8 @@ class JobType(Bound[P, R], Generic[P, R, C]):
         self.on_timeout: str = given.pop("on_timeout", WAIT)
         if self.on_timeout not in (WAIT, ABANDON):
             raise UsageError(f"on_timeout={self.on_timeout!r}: one of {WAIT!r}, {ABANDON!r}")
-        self.stages: tuple[str, ...] = tuple(given.pop("stages", ()))
-        self.aliases: tuple[str, ...] = tuple(map(checked_name, given.pop("aliases", ())))
+        self.stages: tuple[str, ...] = listed(given.pop("stages", ()))
+        self.aliases: tuple[str, ...] = tuple(map(checked_name, listed(given.pop("aliases", ()))))
         self.version, self.upgrades = _checked_version(given.pop("version", 1), given.pop("upgrades", {}))
         for option in given:
             if option not in TYPE_NAMES:
@@ -171,7 +171,7 @@ class Registry(dict[str, "JobType[..., Any, Any]"]):
         """Return the names of the jobs that these types take, or all types: their own and their aliases."""
         if names is None:
             return sorted(self)
-        types = [self.expect(name) for name in names]
+        types = [self.expect(name) for name in listed(names)]
         return list(dict.fromkeys(name for type in types for name in (type.name, *type.aliases)))
 
 

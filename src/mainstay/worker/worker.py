@@ -14,6 +14,7 @@ from ..core.decide import decide
 from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, UsageError
 from ..core.outcome import INTERRUPTED, RELEASED
 from ..core.verdict import STORED
+from ..options import listed
 from ..stores.move import closed
 from ..upkeep import release_notes
 from ..upkeep.chores import chores
@@ -301,7 +302,7 @@ def _wants(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | N
     if not names:
         raise ConfigError("this worker would serve no job: no @app.job is defined (is the module imported?)")
     own = (app.registry.expect(name).queue for name in names)
-    served = dict.fromkeys(own if queues is None else queues)
+    served = dict.fromkeys(own if queues is None else listed(queues))
     if not served:
         raise ConfigError("this worker would serve no job: queues= names no queue")
     return dict.fromkeys(served, names)
