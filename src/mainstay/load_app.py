@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from .app import Mainstay
 from .core.errors import ConfigError, MainstayError
+from .settings_file import nearest
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 
 def load_app(spec: str) -> Mainstay:
-    """Return the application named `module:attribute`, from the current folder or the installed packages."""
+    """Return the application named `module:attribute`, from the current folder, that of the settings file, or the installed packages."""
     name, _, attribute = spec.partition(":")
     module = _module(name.removesuffix(".py").replace(os.sep, ".") if name.endswith(".py") else name, spec)
     found: object = module
@@ -31,8 +32,10 @@ def load_app(spec: str) -> Mainstay:
 
 
 def _module(name: str, spec: str) -> ModuleType:
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    beside = os.path.dirname(nearest(os.getcwd())[0])  # an application that a settings file names is beside it
+    for folder in (beside, os.getcwd()):
+        if folder and folder not in sys.path:
+            sys.path.insert(0, folder)
     try:
         return importlib.import_module(name)
     except MainstayError:

@@ -30,16 +30,22 @@ def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], fold
 
 
 def _from_file(folder: str) -> Source:
-    """Return the settings of the file nearest to a folder, from there upwards."""
+    """Return the settings of the file nearest to a folder."""
+    path, table = nearest(folder)
+    if isinstance(table.get("url"), str):
+        table["url"] = _anchored(table["url"], os.path.dirname(path))
+    return from_mapping(table, f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path)
+
+
+def nearest(folder: str) -> tuple[str, dict[str, Any]]:
+    """Return the path and the content of the settings file nearest to a folder, from there upwards; empty if there is none."""
     here = os.path.abspath(folder)
     for path in (os.path.join(here, FILE), os.path.join(here, PROJECT)):
         table = _table(path)
         if table is not None:
-            if isinstance(table.get("url"), str):
-                table["url"] = _anchored(table["url"], here)
-            return from_mapping(table, f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path)
+            return path, table
     above = os.path.dirname(here)
-    return {} if above == here else _from_file(above)
+    return ("", {}) if above == here else nearest(above)
 
 
 def _table(path: str) -> dict[str, Any] | None:
