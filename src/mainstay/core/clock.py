@@ -91,7 +91,7 @@ def human(ms: int) -> str:
             return f"{ms // UNITS[unit]}{unit} {ms % UNITS[unit] // UNITS[lesser]:02}{lesser}"
     if ms >= 10 * SECOND:
         return f"{ms // SECOND}s"
-    return f"{ms / 1000:.1f}s" if ms >= SECOND else f"{ms}ms"
+    return f"{ms / 1000:.1f}".removesuffix(".0") + "s" if ms >= SECOND else f"{ms}ms"
 
 
 def iso(ms: int) -> str:

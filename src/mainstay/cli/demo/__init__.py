@@ -141,4 +141,5 @@ def _next(story: Story, url: str) -> list[str]:
         commands.append(f'mainstay approve {of["review"]} --note "called them, it is right"')
     if "dead" in of:
         commands.append(f"mainstay retry {of['dead']}")
+        commands.append("mainstay worker --app mainstay.cli.demo.shop:app   # runs it; Ctrl-C stops")
     return commands
