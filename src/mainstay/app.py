@@ -239,11 +239,11 @@ class Mainstay:
         A text search looks at the newest jobs and returns what it found there. An `exact` one continues until the page is full
         or no job is left.
         """
-        from .query import parse
+        from .query import parse, place
 
         now = self.clock.now()
         terms = parse(query, now)
-        page = self.store.search(terms, limit, after, now)
+        page = self.store.search(terms, limit, place(after), now)
         while exact and page.after is not None and len(page.ids) < limit:
             more = self.store.search(terms, limit - len(page.ids), page.after, now)
             page = more._replace(ids=page.ids + more.ids)

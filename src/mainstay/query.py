@@ -62,6 +62,14 @@ def parse(text: str, now: int) -> list[Term]:
     return [_term(piece, now) for piece in pieces]
 
 
+def place(after: str | None) -> str | None:
+    """Return the job after which a page begins, if it is an id; else raise."""
+    found = None if after is None else ids.normal(after)
+    if found is not None and (len(found) != ids.LENGTH or ids.prefix(found) is None):
+        raise UsageError(f"{after!r} is no place in a list: give the whole id of its last job")
+    return found
+
+
 def _term(piece: str, now: int) -> Term:
     negated = piece.startswith("-")
     rest = piece[1:] if negated else piece
@@ -90,7 +98,9 @@ def _qualified(name: str, items: list[str], now: int, piece: str) -> Term:
     if field not in READERS or (path and field != "args"):
         raise _unknown(name, piece)
     if not items:
-        raise UsageError(f"{name}: needs a value, e.g. {READERS[field][1]}")
+        example = READERS[field][1]
+        quoted = f"; in a shell, in quotes: '{example}'" if set("<>") & set(example) else ""
+        raise UsageError(f"{name}: needs a value, e.g. {example}{quoted}")
     parts = tuple(path.split(".")) if field == "args" else ()
     if not all(parts):
         raise UsageError(f"{name}: needs a path into the arguments, e.g. {READERS['args'][1]}")

@@ -11,6 +11,7 @@ import pytest
 
 from mainstay import Mainstay
 from mainstay.cli import exits
+from tests.cli.shop import Shop
 from tests.cli.test_worker import SOURCE
 from tests.servers.engines import SERVERS
 from tests.servers.redis import Redis
@@ -127,3 +128,20 @@ def test_a_server_that_is_not_there_is_one_clear_line(shell):
         assert done.code == exits.STORE
         assert "127.0.0.1" in done.err
         assert len(done.err.splitlines()) <= 3
+
+
+def test_a_queue_that_no_worker_serves_is_named(app, run):
+    shop = Shop(app)
+    shop.join(["thumb"])
+    job = shop.add("thumb", queue="images")
+    assert "1 job waits, but no live worker serves the queue images" in run("status").out
+    assert "no live worker serves the queue images" in run("show", job).out
+
+
+def test_a_worker_that_was_killed_on_this_machine_counts_as_dead(app, worker, run):
+    process = worker()
+    assert "is ready" in process.stderr.readline()
+    process.kill()
+    process.communicate()
+    assert run("status").out.splitlines()[0].endswith("no worker")
+    assert "none is running" in run("doctor").out

@@ -112,7 +112,7 @@ def test_a_mistyped_queue_is_named_in_one_line(start, app):
     app.enqueue("greet", {"name": "ada"}).result(30)
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0
-    (line,) = [line for line in process.stderr.read().splitlines() if "defualt" in line]
+    (line,) = [line for line in process.stderr.read().splitlines() if "no type declares" in line]
     assert line.endswith(
         '! queue "defualt" (did you mean "default"?): no type declares it and no job waits in it; the worker serves it all the same'
     )

@@ -69,9 +69,9 @@ def check_counts(store, jobs):
     """The counts and the workers tell of the same jobs as the jobs themselves."""
     uncounted = {states.COMPLETED, states.CANCELLED, states.BLOCKED}
     labels = Counter(
-        (job.type, "retrying" if job.retrying else job.state) for job in jobs if job.state not in uncounted
+        (job.queue, job.type, "retrying" if job.retrying else job.state) for job in jobs if job.state not in uncounted
     )
-    counted = {(count.type, count.label): count.jobs for count in store.counts(10**9)}
+    counted = {(count.queue, count.type, count.label): count.jobs for count in store.counts(10**9)}
     assert counted == labels, (counted, labels)
     held = Counter(job.worker for job in jobs if job.worker is not None)
     for worker in store.workers():

@@ -87,6 +87,15 @@ def test_counts_by_type_and_label_with_the_age_of_the_oldest(desk):
     }  # fmt: skip
 
 
+def test_counts_of_a_type_in_two_queues(desk):
+    desk.add(run_at=desk.now + SECOND)
+    for queue in ("default", "images", "images"):
+        desk.add(queue=queue)
+    found = {(count.queue, count.type, count.label): count.jobs for count in desk.store.counts(100)}
+    places = {("default", "queued"): 1, ("default", "scheduled"): 1, ("images", "queued"): 2}
+    assert found == {(queue, "work", label): jobs for (queue, label), jobs in places.items()}
+
+
 def test_counts_look_at_no_more_than_the_cap_and_say_so(desk):
     desk.store.enqueue([draft() for _ in range(30)], desk.now)
     (count,) = desk.store.counts(10)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .output import Output
     from .target import Target
 
+SHOWN = 5  # types of which a preview says how many jobs match
 PAGE, CHUNK = 5_000, 200  # ids per search; jobs per transaction, so that other writers get a turn in between
 
 
@@ -87,6 +88,7 @@ REFUSED = {
     "missing": "there is no such job",
     "ended": "it has ended",
     "running": "it is running; cancel it first",
+    "cancelling": "it is being cancelled; it ends when its handler does, or its worker",
     "queued": "it is queued already",
     "completed": "it completed; --copy does the work again, as a new job",
     "alive": "it has not ended; without --copy, a waiting job runs now",
@@ -98,7 +100,6 @@ OPTIONS = (
     shaped,
     click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
     click.option("--dry-run", is_flag=True, help="Only print what would be done."),
-    click.option("--all", "everything", is_flag=True, help="All jobs."),
     click.argument("jobs", nargs=-1, metavar="[ID… | SEARCH…]"),
 )
 
@@ -109,7 +110,8 @@ def _command(verb: Verb) -> click.Command:
 
     run.__name__, run.__doc__ = verb.name, verb.help
     made: Callable[..., Any] = run
-    for option in (*OPTIONS, verb.option):
+    which = "All jobs in review." if verb.option is NOTE else "All jobs."
+    for option in (*OPTIONS, click.option("--all", "everything", is_flag=True, help=which), verb.option):
         made = option(made)
     return command("\n".join(f"mainstay {verb.name} {example}" for example in verb.examples))(made)
 
@@ -129,9 +131,10 @@ def act(
         )
     with target.open() as app:
         by_id = bool(jobs) and not any(":" in word for word in jobs)
-        terms = [] if by_id else parse(" ".join(jobs), app.clock.now())
+        words = "state:review" if everything and verb.option is NOTE else " ".join(jobs)
+        terms = [] if by_id else parse(words, app.clock.now())
         ids = [_resolved(app, word) for word in jobs] if by_id else _found(app, terms)
-        if (dry_run or not (by_id or yes)) and not _preview(app, output, verb, ids, dry_run):
+        if (dry_run or not (by_id or yes)) and not _preview(app, output, "copy" if copy else verb.name, ids, dry_run):
             return exits.OK
         results = _done(app, output, verb, ids, terms, note, copy)
     return _report(output, verb, results, by_id)
@@ -156,22 +159,25 @@ def _found(app: Mainstay, terms: list[Term]) -> list[str]:
     return found
 
 
-def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run: bool) -> bool:
+def _preview(app: Mainstay, output: Output, verb: str, ids: list[str], dry_run: bool) -> bool:
     """Print what would be done and, on a terminal, ask. Return whether to continue."""
     types = Counter(job.type for part in _parts(ids, PAGE) for job in app.store.get_many(part))
-    listed = ", ".join(f"{type} {count:,}" for type, count in types.most_common(5))
+    listed = ", ".join(f"{type} {count:,}" for type, count in types.most_common(SHOWN))
+    if len(types) > SHOWN:
+        rest = types.total() - sum(count for _, count in types.most_common(SHOWN))
+        listed += f", and {rest:,} of {plural(len(types) - SHOWN, 'more type')}"
     matched = plural(len(ids), "job matches", "jobs match") + (f" ({listed})" if listed else "")
     if dry_run or not ids:
         if output.shape.machine:
             output.data({"matched": len(ids), "types": dict(types), "changed": 0})
         else:
-            exits.say(f"{matched}. Nothing changed." + (f" Add --yes to {verb.name}." if ids else ""))
+            exits.say(f"{matched}. Nothing changed." + (f" Add --yes to {verb}." if ids else ""))
         return False
     if not sys.stdin.isatty():
         raise UsageError(
             f"{matched}; confirm with --yes", "the same command with --yes, or with --dry-run to see what it would do"
         )
-    return click.confirm(f"{matched}. {verb.name.capitalize()} them?", err=True)
+    return click.confirm(f"{matched}. {verb.capitalize()} {'it' if len(ids) == 1 else 'them'}?", err=True)
 
 
 def _done(
@@ -190,11 +196,17 @@ def _done(
                 job_id: app.store.resolve_review(job_id, approve, now, by, note, terms, bulk) for job_id in part
             }
         else:
-            results |= getattr(app.store, verb.name)(part, now, by, terms, bulk)
+            results |= _cancelling(app, getattr(app.store, verb.name)(part, now, by, terms, bulk))
         if len(ids) > CHUNK:
             output.live(f"{len(results):,} of {len(ids):,}")
     output.live()
     return results
+
+
+def _cancelling(app: Mainstay, results: dict[str, str]) -> dict[str, str]:
+    """Return the results; of jobs that run, those that are being cancelled say so."""
+    running = [job_id for job_id, result in results.items() if result == "running"]
+    return results | {job.id: job.label for job in app.store.get_many(running) if job.label == "cancelling"}
 
 
 def _copied(app: Mainstay, job_id: str) -> str:
@@ -213,7 +225,7 @@ def _parts(ids: list[str], size: int) -> list[list[str]]:
 def _report(output: Output, verb: Verb, results: dict[str, str], by_id: bool) -> int:
     """Print the result for each job given by id, or totals for a search. Return the exit code."""
     changed = {job_id: result for job_id, result in results.items() if result.split()[0] in verb.done}
-    refused = {job: REFUSED.get(result, f"it is {result}") for job, result in results.items() if job not in changed}
+    refused = {job: _why(verb, result) for job, result in results.items() if job not in changed}
     counted = Counter(result.split()[0] for result in changed.values())
     total = ", ".join(f"{plural(count, 'job')} {result}" for result, count in counted.items()) or "nothing changed"
     output.give(
@@ -226,6 +238,13 @@ def _report(output: Output, verb: Verb, results: dict[str, str], by_id: bool) ->
     if changed:
         return exits.PARTIAL
     return exits.code(NotFound() if set(results.values()) == {"missing"} else Conflict())
+
+
+def _why(verb: Verb, result: str) -> str:
+    """Return why a job was not changed."""
+    if verb.option is NOTE and result not in {"missing", "unmatched"}:
+        return f"it is {result}, not in review"
+    return REFUSED.get(result, f"it is {result}")
 
 
 def _complain(refused: dict[str, str]) -> None:

@@ -6,6 +6,8 @@ import platform
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
+from ..core.errors import MainstayError
+from ..core.settings import masked
 from .options import command, shaped, targeted
 
 if TYPE_CHECKING:
@@ -33,12 +35,21 @@ def config(target: Target, output: Output) -> None:
 
     The command line comes first, then the environment, the settings file and the default.
     """
-    rows = target.settings().explain()
+    rows = [row if row[0] != "url" else _url(target, row) for row in target.settings().explain()]
     cells: list[list[Cell]] = [[(name, "bold"), _shown(value), (source, "dim")] for name, value, source in rows]
     output.give(
         lambda: [{"name": name, "value": value, "source": source} for name, value, source in rows], None,
         lambda: output.table(["NAME", "VALUE", "FROM"], cells),
     )  # fmt: skip
+
+
+def _url(target: Target, row: tuple[str, Any, str]) -> tuple[str, Any, str]:
+    """Return the URL in force: that of the application, if the settings name none."""
+    try:
+        url, source = target.location()
+    except MainstayError:
+        return row
+    return ("url", masked(url), source) if source.startswith("the application") else row
 
 
 def _shown(value: Any) -> str:

@@ -127,7 +127,7 @@ def _store(target: Target) -> Iterator[Check]:
     """Check the store; a store that cannot be opened gets one line."""
     try:
         with target.open() as app:
-            yield from _opened(app, masked(target.url()))
+            yield from _opened(app, masked(target.url()), target.start())
     except MainstayError as error:
         if isinstance(error, StoreUnavailable) and "no such file" in str(error):
             yield Check(WARN, "store", exits.explained(error), "nothing to do: the first enqueue or worker creates it")
@@ -135,7 +135,7 @@ def _store(target: Target) -> Iterator[Check]:
             yield Check(FAIL, "store", exits.explained(error), error.attempt)
 
 
-def _opened(app: Mainstay, url: str) -> Iterator[Check]:
+def _opened(app: Mainstay, url: str, start: str) -> Iterator[Check]:
     from ..stores.local_workers import TRUST, WITHOUT_FILES
     from ..stores.move import closed
 
@@ -157,7 +157,7 @@ def _opened(app: Mainstay, url: str) -> Iterator[Check]:
         yield _disk(facts["file"])
     workers, counts = app.store.workers(), app.store.counts(CAP)
     yield _clock(workers, now)
-    yield from _serving(app, workers, counts, now)
+    yield from _serving(app, workers, counts, now, start)
 
 
 def _durability(facts: dict[str, str]) -> Check:
@@ -186,18 +186,18 @@ def _clock(workers: list[WorkerInfo], now: int) -> Check:
     return Check(OK, "clock", iso(now))
 
 
-def _serving(app: Mainstay, workers: list[WorkerInfo], counts: list[Count], now: int) -> Iterator[Check]:
+def _serving(app: Mainstay, workers: list[WorkerInfo], counts: list[Count], now: int, start: str) -> Iterator[Check]:
     """Check that live workers serve the types and the waiting jobs."""
     there = live(workers, now)
     if there:
         yield Check(OK, "workers", f"{plural(len(there), 'worker')}, {sum(worker.slots for worker in there)} slots")
     else:
-        yield Check(WARN, "workers", "none is running", "mainstay worker --app module:app")
+        yield Check(WARN, "workers", "none is running", start)
     idle = sorted({info.name for info in app.store.types()} - served(workers, now))
     if there and idle:
         text = f"registered, but served by no live worker: {', '.join(idle)}"
         yield Check(WARN, "types", text, "start a worker with that code; ignore types that no longer exist")
     for finding in differences(app.store.declarations(now)):
         yield Check(WARN, "signatures", finding.text, finding.fix)
-    for finding in trouble(counts, workers, now):
+    for finding in trouble(counts, workers, now, start):
         yield Check(WARN, "jobs", finding.text, finding.fix)

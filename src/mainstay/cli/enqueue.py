@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing, contextmanager
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..core.errors import ResultTimeout
 from . import enqueue_args
+from .findings import live, unable
 from .options import command, shaped, targeted
 from .output import dumped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ..app import Mainstay
     from ..core.job import TypeInfo
     from ..handle import Handle
     from .output import Output
     from .target import Target
+
+
+MOMENT = 1.0  # seconds until a wait says that no worker serves the job
 
 
 @command(
@@ -44,7 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--on-conflict", type=click.Choice(["existing", "replace", "raise"]), help="What to do when the key is taken."
 )
-@click.option("--force", is_flag=True, help="Accept a type that no worker has registered.")
+@click.option("--force", is_flag=True, help="Enqueue it even if the type looks like a misspelling of a known one.")
 @click.option("--wait", is_flag=True, help="Wait for the job to end and print its result.")
 @click.option("--timeout", metavar="DURATION", help="With --wait: the maximum time to wait.")
 @shaped
@@ -67,7 +72,7 @@ def enqueue(
         if not handle.created:
             output.talk(f"nothing new: this job has the key {given['key']!r} already")
         if wait:
-            _wait(output, handle, timeout)
+            _wait(output, handle, timeout, lambda: _unserved(app, handle.id, target.start()))
 
 
 @contextmanager
@@ -81,12 +86,31 @@ def _opened(target: Target) -> Iterator[tuple[Mainstay, list[TypeInfo]]]:
             yield app, []
 
 
-def _wait(output: Output, handle: Handle[Any], timeout: str | None) -> None:
-    limit = None if timeout is None else enqueue_args.duration("--timeout", timeout)
+def _wait(output: Output, handle: Handle[Any], timeout: str | None, why: Callable[[], list[str]]) -> None:
+    limit = inf if timeout is None else enqueue_args.duration("--timeout", timeout)
     sys.stdout.flush()  # a reader of the id need not wait for the result
     try:
-        result = handle.result(limit)
+        result = _result(output, handle, limit, why)
     except ResultTimeout:
-        raise ResultTimeout(f"job {handle.id} has not ended within {timeout}; it is not cancelled") from None
+        late = f"job {handle.id} has not ended within {timeout}; it is not cancelled"
+        raise ResultTimeout("\n".join([late, *why()])) from None
     if not output.shape.quiet:
         output.line(dumped(result))
+
+
+def _result(output: Output, handle: Handle[Any], limit: float, why: Callable[[], list[str]]) -> Any:
+    """Return the result of the job; say after a moment if no live worker serves it."""
+    if limit > MOMENT:
+        try:
+            return handle.result(MOMENT)
+        except ResultTimeout:
+            for reason in why():
+                output.talk(reason)
+    rest = limit - MOMENT if limit > MOMENT else limit
+    return handle.result(None if rest == inf else rest)
+
+
+def _unserved(app: Mainstay, job_id: str, start: str) -> list[str]:
+    """Return why no live worker starts the job, if it waits and none does."""
+    job, now = app.store.get(job_id), app.clock.now()
+    return unable(job, live(app.store.workers(), now), start) if job and job.state == "queued" else []

@@ -6,7 +6,8 @@ type declares as `str` is always text. `k='"7"'` is always the text 7.
 
 from __future__ import annotations
 
-from ..core.errors import SchemaMismatch, UsageError
+from ..core.errors import Conflict, SchemaMismatch, UsageError
+from ..stores import MOVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..app import Mainstay
     from ..core.job import TypeInfo
     from ..handle import Handle
+    from ..stores.contract import Store
 
 _TEXT = ("str", "str | None", "None | str", "Optional[str]")
 _NAMES = {"in": "delay", "tag": "tags", "attempts": "retry"}
@@ -36,9 +38,18 @@ def send(
 def known_types(app: Mainstay) -> dict[str, TypeInfo]:
     """Return the types that workers have registered."""
     try:
+        _check_open(app.store)
         return {info.name: info for info in app.store.types()}
     except SchemaMismatch:  # the file has no tables yet; the enqueue itself refuses a schema that is too new
         return {}
+
+
+def _check_open(store: Store) -> None:
+    """Raise if the jobs of this store have moved: no worker would run another one."""
+    if store.setting(MOVED) is not None:
+        from ..stores.move import closed
+
+        raise Conflict(closed(store) or "")
 
 
 def _check_name(type: str, known: Mapping[str, TypeInfo], words: Sequence[str]) -> None:
@@ -56,16 +67,18 @@ def read(type: str, words: Sequence[str], info: TypeInfo | None) -> dict[str, An
         payload = _document(words[0])
     else:
         declared = parameters(info.signature) if info else {}
-        payload = dict(_pair(word, declared) for word in words)
+        payload = dict(_pair(type, word, declared) for word in words)
     if info is not None:
         _check_arguments(type, payload, info.signature, words)
     return payload
 
 
-def _pair(word: str, declared: Mapping[str, tuple[str, bool]]) -> tuple[str, Any]:
+def _pair(type: str, word: str, declared: Mapping[str, tuple[str, bool]]) -> tuple[str, Any]:
     name, equals, text = word.partition("=")
     if not equals or not name:
-        raise UsageError(f"{word!r}: arguments are written name=value", f"mainstay enqueue TYPE name={word or 'value'}")
+        takes = f"; {type} takes {', '.join(declared)}" if declared else ""
+        again = f"mainstay enqueue {type} {next(iter(declared), 'name')}={word or 'value'}"
+        raise UsageError(f"{word!r}: arguments are written name=value{takes}", again)
     return name, value(text, declared.get(name, ("", False))[0])
 
 

@@ -33,19 +33,32 @@ def served(workers: Iterable[WorkerInfo], now: int) -> set[str]:
     return {type for worker in live(workers, now) for type in worker.types}
 
 
+def by_type(counts: Iterable[Count]) -> list[Count]:
+    """Return the counts of each type and label, added up over the queues."""
+    found: dict[tuple[str, str], Count] = {}
+    for count in counts:
+        same = found.setdefault((count.type, count.label), count)
+        if same is not count:
+            oldest = min((each.oldest for each in (same, count) if each.oldest is not None), default=None)
+            found[count.type, count.label] = same._replace(
+                jobs=same.jobs + count.jobs, oldest=oldest, capped=same.capped or count.capped
+            )
+    return list(found.values())
+
+
 def findings(
-    counts: Sequence[Count], workers: Sequence[WorkerInfo], declared: Sequence[Declaration], now: int
+    counts: Sequence[Count], workers: Sequence[WorkerInfo], declared: Sequence[Declaration], now: int, start: str
 ) -> list[Finding]:
-    """Return all findings, the most urgent first."""
+    """Return all findings, the most urgent first. `start` is the command that starts a worker."""
     review = [
         Finding(f"{_wait(count.jobs, count.type, count.capped)} for a decision", f"mainstay ls state:review type:{count.type}")
-        for count in counts if count.label == "review"
+        for count in by_type(counts) if count.label == "review"
     ]  # fmt: skip
     dead = [
         Finding(f"{'at least ' * count.capped}{plural(count.jobs, 'job')} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
-        for count in counts if count.label == "dead"
+        for count in by_type(counts) if count.label == "dead"
     ]  # fmt: skip
-    return [*trouble(counts, workers, now), *differences(declared), *review, *dead]
+    return [*trouble(counts, workers, now, start), *differences(declared), *review, *dead]
 
 
 def differences(declared: Sequence[Declaration]) -> list[Finding]:
@@ -62,45 +75,73 @@ def differences(declared: Sequence[Declaration]) -> list[Finding]:
     ]  # fmt: skip
 
 
-def trouble(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
-    """Return what is wrong with the workers."""
-    return [*_unserved(counts, workers, now), *_silent(workers, now)]
+def trouble(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int, start: str) -> list[Finding]:
+    """Return what is wrong with the workers. `start` is the command that starts one."""
+    there = live(workers, now)
+    due = [count for count in counts if count.label in WAITING and (count.oldest is None or count.oldest <= now)]
+    return [*_unserved_types(due, there, start), *_unserved_queues(due, there, start), *_silent(workers, now, start)]
 
 
-def _unserved(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
-    """Types with jobs that could run now, but without a live worker."""
-    there = served(workers, now)
-    waiting, capped = Counter[str](), set()
-    for count in counts:
-        due = count.oldest is None or count.oldest <= now
-        if count.label in WAITING and due and count.type not in there:
-            waiting[count.type] += count.jobs
-            capped |= {count.type} if count.capped else set()
+def _unserved_types(due: Iterable[Count], there: Iterable[WorkerInfo], start: str) -> list[Finding]:
+    """Return one finding about all types with jobs that could run now, but without a live worker."""
+    known = {type for worker in there for type in worker.types}
+    missed = [count for count in due if count.type not in known]
+    waiting, capped = _added((count.type, count.jobs) for count in missed), any(count.capped for count in missed)
+    if len(waiting) > 1:
+        listed = ", ".join(f"{type} {number:,}" for type, number in waiting.most_common())
+        text = f"{'at least ' * capped}{waiting.total():,} jobs wait, but no live worker serves their types: {listed}"
+        return [Finding(text, start)]
     return [
-        Finding(
-            f"{_wait(number, type, type in capped)}, but no live worker serves that type", "mainstay worker --app …"
-        )
+        Finding(f"{_wait(number, type, capped)}, but no live worker serves that type", start)
         for type, number in waiting.items()
     ]
+
+
+def _unserved_queues(due: Iterable[Count], there: Sequence[WorkerInfo], start: str) -> list[Finding]:
+    """Return the queues with jobs that could run now, whose types live workers serve in other queues only."""
+    lanes = {(queue, type) for worker in there for queue in worker.queues for type in worker.types}
+    known = {type for _, type in lanes}
+    missed = [count for count in due if count.type in known and (count.queue, count.type) not in lanes]
+    return [
+        Finding(
+            f"{'at least ' * any(count.capped for count in missed)}{plural(number, 'job waits', 'jobs wait')}, "
+            f"but no live worker serves the queue {queue}",
+            f"{start} --queues {','.join(dict.fromkeys((queue, *_queues(there))))}",
+        )
+        for queue, number in _added((count.queue, count.jobs) for count in missed).items()
+    ]
+
+
+def _queues(workers: Iterable[WorkerInfo]) -> list[str]:
+    return sorted({queue for worker in workers for queue in worker.queues})
+
+
+def _added(numbers: Iterable[tuple[str, int]]) -> Counter[str]:
+    found = Counter[str]()
+    for name, number in numbers:
+        found[name] += number
+    return found
 
 
 def _wait(number: int, type: str, capped: bool) -> str:
     return "at least " * capped + plural(number, f"job of {type} waits", f"jobs of {type} wait")
 
 
-def _silent(workers: Sequence[WorkerInfo], now: int) -> list[Finding]:
+def _silent(workers: Sequence[WorkerInfo], now: int, start: str) -> list[Finding]:
     return [
         Finding(
             f"worker {worker.id} ({worker.host}, pid {worker.pid}) was last seen {human(now - worker.beat_at)} ago"
             + (f" with {plural(worker.running, 'job')}" if worker.running else ""),
-            "mainstay worker --app …   (any worker takes over)",
+            f"{start}   (any worker takes over)",
         )
         for worker in workers if worker.expires_at <= now
     ]  # fmt: skip
 
 
-def why_waiting(job: Job, counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[str]:
-    """Return why a waiting job does not run, the most specific reason first."""
+def why_waiting(job: Job, counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int, start: str) -> list[str]:
+    """Return why a job that has not ended makes no progress, the most specific reason first."""
+    if job.state == "running":
+        return _abandoned(job, workers, now, start)
     reasons = []
     if job.retrying:
         reasons.append(f"attempt {job.attempt} of {job.max_attempts} failed; it waits before the next one")
@@ -109,19 +150,36 @@ def why_waiting(job: Job, counts: Sequence[Count], workers: Sequence[WorkerInfo]
         reasons.append(f"it is due in {human(due)}" if due > 0 else "it is due; a worker queues it at its next poll")
     if job.state == "review":
         return ["a person has to decide: mainstay approve or mainstay reject"]
-    able = [worker for worker in live(workers, now) if job.type in worker.types]
+    return [*reasons, *unable(job, live(workers, now), start), *(_ahead(job, counts) if job.state == "queued" else [])]
+
+
+def _abandoned(job: Job, workers: Sequence[WorkerInfo], now: int, start: str) -> list[str]:
+    """Return that the worker of a running job is dead or silent, if it is."""
+    worker = next((worker for worker in workers if worker.id == job.worker), None)
+    if worker is not None and worker.expires_at > now:
+        return []
+    seen = "is gone" if worker is None else f"was last seen {human(now - worker.beat_at)} ago"
+    return [f"its worker {seen}; another worker takes the job over → {start}"]
+
+
+def unable(job: Job, there: Sequence[WorkerInfo], start: str) -> list[str]:
+    """Return why no live worker starts the job now: none serves its type or its queue, or all are busy."""
+    able = [worker for worker in there if job.type in worker.types]
     if not able:
-        seen = "" if live(workers, now) else " (no worker is running at all)"
-        reasons.append(f"no live worker serves the type {job.type}{seen}")
-    elif all(worker.running >= worker.slots for worker in able):
-        reasons.append(
-            f"all {sum(worker.slots for worker in able)} slots of the workers that serve {job.type} are busy"
-        )
-    return reasons + (_ahead(job, counts) if job.state == "queued" else [])
+        seen = "" if there else " (no worker is running at all)"
+        return [f"no live worker serves the type {job.type}{seen} → {start}"]
+    serving = [worker for worker in able if job.queue in worker.queues]
+    if not serving:
+        queues = ",".join((job.queue, *_queues(able)))
+        return [f"no live worker serves the queue {job.queue} → {start} --queues {queues}"]
+    if all(worker.running >= worker.slots for worker in serving):
+        return [f"all {sum(worker.slots for worker in serving)} slots of the workers that serve {job.type} are busy"]
+    return []
 
 
 def _ahead(job: Job, counts: Sequence[Count]) -> list[str]:
-    same = next((count for count in counts if (count.type, count.label) == (job.type, "queued")), None)
+    place = (job.queue, job.type, "queued")
+    same = next((count for count in counts if (count.queue, count.type, count.label) == place), None)
     if same is None or same.jobs < 2:
         return []
     more = "more than " if same.capped else ""

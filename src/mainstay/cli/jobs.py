@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 from ..core.errors import NotFound, UsageError
 from ..core.states import ENDED
 from ..core.suggest import did_you_mean
-from ..query import parse
+from ..query import GROUPS, LABELS, parse
 from . import records
 from .options import command, shaped, targeted
 from .output import state
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .output import Cell, Output
     from .target import Target
 
+PER_PAGE = 50  # jobs
 PAGE = 10_000  # log lines per read
 POLL = 0.25  # seconds between two reads of `logs --follow`
 LEVELS = {"debug": "dim", "info": "", "warning": "warn", "error": "bad", "critical": "bad"}
@@ -37,7 +39,9 @@ LEVELS = {"debug": "dim", "info": "", "warning": "warn", "error": "bad", "critic
     """
 )
 @click.argument("query", nargs=-1)
-@click.option("-n", "--limit", default=50, show_default=True, type=click.IntRange(1, 100_000), help="Jobs per page.")
+@click.option(
+    "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, 100_000), help="Jobs per page."
+)
 @click.option("--after", metavar="ID", help="Continue after this job: the next page.")
 @shaped
 @targeted
@@ -56,7 +60,9 @@ def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after
         output.now = app.clock.now()
         known = [] if jobs else [info.name for info in app.store.types()]
     output.give(lambda: [records.of_job(job, output.now) for job in jobs], page.ids, lambda: _print_jobs(output, jobs))
-    _print_page(output, page, query, known)
+    paged = [] if limit == PER_PAGE else ["-n", str(limit)]
+    again = shlex.join(["mainstay", "ls", *(word.strip() for word in query), *paged, *target.words()])
+    _print_page(output, page, query, known, again)
 
 
 def _print_jobs(output: Output, jobs: list[Job]) -> None:
@@ -74,21 +80,29 @@ def _row(output: Output, job: Job) -> list[Cell]:
     return [state(job.label), job.id, (job.type, "bold"), tries, (when, "dim"), took, (about, "dim")]
 
 
-def _print_page(output: Output, page: Page, query: tuple[str, ...], known: list[str]) -> None:
-    """Print how to get the next page, or why the page is empty."""
+def _print_page(output: Output, page: Page, query: tuple[str, ...], known: list[str], again: str) -> None:
+    """Print how to get the next page, or why the page is empty. `again` is the command that was typed."""
     if not page.ids:
         output.talk(f"no job matches{_misspelt(' '.join(query), known)}" if query else "there are no jobs yet")
+    for word in query:
+        if word in LABELS or word in GROUPS:
+            output.talk(f'"{word}" was searched as a text; to list {word} jobs: mainstay ls state:{word}')
     if page.after is None:
         return
     if page.searched and not page.ids:
-        output.talk(f"searched the newest {page.searched:,} jobs; to search older ones: --after {page.after}")
+        output.talk(f"searched the newest {page.searched:,} jobs; to search older ones: {again} --after {page.after}")
     else:
-        output.talk(f"there are more: --after {page.after}")
+        output.talk(f"there are more: {again} --after {page.after}")
 
 
 def _misspelt(query: str, known: list[str]) -> str:
-    """Return a hint if the search names a type that no worker has registered."""
-    types = [str(type) for term in parse(query, 0) if term.field == "type" for type in term.values]
+    """Return a hint if the search names a type that no worker has registered, or two states for one job."""
+    terms = parse(query, 0)
+    states = [term for term in terms if term.field == "state" and not term.negated]
+    if len(states) > 1:
+        either = ",".join(dict.fromkeys(str(state) for term in states for state in term.values))
+        return f"; a job is in one state: state:{either} finds those in either"
+    types = [str(type) for term in terms if term.field == "type" for type in term.values]
     unknown = [type for type in types if type not in known and not type.endswith("*")]
     return "".join(f"; no type is called {type}{did_you_mean(type, known)}" for type in unknown if known)
 
@@ -124,9 +138,12 @@ def stored(app: Mainstay, word: str) -> Job:
     """Return the job with this id or beginning of an id, as the store returns it."""
     if ":" in word:
         raise UsageError(f"{word!r} is a search; this command takes the id of one job", f"mainstay ls {word}")
-    job = app.store.get(app.resolve(word))
+    try:
+        job = app.store.get(app.resolve(word))
+    except NotFound as error:
+        raise NotFound(str(error), "mainstay ls") from None
     if job is None:
-        raise NotFound(f"there is no job {word}")
+        raise NotFound(f"there is no job {word}", "mainstay ls")
     return job
 
 

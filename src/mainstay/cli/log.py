@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..context import current
 from ..core.clock import human, iso
 from .exits import coloured, printable
-from .output import GLYPHS, STYLES, dumped, local_time
+from .output import GLYPHS, STYLES, dumped, local_time, plural
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -67,8 +67,12 @@ class WorkerLog:
 
     def _worker_started(self, worker: Any) -> None:
         types = list(worker.types)
+        queues, own = list(worker.wants), {worker.app.registry.expect(type).queue for type in types}
         text = f"worker {worker.id} is ready: {worker.concurrency} slots, serving {', '.join(types)}"
-        self.write("info", "worker_started", text, worker=worker.id, slots=worker.concurrency, types=types)
+        text += f" from the queues {', '.join(queues)}" if set(queues) != own else ""
+        self.write(
+            "info", "worker_started", text, worker=worker.id, slots=worker.concurrency, types=types, queues=queues
+        )
 
     def _worker_stopping(self, worker: Any) -> None:
         text = f"stopping: running jobs have {human(worker.grace)}; a second signal stops them now"
@@ -98,7 +102,7 @@ class WorkerLog:
 
     def _swept(self, **fields: Any) -> None:
         freed = next((value for value in fields.values() if isinstance(value, (list, tuple))), ())
-        self.write("warning", "swept", f"freed {len(freed)} jobs of dead workers", jobs=len(freed))
+        self.write("warning", "swept", f"freed {plural(len(freed), 'job')} of dead workers", jobs=len(freed))
 
     def _lease_lost(self, worker: str) -> None:
         text = f"worker {worker} lost its lease; it dropped its jobs and rejoins"

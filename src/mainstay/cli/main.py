@@ -113,7 +113,7 @@ class Program(click.Group):
 def program(context: click.Context, url: str | None, app: str | None, version: bool, traceback: bool) -> None:
     """Durable background jobs: enqueue, run, inspect and act.
 
-    --url, MAINSTAY_URL or the settings file names the store. Only running jobs needs your code.
+    --url, MAINSTAY_URL or the settings file names the store. Your code is needed only to run jobs.
     """
     context.obj = {"url": url, "app": app}
     if version:

@@ -19,7 +19,7 @@ url_option = click.option("--url", metavar="URL", help="The store, e.g. sqlite:/
 app_option = click.option("--app", metavar="MODULE:APP", help="Your application, e.g. jobs:app. [env: MAINSTAY_APP]")
 _SHAPE = (
     click.option("--fields", metavar="A,B", default="", help="Print only these fields."),
-    click.option("-q", "--quiet", is_flag=True, help="Print ids only, and no messages."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only what scripts need, such as ids, and no messages."),
     click.option("--jsonl", is_flag=True, help="Print JSON, one object per line."),
     click.option("--json", is_flag=True, help="Print JSON with all fields."),
 )
@@ -32,7 +32,7 @@ def targeted(function: Command) -> Command:
     @click.pass_context
     def with_target(context: click.Context, /, url: str | None, app: str | None, **rest: Any) -> Any:
         outer = (context.parent.obj if context.parent else None) or {}
-        return function(target=Target(url or outer.get("url"), app or outer.get("app")), **rest)
+        return function(target=Target(url or outer.get("url"), app or outer.get("app"), str(context.info_name)), **rest)
 
     return url_option(app_option(with_target))
 

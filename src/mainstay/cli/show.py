@@ -51,15 +51,15 @@ def show(target: Target, output: Output, job: str) -> None:
     """
     records.check_fields(output.shape.fields)
     with target.open() as app:
-        found = stored(app, job)
+        found, start = stored(app, job), target.start()
         output.now = app.clock.now()
         output.give(
-            lambda: _record(app, found, output.now), [found.id],
-            lambda: records.print_fields(output, [found]) if output.shape.fields else _print(app, output, found),
+            lambda: _record(app, found, output.now, start), [found.id],
+            lambda: records.print_fields(output, [found]) if output.shape.fields else _print(app, output, found, start),
         )  # fmt: skip
 
 
-def _record(app: Mainstay, job: Job, now: int) -> dict[str, Any]:
+def _record(app: Mainstay, job: Job, now: int, start: str) -> dict[str, Any]:
     store = app.store
     return records.of_job(job, now) | {
         "attempts": [records.of(attempt) for attempt in store.attempts(job.id)],
@@ -67,25 +67,27 @@ def _record(app: Mainstay, job: Job, now: int) -> dict[str, Any]:
         "checkpoint": records.loaded(store.checkpoint(job.id)),
         "children": app.search(f"parent:{job.id}", CAP, exact=True).ids,
         "actions": [records.of(action) for action in store.actions(job.id, CAP)],
-        "waiting": _reasons(app, job, now),
+        "waiting": _reasons(app, job, now, start),
     }
 
 
-def _reasons(app: Mainstay, job: Job, now: int) -> list[str]:
-    if job.state in ENDED or job.state == "running":
+def _reasons(app: Mainstay, job: Job, now: int, start: str) -> list[str]:
+    if job.state in ENDED:
         return []
-    return why_waiting(job, app.store.counts(CAP), app.store.workers(), now)
+    counts = app.store.counts(CAP) if job.state == "queued" else []
+    return why_waiting(job, counts, app.store.workers(), now, start)
 
 
 # Text -------------------------------------------------------------------------------------------------------------------
 
 
-def _print(app: Mainstay, output: Output, job: Job) -> None:
+def _print(app: Mainstay, output: Output, job: Job, start: str) -> None:
     attempts = app.store.attempts(job.id)
     _print_head(output, job)
     if job.state == "running" and (job.done is not None or job.stage):
         output.line(*bar(job.done, job.total), " ", records.progress(job), " ", _stage(app, job), indent=2)
-    _section(output, "waiting because", _reasons(app, job, output.now))
+    title = "worker" if job.state == "running" else "waiting because"
+    _section(output, title, _reasons(app, job, output.now, start))
     output.heading("timeline")
     output.table([""] * 4, _timeline(output, job, attempts), right=(1,), indent=3)
     _section(output, "arguments", _arguments(job.payload))
@@ -211,7 +213,8 @@ def _print_log(app: Mainstay, output: Output, job: Job) -> None:
         more = f"{len(lines) - len(shown):,}{' or' * (not shown)} more: mainstay logs {job.id}"
         output.line((f"… {more}", "dim"), indent=3)
     for line in shown:
-        output.line(*log_line(output, line._replace(message=_bounded(line.message))), indent=3)
+        fields = {name: _bounded(value) if isinstance(value, str) else value for name, value in line.fields.items()}
+        output.line(*log_line(output, line._replace(message=_bounded(line.message), fields=fields)), indent=3)
 
 
 def _action(output: Output, action: Action) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..core.clock import HOUR, human
 from ..core.settings import masked
+from ..stores.move import closed
 from . import records
-from .findings import findings, live
+from .findings import Finding, by_type, findings, live
 from .options import command, shaped, targeted
 from .output import plural, size
 
@@ -38,8 +39,9 @@ def status(target: Target, output: Output) -> None:
         counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.diagnostics()
         ended = sorted(app.store.throughput(now - HOUR, CAP), key=lambda each: ENDED.index(each.state))
         declared = app.store.declarations(now)
-        url = masked(target.url())
-    found = findings(counts, workers, declared, now)
+        url, why_closed = masked(target.url()), closed(app.store)
+    found = [Finding(why_closed, "")] if why_closed else []
+    found += findings(counts, workers, declared, now, target.start())
     record = {
         "version": __version__, "store": {name.replace(" ", "_"): _typed(fact) for name, fact in facts.items()},
         "counts": [records.of(count) for count in counts], "workers": [records.of(worker) for worker in workers],
@@ -57,7 +59,9 @@ def status(target: Target, output: Output) -> None:
         narrow = any(width + len(finding.fix) + 7 > output.width for finding in found)
         for finding in found:
             gap = "\n" if narrow else " " * (width - len(finding.text) + 2)
-            output.line(("!", "warn"), f" {finding.text}{gap}", ("→ " + finding.fix, "link"), indent=1)
+            output.line(
+                ("!", "warn"), f" {finding.text}{gap}", ("→ " + finding.fix if finding.fix else "", "link"), indent=1
+            )
 
     output.give(lambda: record, sorted({count.type for count in counts}), text)
 
@@ -79,6 +83,7 @@ def _store_and_workers(
 
 def print_counts(output: Output, counts: Sequence[Count]) -> None:
     """Print a table of the numbers of jobs by type and state."""
+    counts = by_type(counts)
     by_place = {(count.type, count.label): count for count in counts}
     labels = [label for label in LABELS if label not in RARE or any(count.label == label for count in counts)]
     rows: list[list[Cell]] = [

@@ -7,6 +7,8 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import ConfigError, StoreError, UsageError
+from ..core.settings import masked
+from ..stores import open_store
 from .exits import from_source
 
 if TYPE_CHECKING:
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 class Target:
     """The URL and the application from the command line, the environment or the settings file."""
 
-    def __init__(self, url: str | None, app: str | None) -> None:
-        self.given_url, self.given_app = url, app
+    def __init__(self, url: str | None, app: str | None, command: str = "status") -> None:
+        self.given_url, self.given_app, self._command = url, app, command
 
     def settings(self, **given: Any) -> Settings:
         """Return the settings; the command line, with other options that it gives, comes first."""
@@ -30,9 +32,9 @@ class Target:
 
     def url(self) -> str:
         """Return the URL of the store. The URL of an application given by --app comes before a configured one."""
-        return self._located()[0]
+        return self.location()[0]
 
-    def _located(self) -> tuple[str, str]:
+    def location(self) -> tuple[str, str]:
         """Return the URL of the store, and where it comes from."""
         if self.given_url:
             return self.given_url, ""
@@ -45,12 +47,13 @@ class Target:
             return settings.url, settings.sources["url"]
         if settings.app:
             return self.application().store.url, f"the application {settings.app}"
-        raise UsageError("no store is given", "mainstay status --url sqlite:///jobs.db   (or set MAINSTAY_URL)")
+        other = 'or set MAINSTAY_URL, or put url = "…" into mainstay.toml'
+        raise UsageError("no store is given", f"mainstay {self._command} --url sqlite:///jobs.db   ({other})")
 
     @contextmanager
     def located(self) -> Iterator[str]:
         """Give the URL of the store; an error of the store says where a URL comes from that the command line does not give."""
-        url, source = self._located()
+        url, source = self.location()
         try:
             yield url
         except (StoreError, ConfigError) as error:
@@ -76,13 +79,32 @@ class Target:
         """Import and return the user's application."""
         from ..load_app import load_app
 
-        return load_app(self.app_name())
+        spec = self.app_name()
+        try:
+            return load_app(spec)
+        except ConfigError as error:
+            if not self.given_app:
+                error.add_note(f"the application {spec} is named by {self.settings().sources['app']}")
+            raise
+
+    def words(self) -> list[str]:
+        """Return the options of the command line that name the target, to type them again; not a URL with a password."""
+        url = self.given_url if self.given_url and masked(self.given_url) == self.given_url else None
+        return [word for name, value in (("--url", url), ("--app", self.given_app)) if value for word in (name, value)]
+
+    def start(self) -> str:
+        """Return the command that starts a worker here."""
+        if self.given_app:
+            return f"mainstay worker --app {self.given_app}"
+        return "mainstay worker" if self.settings().app else "mainstay worker --app …"
 
     def app_name(self) -> str:
         """Return the name of the application; raise if none is named."""
         spec = self.given_app or self.settings().app
         if not spec:
-            raise UsageError("this command runs your code; name the application", "mainstay worker --app module:app")
+            raise UsageError(
+                "this command runs your code; name the application", f"mainstay {self._command} --app module:app"
+            )
         return spec
 
 
@@ -91,4 +113,5 @@ def existing(url: str) -> str:
     scheme = url.partition(":")[0].partition("+")[0]
     if scheme not in ("sqlite", "postgresql", "postgres") or ":memory:" in url or "mode=" in url:
         return url
+    open_store(url)  # opens nothing, but an error about the URL shows it as its user wrote it
     return f"{url}{'&' if '?' in url else '?'}mode=existing"

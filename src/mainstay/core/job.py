@@ -186,8 +186,9 @@ class Declaration(NamedTuple):
 
 
 class Count(NamedTuple):
-    """How many jobs of a type are in a state; `capped` when there are more than were counted."""
+    """How many jobs of a queue and type are in a state; `capped` when there are more than were counted."""
 
+    queue: str
     type: str
     label: str
     jobs: int

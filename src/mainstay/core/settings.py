@@ -194,7 +194,7 @@ def _one_of(*words: str) -> Callable[[Any], str]:
 FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "url": (_url, "The store: `sqlite:///jobs.db` (in a settings file: beside it), `postgresql://…`, `redis://…`"),
     "app": (_text, "Your application, `module:app`, for the commands that run your code"),
-    "queues": (_names, "The queues a worker serves, in this order; none named: all"),
+    "queues": (_names, "The queues a worker serves, in this order; none named: those of its types"),
     "concurrency": (_whole(1, 10_000), "Jobs that run at the same time in a worker process"),
     "processes": (_whole(1, 1_000), "Worker processes that `mainstay worker` keeps running"),
     "lease": (_duration, "How long a silent worker is believed to be alive; none given: what suits the engine"),

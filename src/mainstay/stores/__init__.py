@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .contract import Store
     from .schema import Migrations
 
+MARK, MOVED = "move.mark", "move.moved_to"  # the settings of a store whose jobs come or have gone: see move.py
 POSTGRES = ("postgresql", "postgres")
 REDIS = ("redis", "rediss", "valkey", "valkeys", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")
 
@@ -61,9 +62,10 @@ def engine(url: str) -> str:
             raise ConfigError(f'this URL needs the package {module}: pip install "mainstay[{name}]"')
         return name
     from ..core.settings import masked
+    from ..core.suggest import did_you_mean
 
     raise ConfigError(
-        f'store URL {masked(url)!r}: give "sqlite:///jobs.db" (a file in this folder), "sqlite:////var/lib/jobs.db" '
+        f'store URL {masked(url)!r}{did_you_mean(scheme, ("sqlite", *POSTGRES, *REDIS))}: give "sqlite:///jobs.db" (a file in this folder), "sqlite:////var/lib/jobs.db" '
         '(an absolute path), "sqlite:///:memory:", "postgresql://user@host/database" or "redis://host:6379/0"'
     )
 

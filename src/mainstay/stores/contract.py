@@ -265,13 +265,13 @@ class Store(Protocol):
         """Return what operators did, newest first."""
 
     def counts(self, cap: int) -> list[Count]:
-        """Return the numbers of unfinished and dead jobs by type and label; at most `cap` jobs of each state are read."""
+        """Return the numbers of unfinished and dead jobs by queue, type and label, reading at most `cap` of each state."""
 
     def throughput(self, since: int, cap: int) -> list[Ended]:
         """Return how many jobs ended in each state since an instant; the dead, and all others, are read up to `cap`."""
 
     def workers(self) -> list[WorkerInfo]:
-        """Return the registered workers, oldest first."""
+        """Return the registered workers, oldest first; one that is known to be dead has no lease left."""
 
     def diagnostics(self) -> dict[str, str]:
         """Return what `mainstay doctor` prints: engine, version, durability level, size, schema."""

@@ -20,6 +20,7 @@ from .started_jobs import StartedJobsFile, with_started
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..core.job import WorkerInfo
     from .contract import Orphan
     from .sqlite.store import SqliteStore
 
@@ -127,6 +128,18 @@ class LocalWorkers:
     def locked(self, worker: str) -> bool:
         """Return whether a worker's process exists on this machine."""
         return worker_locks.free(worker_locks.lock_file(self._path, worker)) is False
+
+    def with_deaths(self, workers: list[WorkerInfo]) -> list[WorkerInfo]:
+        """Return the workers as the store has them; the lease of one that died on this machine ended with its last beat."""
+        if self._distrust():
+            return workers
+        files = {worker.id: worker_locks.lock_file(self._path, worker.id) for worker in workers}
+        return [
+            worker._replace(expires_at=min(worker.beat_at, worker.expires_at))
+            if worker_locks.free(files[worker.id])
+            else worker
+            for worker in workers
+        ]
 
     def _dead(self) -> list[str]:
         files = worker_locks.files(self._path)

@@ -15,6 +15,7 @@ from ..core.clock import DAY, SystemClock
 from ..core.errors import Conflict, MainstayError
 from ..core.export import PARTS
 from ..core.settings import masked
+from . import MARK, MOVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 BATCH = 500
 LONG = 10_000 * DAY  # past its timeout: no job ever is this far
 _FOLLOWING = dict(zip(PARTS, [*list(PARTS)[1:], ""], strict=True))  # "": everything is copied
-MARK, MOVED, SOURCE = "move.mark", "move.moved_to", "move.source"
+SOURCE = "move.source"
 
 
 class MoveDiffers(MainstayError):
@@ -54,7 +55,7 @@ def closed(store: Store) -> str | None:
     if moved is None:
         return None
     return (
-        f"the jobs of {shown(store)} move or have moved to {moved}: start workers there. "
+        f"the jobs of {shown(store)} move or have moved to {moved}: start workers there and enqueue there. "
         f"To use this store again: mainstay move --reopen {shown(store)}"
     )
 

@@ -85,7 +85,7 @@ def actions(store: RedisStore, job_id: str | None, limit: int) -> list[Action]:
 
 
 def counts(store: RedisStore, cap: int) -> list[Count]:
-    """Count jobs by type and label, up to `cap` of each state. The first chunk of each state is of one instant."""
+    """Count jobs by queue, type and label, up to `cap` of each state. The first chunk of each state is of one instant."""
     found: dict[str, list[Any]] = {}
     for rank in range(0, cap, CHUNK):
         places = store.server.run("counts", [min(CHUNK, cap - rank), rank])
@@ -97,11 +97,11 @@ def counts(store: RedisStore, cap: int) -> list[Count]:
 
 
 def _capped(labels: tuple[str, str], found: list[Any], cap: int) -> list[Count]:
-    """Add up the counts of one state by type and label, up to `cap` jobs in all."""
-    sums: dict[tuple[str, str], tuple[int, int]] = {}
+    """Add up the counts of one state by queue, type and label, up to `cap` jobs in all."""
+    sums: dict[tuple[str, str, str], tuple[int, int]] = {}
     left = cap
     for lane, again, jobs, oldest in found:
-        key = header.of_lane(lane)[1], labels[again]
+        key = (*header.of_lane(lane), labels[again])
         before, least = sums.get(key, (0, oldest))
         sums[key] = before + min(jobs, left), min(least, oldest)
         left -= min(jobs, left)
@@ -117,7 +117,9 @@ def throughput(store: RedisStore, since: int, cap: int) -> list[Ended]:
 def workers(store: RedisStore) -> list[WorkerInfo]:
     """Return registered workers, oldest first."""
     found = [_worker(row) for row in store.server.run("workers", [])]
-    return sorted(found, key=lambda info: (info.started_at, info.id))
+    found.sort(key=lambda info: (info.started_at, info.id))
+    registered: list[WorkerInfo] = store.local_workers.with_deaths(found)
+    return registered
 
 
 def _worker(row: list[Any]) -> WorkerInfo:

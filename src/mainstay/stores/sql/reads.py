@@ -110,9 +110,9 @@ def actions(store: SqlStore, job_id: str | None, limit: int) -> list[Action]:
 
 
 def counts(store: SqlStore, cap: int) -> list[Count]:
-    """Return the numbers of jobs by type and label; at most `cap` jobs of each state are read."""
+    """Return the numbers of jobs by queue, type and label; at most `cap` jobs of each state are read."""
     found, seen = store.read(rows(store, "counts", cap=cap)), Counter[str]()
-    for state, _, _, jobs, _ in found:
+    for state, *_, jobs, _ in found:
         seen[state] += jobs
     return [Count._make((*row, seen[state] >= cap)) for state, *row in found]  # of such a state there may be more
 
@@ -127,4 +127,4 @@ def throughput(store: SqlStore, since: int, cap: int) -> list[Ended]:
 
 def workers(store: SqlStore) -> list[WorkerInfo]:
     """Return the registered workers, oldest first."""
-    return _all(store, WorkerInfo, "workers")
+    return store.local_workers.with_deaths(_all(store, WorkerInfo, "workers"))
