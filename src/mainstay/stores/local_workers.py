@@ -171,7 +171,9 @@ class DatabaseWorkers(LocalWorkers):
         return ""
 
     def _registered(self, asked: bool) -> set[str]:
-        return {worker.id for worker in self._store.workers()} if asked else set()
+        from .sql.reads import registered
+
+        return {worker.id for worker in registered(self._store)} if asked else set()
 
 
 def _age(file: str) -> float:

@@ -126,5 +126,10 @@ def throughput(store: SqlStore, since: int, cap: int) -> list[Ended]:
 
 
 def workers(store: SqlStore) -> list[WorkerInfo]:
-    """Return the registered workers, oldest first."""
-    return store.local_workers.with_deaths(_all(store, WorkerInfo, "workers"))
+    """Return the registered workers, oldest first; one that died on this machine has no lease left."""
+    return store.local_workers.with_deaths(registered(store))
+
+
+def registered(store: SqlStore) -> list[WorkerInfo]:
+    """Return the registered workers as they are stored, oldest first."""
+    return _all(store, WorkerInfo, "workers")
