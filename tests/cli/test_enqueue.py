@@ -65,7 +65,7 @@ def test_a_signature_is_read_with_its_brackets_and_quotes():
         (["resize", "path=a", "qqq=3"], 'resize has no argument "qqq"\n', "resize path=a\n"),
         (["resize"], "resize needs path", "resize path=…"),
         (["resiz", "path=a"], '"resiz" (did you mean "resize"?)', "resize path=a"),
-        (["resize", "word"], "arguments are written name=value", "name=word"),
+        (["resize", "word"], "arguments are written name=value", "resize path=word"),
     ],
 )
 def test_mistakes_are_found_before_the_job_exists(run, known, words, says, attempt):
