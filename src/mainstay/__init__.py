@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         SchemaMismatch, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable,
         TransactionUnsupported, UnknownType, UsageError,
     )  # fmt: skip
+    from .core.failures import transient
     from .core.outcome import Cancel, Permanent, Review, Snooze
     from .core.retry import Retry
     from .handle import Handle
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "job",
     "Retry": "core.retry", "Handle": "handle", "Cancel": "core.outcome", "Permanent": "core.outcome",
-    "Review": "core.outcome", "Snooze": "core.outcome",
+    "Review": "core.outcome", "Snooze": "core.outcome", "transient": "core.failures",
 }  # fmt: skip
 __all__ = [
     "Cancel", "ConfigError", "Conflict", "Draft", "DuplicateKey", "Handle", "InvalidPayload", "Job", "JobFailed",
     "LeaseLost", "Mainstay", "MainstayError", "ManualClock", "NotFound", "Permanent", "ResultTimeout", "Retry", "Review",
     "SchemaMismatch", "Snooze", "StoreBusy", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly",
     "StoreUnavailable", "TransactionUnsupported", "UnknownType", "UsageError", "__version__", "ctx",
+    "transient",
 ]  # fmt: skip
 
 

@@ -58,6 +58,7 @@ class Job:
     total: float | None
     stage: str | None
     error: str | None
+    code: str | None  # of the error: an HTTP status, a name that the handler gave
     version: int  # of the payload
     _result: Callable[[str], str | None] = field(compare=False)
 
@@ -96,6 +97,7 @@ class Attempt(NamedTuple):
     outcome: str
     error: str | None
     traceback: str | None
+    code: str | None
 
 
 class LogLine(NamedTuple):

@@ -132,9 +132,9 @@ def _consistent(given: Mapping[str, Any]) -> None:
 
 def _waits_only(retry: Any) -> None:
     """Return attempts and backoff, which are stored with a job. Which exceptions to retry stays in the code."""
-    if getattr(retry, "on", ()) or getattr(retry, "never", ()):
+    if any(getattr(retry, name, None) for name in ("on", "never", "when")):
         raise UsageError(
-            "Retry(on=…, never=…) belongs to the type: @app.job(retry=…). A call sets attempts and waits only"
+            "Retry(on=…, never=…, when=…) belongs to the type: @app.job(retry=…). A call sets attempts and waits only"
         )
 
 

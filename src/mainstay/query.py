@@ -267,14 +267,14 @@ def _ms(moment: datetime) -> int:
 READERS: dict[str, Callable[[str, str, list[str], int], Term]] = {
     "id": _ids, "type": _words, "queue": _words, "state": _labels, "priority": _numbers, "attempt": _numbers,
     "worker": _words, "key": _words, "ref": _words, "tenant": _words, "tag": _words, "parent": _ids,
-    "error": _words, "text": _words, "args": _words, "age": _durations, "took": _durations,
+    "error": _words, "code": _words, "text": _words, "args": _words, "age": _durations, "took": _durations,
     "created": _instants, "finished": _instants,
 }  # fmt: skip
 EXAMPLES = {
     "id": "id:01JQ93", "type": "type:mail.*", "queue": "queue:llm", "state": "state:dead,retrying",
     "priority": "priority:>5", "attempt": "attempt:>2", "worker": "worker:wk7q2", "key": "key:invoice-42",
     "ref": "ref:profile/9", "tenant": "tenant:acme", "tag": "tag:eu", "parent": "parent:01JQ93",
-    "error": 'error:"connection refused"', "text": 'text:"connection refused"', "args": "args.user.id:42",
+    "error": 'error:"connection refused"', "code": "code:429", "text": 'text:"connection refused"', "args": "args.user.id:42",
     "age": "age:>1h", "took": "took:>30s", "created": "created:>=2026-01-31 created:<2026-02-02",
     "finished": "finished:today",
 }  # fmt: skip

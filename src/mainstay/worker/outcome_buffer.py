@@ -7,7 +7,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from ..core.decide import Completed, Transition, completed, decide
-from ..core.errors import StoreError
+from ..core.errors import LeaseLost, StoreError
+from ..core.job import Labels
 from ..core.outcome import CANCELLED, COMPLETED, INVALID, Outcome
 from ..core.payload import clean
 from ..core.states import COMPLETED as COMPLETED_STATE
@@ -206,6 +207,13 @@ class WorkerReporter:
         saved = self.store.checkpoint(job.id)
         found = self.store.get(job.id)
         return saved if found is not None and found.token == job.token else None
+
+    def labels(self, job: Claimed) -> Labels:
+        """Return what the producer said about the job, read now. A newer draft may have replaced one that was lost."""
+        found = self.store.get(job.id)
+        if found is None or found.token != job.token:
+            raise LeaseLost
+        return Labels._make(getattr(found, name) for name in Labels._fields)
 
     def checked(self, execution: Execution, outcome: Outcome) -> Outcome:
         """Return the outcome to store: the store knows about a completion in a transaction, and about other workers."""

@@ -154,7 +154,7 @@ def _extra(server: Server, t: Transition) -> str:
     found: dict[str, Any] = {
         "worker": t.worker or "", "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes,
         "crashed": 1 if t.outcome in DEATHS else None, "run_at": t.run_at, "finished": t.finished_at, "reason": t.reason,
-        "error": t.error, "result": t.result, "record": _attempt(t) if t.recorded else None,
+        "error": t.error, "code": t.code, "result": t.result, "record": _attempt(t) if t.recorded else None,
     }  # fmt: skip
     if t.children and t.state == REVIEW:
         found["kept"] = pack_drafts(t.children)

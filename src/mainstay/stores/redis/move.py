@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -25,7 +27,7 @@ from ...core.export import (
 )
 from ...core.job import Attempt
 from . import header, record
-from .reads import read
+from .reads import read, with_codes
 from .record import LETTERS, SEQ
 
 if TYPE_CHECKING:
@@ -113,13 +115,20 @@ def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore,
             job, through, *found = store.server.run("export_history", [kind, job, through, limit, LOOKED])
             if found or not job:
                 rows = [row(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
-                return Batch(rows, f"{job} {through}" if job else None)
+                return Batch(_coded(store, rows) if kind == "attempt" else rows, f"{job} {through}" if job else None)
 
     return export
 
 
 def _attempt(job: str, line: str) -> Row:
-    return AttemptRecord(job, **dict(zip(Attempt._fields, json.loads(line), strict=True)))
+    return AttemptRecord(job, **Attempt(*json.loads(line))._asdict())
+
+
+def _coded(store: RedisStore, rows: list[Row]) -> list[Row]:
+    """Return attempts with their codes, which are in a hash for each job that has any."""
+    of_job = {job: list(some) for job, some in groupby(rows, key=itemgetter(0))}
+    codes = store.server.on_keys([("HGETALL", f"codes:{job}") for job in of_job])
+    return [row for some, found in zip(of_job.values(), codes, strict=True) for row in with_codes(some, found)]
 
 
 def _log(job: str, member: str) -> Row:
@@ -192,9 +201,10 @@ def _lock(job: JobRecord) -> str | None:
     return job.lock
 
 
-def _attempt_line(*row: Any) -> tuple[str, str]:
+def _attempt_line(*row: Any) -> tuple[str, bytes]:
     attempt = AttemptRecord._make(row)
-    return attempt.job, header.dumps([getattr(attempt, name) for name in Attempt._fields])
+    line = header.dumps([getattr(attempt, name) for name in Attempt._fields[:-1]])  # the code is apart
+    return attempt.job, msgpack.encode([line, attempt.token, attempt.code or False])
 
 
 def _log_line(job: str, token: int, n: int, *line: Any) -> tuple[str, str]:

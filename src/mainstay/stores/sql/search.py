@@ -14,7 +14,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import ids, states
-from ...core.search_terms import Page, is_number, possible_id, validate
+from ...core.search_terms import Page, is_number, possible_id, reference_range, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -52,6 +52,7 @@ SELECTS = {
     "id": "SELECT {number} AS seq FROM {indexed_ids} WHERE id >= ?::text AND id < ?::text",
     "key": "SELECT job AS seq FROM mainstay.body WHERE key = ?::text",
     "ref": "SELECT job AS seq FROM mainstay.body WHERE ref = ?::text",
+    "code": "SELECT DISTINCT job AS seq FROM mainstay.attempt WHERE code = ?::text",
     "parent": "SELECT job AS seq FROM mainstay.body WHERE parent >= ?::text AND parent < ?::text",
     "tag": "SELECT job AS seq FROM mainstay.tag WHERE tag = ?::text",
     "tenant": "SELECT job AS seq FROM mainstay.body WHERE tenant = ?::text",
@@ -183,10 +184,17 @@ def _paths(terms: Sequence[Term]) -> list[Path]:
 
 
 def _values(term: Term) -> Path:
-    """One select for each value. Tags, and prefixes that overlap, can select a job twice."""
-    ranged = term.field in {"id", "parent"}
-    selects = [(SELECTS[term.field], _range(value) if ranged else (value,)) for value in dict.fromkeys(term.values)]
-    return Path(*joined(" UNION " if ranged or term.field == "tag" else " UNION ALL ", selects, "{}"), (term,))
+    """One select for each value. Tags, codes, and prefixes that overlap, can select a job twice."""
+    selects = [_select(term.field, value) for value in dict.fromkeys(term.values)]
+    once = term.field in {"key", "tenant"}
+    return Path(*joined(" UNION ALL " if once else " UNION ", selects, "{}"), (term,))
+
+
+def _select(field: str, value: object) -> Sql:
+    if field in {"id", "parent"}:
+        return SELECTS[field], _range(value)
+    of_type = reference_range(value) if field == "ref" else None
+    return (SELECTS["parent"].replace("parent", "ref"), of_type) if of_type else (SELECTS[field], (value,))
 
 
 def _states(term: Term, types: tuple[Term, ...]) -> Path:
@@ -236,6 +244,12 @@ def joined(word: str, parts: Sequence[Sql], form: str = "({})") -> Sql:
 def _range(value: object) -> tuple[str, str]:
     """Return from and until of every id that begins so: each character of an id sorts below the tilde."""
     return str(value), f"{value}~"
+
+
+def _refers(term: Term, value: str, now: int) -> Sql:
+    """A reference; or every one of a type, if the value ends with a slash and a star."""
+    of_type = reference_range(value)
+    return ("b.ref >= ?::text AND b.ref < ?::text", of_type) if of_type else _equals(term, value, now)
 
 
 def _begins(term: Term, value: str, now: int) -> Sql:
@@ -292,6 +306,11 @@ def _errors(term: Term, value: str, now: int) -> Sql:
     return f"{LIKE.format('j.reason')} OR {of_attempt}", (_like(value),) * 2
 
 
+def _codes(term: Term, value: str, now: int) -> Sql:
+    """The code of the error of an attempt."""
+    return OF_ATTEMPT.format("a.code = ?::text"), (value,)
+
+
 def _words(term: Term, value: str, now: int) -> Sql:
     """The beginning of the id, or contained in the type or an error."""
     errors, likes = _errors(term, value, now)
@@ -326,6 +345,6 @@ def _args(term: Term, value: str, now: int) -> Sql:
 
 CHECKS: dict[str, Callable[[Term, Any, int], Sql]] = {
     "id": _begins, "type": _names, "queue": _names, "state": _labels, "priority": _compares, "attempt": _compares,
-    "worker": _workers, "key": _equals, "ref": _equals, "tenant": _equals, "tag": _tags, "parent": _begins,
-    "error": _errors, "text": _words, "args": _args, "took": _took, "created": _instants, "finished": _instants,
+    "worker": _workers, "key": _equals, "ref": _refers, "tenant": _equals, "tag": _tags, "parent": _begins,
+    "error": _errors, "code": _codes, "text": _words, "args": _args, "took": _took, "created": _instants, "finished": _instants,
 }  # fmt: skip

@@ -1,7 +1,7 @@
 -- Imports rows of one part, in their order. ARGV: where the move is, where it is then, the part, and per row the id of its job
 -- or its name, and the row (move.py). The move continues only from where the mover expects it to be, so two of them cannot
 -- mix. Returns 1, or 0 where the move is elsewhere by now.
--- uses: base batch record admit draft audit
+-- uses: base batch record admit draft code audit
 if call("HGET", P .. "setting", "move.mark") ~= ARGV[1] then
     return 0
 end
@@ -34,13 +34,24 @@ local function import_job(id, packed)
     later("ZADD", P .. "ids", 0, id)
 end
 
-local function import_attempt(id, line)
-    if exists(id) then
-        call("RPUSH", P .. "attempt:" .. id, line)
-        local error = cjson.decode(line)[7]
-        if error ~= cjson.null then
-            later("HSET", P .. "error", id, error)
-        end
+-- A row is a packed array: the line, the token, and the code of its error or false.
+local function import_attempt(id, packed)
+    local line, token, code = unpack(cmsgpack.unpack(packed))
+    local r = read_one(id)
+    if not r then
+        return
+    end
+    call("RPUSH", P .. "attempt:" .. id, line)
+    local error = cjson.decode(line)[7]
+    if error ~= cjson.null then
+        later("HSET", P .. "error", id, error)
+    end
+    if code then
+        keep_code(r, id, token, code)
+        write(id, r)
+        flush()
+    elseif error ~= cjson.null then
+        call("HDEL", P .. "code", id)
     end
 end
 

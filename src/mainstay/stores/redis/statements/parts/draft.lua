@@ -15,18 +15,19 @@ local function asked(list, i, extra, seq)
     return r
 end
 
--- The index `terms`: a search finds a job by its key, tenant, ref, parent and tags, each a term with the id behind it.
+-- The index `terms`: a search finds a job by its key, tenant, ref, parent, tags and codes, each a term with the id behind it.
 local function add_terms(r, id)
     for _, term in ipairs(r[TERMS] or {}) do
         later("ZADD", P .. "terms", 0, term .. id)
     end
 end
 
--- Returns the parent's term of a job where `parent` is true, else all others.
-local function terms_of(r, parent)
+-- Returns the terms of a job that stay when a newer draft replaces it (its parent, the codes of its attempts), or all others.
+local function terms_of(r, stay)
     local terms = {}
     for _, term in ipairs(r[TERMS] or {}) do
-        if (string.sub(term, 1, 1) == "p") == parent then
+        local letter = string.sub(term, 1, 1)
+        if (letter == "p" or letter == "c") == stay then
             terms[#terms + 1] = term
         end
     end
