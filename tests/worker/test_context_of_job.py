@@ -84,7 +84,7 @@ def test_an_attempt_that_has_lost_its_job_is_told():
     job = app.job(name="work")(lambda: None).options(tenant="acme").enqueue()
     app.store.register(WorkerInfo("w", "h", 1, 1, ("default",), ("work",), now, now, now + 60_000, 0, stopping=False))
     (claimed,) = app.store.claim("w", {"default": ["work"]}, 1, now).jobs
-    reporter = WorkerReporter(app.store, None, app.clock, None)
+    reporter = WorkerReporter(app.store, None, app.clock, None, app.events)
     assert reporter.labels(claimed) == Labels(tenant="acme")
     for lost in (claimed._replace(token=claimed.token + 1), claimed._replace(id="0" + job.id[1:-1] + "Z")):
         with pytest.raises(LeaseLost):

@@ -16,8 +16,8 @@ class Signal(Exception):
 
     code: str | int | None = None  # kept with the attempt
 
-    def __init__(self, *reason: object, code: str | int | None = None) -> None:
-        super().__init__(*reason)
+    def __init__(self, reason: str = "", *, code: str | int | None = None) -> None:
+        super().__init__(*([reason] if reason else []))
         if code is not None:  # a subclass may have its own
             self.code = code
 

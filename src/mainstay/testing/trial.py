@@ -50,7 +50,7 @@ class Trial(Generic[P, R]):
         context = self._context()
         held = current.set(context)
         try:
-            return self._call(self._type.function, arguments)
+            return self._call(self._type.handler, arguments)
         finally:
             current.reset(held)
             self.children = context.children

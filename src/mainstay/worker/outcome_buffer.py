@@ -12,6 +12,7 @@ from ..core.job import Labels
 from ..core.outcome import CANCELLED, COMPLETED, INVALID, Outcome
 from ..core.payload import clean
 from ..core.states import COMPLETED as COMPLETED_STATE
+from ..core.updates import Progress
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 from .rolling_deploy import left_to_others
 from .update_buffer import ROUND, ROUND_CHARACTERS, UpdateBuffer
@@ -190,14 +191,19 @@ def _size(transition: Transition) -> int:
 class WorkerReporter:
     """The `Reporter` of handlers that run in the worker's own process."""
 
-    def __init__(self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None], events: Events
+    ) -> None:
         self.store, self._outcomes, self._clock, self._wake = store, outcomes, clock, wake
+        self._events, self._on_progress = events, events.listeners("progress")
 
     def now(self) -> int:
         return self._clock.now()
 
     def report(self, update: Update) -> None:
         self._outcomes.add_update(update)
+        if self._on_progress and type(update) is Progress:
+            self._events.emit("progress", update=update)
         self._wake()
 
     def checkpoint(self, job: Claimed) -> str | None:

@@ -33,7 +33,7 @@ def run(execution: Execution, context: Context) -> Outcome:
         return undecoded(error)
     held = current.set(context)
     try:
-        return success(context, type.function(**arguments))
+        return success(context, type.handler(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
         return failure(type, context, error)
     finally:
@@ -51,7 +51,7 @@ async def arun(execution: Execution, context: Context, end: Callable[[Execution,
         end(execution, undecoded(error))
         return
     try:
-        outcome = success(context, await execution.type.function(**arguments))
+        outcome = success(context, await execution.type.handler(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
         outcome = failure(execution.type, context, error)
     if context.completed_in is not None:
