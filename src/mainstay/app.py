@@ -15,13 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
     from .core.clock import Clock, Duration
-    from .core.job import Job as StoredJob
+    from .core.job import Action, Attempt, Job as StoredJob, LogLine
     from .core.retry import Retry
     from .core.search_terms import Page
-    from .job import Action, Attempt, Job, LogLine
+    from .job import Job
     from .options import JobOptions
     from .registry import JobType, Registry
     from .stores.contract import Store
@@ -169,7 +170,7 @@ class Mainstay(Hooked):
             return self._handles(drafts, self.store.enqueue(drafts, now))
         from .stores import outbox
 
-        return self._handles(drafts, outbox.enqueue(self.store, tx, drafts, now))
+        return self._handles(drafts, outbox.run(self.store, tx, lambda verbs: verbs.enqueue(drafts, now)))
 
     async def _aaccept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
         if tx is None:
@@ -178,8 +179,8 @@ class Mainstay(Hooked):
             return await asyncio.to_thread(self._accept, drafts, None)
         from .stores import outbox
 
-        drafts = distinct(drafts)
-        return self._handles(drafts, await outbox.aenqueue(self.store, tx, drafts, self.clock.now()))
+        now, drafts = self.clock.now(), distinct(drafts)
+        return self._handles(drafts, await outbox.arun(self.store, tx, lambda verbs: verbs.enqueue(drafts, now)))
 
     def _handles(self, drafts: list[Draft], accepted: Sequence[tuple[str, bool]]) -> list[Handle[Any]]:
         for draft in drafts:
@@ -196,10 +197,9 @@ class Mainstay(Hooked):
         return job_of(self._stored(job_id), self.store.result)
 
     def _stored(self, job_id: str | Handle[Any]) -> StoredJob:
-        job = self.store.get(self.resolve(job_id))
-        if job is None:
-            raise NotFound(f"there is no job {job_id}")
-        return job
+        from .waiting import stored
+
+        return stored(self.store, self.resolve(job_id))
 
     def resolve(self, job: str | Handle[Any]) -> str:
         """Return the full id of a handle or of a prefix; raise `NotFound`, or `UsageError` with the candidates."""
@@ -249,33 +249,33 @@ class Mainstay(Hooked):
             page = more._replace(ids=page.ids + more.ids)
         return page
 
-    def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt]:
+    def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt[datetime]]:
         """Return every attempt at a job, oldest first."""
-        from .job import Attempt, each_of
+        return self._each(self.store.attempts(self._stored(job_id).id))
 
-        return each_of(Attempt, self.store.attempts(self._stored(job_id).id))
-
-    def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine]:
+    def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine[datetime]]:
         """Return a job's log."""
-        from .job import LogLine, each_of
+        return self._each(self.store.logs(self._stored(job_id).id, after, limit))
 
-        return each_of(LogLine, self.store.logs(self._stored(job_id).id, after, limit))
+    def _each(self, found: Iterable[Any]) -> Sequence[Any]:
+        from .job import each_of
 
-    def actions(self, job_id: str | Handle[Any] | None = None, limit: int = 100) -> Sequence[Action]:
+        return each_of(found)
+
+    def actions(self, job_id: str | Handle[Any] | None = None, limit: int = 100) -> Sequence[Action[datetime]]:
         """Return what operators did, newest first."""
-        from .job import Action, each_of
-
-        return each_of(Action, self.store.actions(None if job_id is None else self.resolve(job_id), limit))
+        return self._each(self.store.actions(None if job_id is None else self.resolve(job_id), limit))
 
     # operate ------------------------------------------------------------------------------------------------------
     def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
         """Cancel a job; return `cancelled` or, for a running job, `cancelling`. With `tx=` it commits with that transaction."""
-        full, now = self.resolve(job_id), self.clock.now()
         if tx is None:
-            return _checked("cancel", full, self.store.cancel([full], now, actor)[full])
+            return self._act("cancel", job_id, actor)
         from .stores import outbox
 
-        return _checked("cancel", full, outbox.cancel(self.store, tx, [full], now, actor)[full])
+        full, now = self.resolve(job_id), self.clock.now()
+        replies = outbox.run(self.store, tx, lambda verbs: verbs.cancel([full], now, actor))
+        return _checked("cancel", full, replies[full])
 
     async def acancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
         """As `cancel`, awaited; `tx=` is then an async connection or session."""
@@ -286,13 +286,12 @@ class Mainstay(Hooked):
         from .stores import outbox
 
         full = await asyncio.to_thread(self.resolve, job_id)
-        replies = await outbox.acancel(self.store, tx, [full], self.clock.now(), actor)
+        replies = await outbox.arun(self.store, tx, lambda verbs: verbs.cancel([full], self.clock.now(), actor))
         return _checked("cancel", full, replies[full])
 
     def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
-        full = self.resolve(job_id)
-        return _checked("retry", full, self.store.retry([full], self.clock.now(), actor)[full])
+        return self._act("retry", job_id, actor)
 
     def rerun(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Enqueue a copy of a job that has ended: the same arguments and policy, no key. Its `parent` is the first job."""
@@ -306,8 +305,11 @@ class Mainstay(Hooked):
 
     def delete(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Remove a job that does not run, with its history."""
+        return self._act("delete", job_id, actor)
+
+    def _act(self, verb: str, job_id: str | Handle[Any], actor: str) -> str:
         full = self.resolve(job_id)
-        return _checked("delete", full, self.store.delete([full], self.clock.now(), actor)[full])
+        return _checked(verb, full, getattr(self.store, verb)([full], self.clock.now(), actor)[full])
 
     def approve(self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python") -> str:
         """Complete a job in review with the output it proposed."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 from .core.decide import decide
 from .core.errors import UsageError
 from .core.outcome import COMPLETED, Cancelled, Stopping
-from .core.payload import clean, encode_result
+from .core.payload import clean
 from .core.updates import Checkpoint, Log, Progress, Update
 
 if TYPE_CHECKING:
@@ -38,11 +38,9 @@ class Reporter(Protocol):
 
     def report(self, update: Update) -> None:
         """Write an update to the store, soon."""
-        ...
 
     def checkpoint(self, job: Claimed) -> str | None:
         """Return what an earlier attempt saved."""
-        ...
 
     def labels(self, job: Claimed) -> Labels:
         """Return tenant, reference, key, tags and parent of the job. Raises `LeaseLost` if another attempt holds it."""
@@ -51,11 +49,9 @@ class Reporter(Protocol):
     @property
     def store(self) -> Store:
         """The store in which a handler completes its job."""
-        ...
 
     def now(self) -> int:
         """Return the time."""
-        ...
 
 
 class Context:
@@ -203,7 +199,7 @@ class Context:
         The values are written with the worker's next transaction, within milliseconds.
         """
         body = {**self.checkpoint, **values}
-        text = encode_result(body) or "{}"
+        text = _json(body) or "{}"
         self._checkpoint = body
         self._reporter.report(Checkpoint(self.job.seq, self.job.token, self._reporter.now(), text))
         self.check()
@@ -242,28 +238,24 @@ class Context:
         self.completed_in = tx
 
     def _completion(self, tx: object, result: Any) -> tuple[Store, object, Transition]:
-        outcome, job = COMPLETED._replace(result=encode_result(result), children=self.children), self.job
+        outcome, job = COMPLETED._replace(result=_json(result), children=self.children), self.job
         transition = decide(job, outcome, self._reporter.now(), random=float)  # 0.0: a completion has no wait to vary
         return self._reporter.store, tx, transition
 
 
 def _encoded(fields: dict[str, Any]) -> str | None:
     """Return the fields of a log line as JSON. Those that JSON cannot carry are written as text: a log line fails no attempt."""
-    for form in (_same, _carried, _described):  # the last if the fields are too large together
+    for form in (lambda value: value, _carried, _described):  # the last if the fields are too large together
         try:
-            return encode_result({name: form(value) for name, value in fields.items()})
+            return _json({name: form(value) for name, value in fields.items()})
         except Exception:  # noqa: BLE001, S112  (a value's own code may raise anything)
             continue
     return None
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _carried(value: Any) -> Any:
     try:
-        return json.loads(encode_result(value) or "null")
+        return json.loads(_json(value) or "null")
     except Exception:  # noqa: BLE001  (as above)
         return _described(value)
 
@@ -271,6 +263,12 @@ def _carried(value: Any) -> Any:
 def _described(value: Any) -> str:
     text = _text(value, MESSAGE)
     return f"{type(value).__qualname__}: {text}" if isinstance(value, BaseException) else text
+
+
+def _json(value: Any) -> str | None:
+    from .core.codec import encode_result  # here: a program that imports `ctx` need not run a handler
+
+    return encode_result(value)
 
 
 def _text(value: Any, limit: int) -> str:

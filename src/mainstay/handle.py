@@ -35,22 +35,12 @@ class Handle(_Typed[R]):
 
     def job(self) -> Job:
         """Read the job from the store and return it."""
-        from .job import job_of
-
-        return job_of(self._stored(), self._app.store.result)
-
-    def _stored(self) -> StoredJob:
-        job = self._app.store.get(self.id)
-        if job is None:
-            from .waiting import missing
-
-            raise missing(self.id)
-        return job
+        return self._app.get(self.id)
 
     @property
     def state(self) -> str:
         """The current state of the job."""
-        return self._stored().state
+        return self.job().state
 
     def result(self, timeout: Duration | None = None) -> R:
         """Wait for the job to end and return its result; raises `JobFailed` or `ResultTimeout`."""

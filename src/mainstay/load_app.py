@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-class AppNotLoaded(ConfigError):
-    """The application cannot be loaded. `attempt` says what to try instead."""
-
-    def __init__(self, message: str, attempt: str) -> None:
-        super().__init__(message)
-        self.attempt = attempt
-
-
 def load_app(spec: str) -> Mainstay:
     """Return the application named `module:attribute`, from the current folder or the installed packages."""
     name, _, attribute = spec.partition(":")
@@ -30,11 +22,11 @@ def load_app(spec: str) -> Mainstay:
     found: object = module
     for part in (attribute or "app").split("."):
         if not hasattr(found, part):
-            raise AppNotLoaded(f"{name} has no {part!r} ({spec})", _apps(module, name))
+            raise ConfigError(f"{name} has no {part!r} ({spec})", _apps(module, name))
         found = getattr(found, part)
     if not isinstance(found, Mainstay):
         kind = type(found).__name__
-        raise AppNotLoaded(f"{spec} is a {kind}, not a Mainstay application", _apps(module, name))
+        raise ConfigError(f"{spec} is a {kind}, not a Mainstay application", _apps(module, name))
     return found
 
 
@@ -48,21 +40,19 @@ def _module(name: str, spec: str) -> ModuleType:
     except Exception as error:  # the user's module may raise anything
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{name}.".startswith(f"{missing}."):
-            raise AppNotLoaded(
+            raise ConfigError(
                 f"there is no module {missing!r} here ({spec})", f"cd to its folder, or --app folder.{spec}"
             ) from None
         raise _broken(name, error) from error
 
 
-def _broken(name: str, error: Exception) -> AppNotLoaded:
+def _broken(name: str, error: Exception) -> ConfigError:
     """Return the error for code that failed while it was imported: what and where, in one line."""
     frames = [frame for frame in extract_tb(error.__traceback__) if "importlib" not in frame.filename]
     place = f" ({os.path.relpath(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     if isinstance(error, SyntaxError):
         place = f" ({os.path.relpath(error.filename or name)}, line {error.lineno})"
-    return AppNotLoaded(
-        f"importing {name} failed: {type(error).__name__}: {error}{place}", f'python -c "import {name}"'
-    )
+    return ConfigError(f"importing {name} failed: {type(error).__name__}: {error}{place}", f'python -c "import {name}"')
 
 
 def _apps(module: ModuleType, name: str) -> str:

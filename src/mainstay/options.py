@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from .core.clock import Duration
     from .core.retry import Retry
 
-    Unique = Literal["alive", "start"]
-    OnConflict = Literal["existing", "replace", "raise"]
-
     class JobOptions(TypedDict, total=False):
         """The options of one job, as type checkers see them; `NAMES` is the same list at run time."""
 
@@ -30,23 +27,16 @@ if TYPE_CHECKING:
         timeout: Duration | None
         keep: Duration | None
         key: str | None
-        unique: Unique | None
+        unique: Literal["alive", "start"] | None
         period: Duration | None
-        on_conflict: OnConflict | None
+        on_conflict: Literal["existing", "replace", "raise"] | None
         tags: Sequence[str]
         tenant: str | None
         ref: str | None
 
 
-POLICY = (
-    "queue",
-    "priority",
-    "max_attempts",
-    "backoff",
-    "timeout",
-    "keep",
-    "version",
-)  # what a type passes on to its jobs
+# What a type passes on to its jobs.
+POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "version")
 NAMES = (
     "queue", "priority", "delay", "at", "retry", "timeout", "keep", "key", "unique", "period", "on_conflict", "tags",
     "tenant", "ref",
@@ -70,9 +60,8 @@ class Options:
         checked = {name: _checked(name, value) for name, value in given.items() if name not in ("unique", "period")}
         if "retry" in checked:
             checked["max_attempts"], checked["backoff"] = checked.pop("retry")
-        self.values = {
-            name: value for name, value in checked.items() if name not in _RELATIVE
-        }  # the same on every draft
+        # The same on every draft.
+        self.values = {name: value for name, value in checked.items() if name not in _RELATIVE}
         self.relative = {name: given[name] for name in _RELATIVE if name in given}
         _consistent(given)
         if not of_type:
@@ -131,7 +120,7 @@ def _consistent(given: Mapping[str, Any]) -> None:
 
 
 def _waits_only(retry: Any) -> None:
-    """Return attempts and backoff, which are stored with a job. Which exceptions to retry stays in the code."""
+    """Raise for rules that a job cannot carry: attempts and backoff are stored with it, which exceptions to retry is code."""
     if any(getattr(retry, name, None) for name in ("on", "never", "when")):
         raise UsageError(
             "Retry(on=…, never=…, when=…) belongs to the type: @app.job(retry=…). A call sets attempts and waits only"

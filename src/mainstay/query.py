@@ -90,12 +90,12 @@ def _qualified(name: str, items: list[str], now: int, piece: str) -> Term:
     if field not in READERS or (path and field != "args"):
         raise _unknown(name, piece)
     if not items:
-        raise UsageError(f"{name}: needs a value, e.g. {EXAMPLES[field]}")
+        raise UsageError(f"{name}: needs a value, e.g. {READERS[field][1]}")
     parts = tuple(path.split(".")) if field == "args" else ()
     if not all(parts):
-        raise UsageError(f"{name}: needs a path into the arguments, e.g. {EXAMPLES['args']}")
+        raise UsageError(f"{name}: needs a path into the arguments, e.g. {READERS['args'][1]}")
     op, values = _comparison(name, field, items)
-    return READERS[field](field, op, values, now)._replace(path=parts)
+    return READERS[field][0](field, op, values, now)._replace(path=parts)
 
 
 def _unknown(name: str, piece: str) -> UsageError:
@@ -138,9 +138,9 @@ def _comparison(name: str, field: str, items: list[str]) -> tuple[str, list[str]
             f'{name}: cannot be compared with {op}; quote the value to search for it literally: {name}:"{first}"'
         )
     if len(values) > 1:
-        raise UsageError(f"{name}:{op} takes one value; write two terms for a range, e.g. {EXAMPLES[field]}")
+        raise UsageError(f"{name}:{op} takes one value; write two terms for a range, e.g. {READERS[field][1]}")
     if first == op:
-        raise UsageError(f"{name}:{op} needs a value without a space before it, e.g. {EXAMPLES[field]}")
+        raise UsageError(f"{name}:{op} needs a value without a space before it, e.g. {READERS[field][1]}")
     return op, [first.removeprefix(op)]
 
 
@@ -181,7 +181,7 @@ def _no_state(word: str) -> UsageError:
 def _numbers(field: str, op: str, values: list[str], now: int) -> Term:
     for text in values:
         if not re.fullmatch(r"-?[0-9]{1,18}", text):
-            raise UsageError(f"{field}:{text} needs a whole number, e.g. {EXAMPLES[field]}")
+            raise UsageError(f"{field}:{text} needs a whole number, e.g. {READERS[field][1]}")
     return Term(field, op, tuple(map(int, values)))
 
 
@@ -195,7 +195,7 @@ def _durations(field: str, op: str, values: list[str], now: int) -> Term:
     try:
         length = milliseconds(text)
     except (ValueError, OverflowError):
-        raise UsageError(f"{field}: {text!r} is not a duration; write 90s, 5m, 2h, 3d: {EXAMPLES[field]}") from None
+        raise UsageError(f"{field}: {text!r} is not a duration; write 90s, 5m, 2h, 3d: {READERS[field][1]}") from None
     if field == "age":
         return Term("created", op.translate(_TURNED), (now - length,))
     return Term(field, op, (length,))
@@ -264,17 +264,14 @@ def _ms(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
-READERS: dict[str, Callable[[str, str, list[str], int], Term]] = {
-    "id": _ids, "type": _words, "queue": _words, "state": _labels, "priority": _numbers, "attempt": _numbers,
-    "worker": _words, "key": _words, "ref": _words, "tenant": _words, "tag": _words, "parent": _ids,
-    "error": _words, "code": _words, "text": _words, "args": _words, "age": _durations, "took": _durations,
-    "created": _instants, "finished": _instants,
-}  # fmt: skip
-EXAMPLES = {
-    "id": "id:01JQ93", "type": "type:mail.*", "queue": "queue:llm", "state": "state:dead,retrying",
-    "priority": "priority:>5", "attempt": "attempt:>2", "worker": "worker:wk7q2", "key": "key:invoice-42",
-    "ref": "ref:profile/9", "tenant": "tenant:acme", "tag": "tag:eu", "parent": "parent:01JQ93",
-    "error": 'error:"connection refused"', "code": "code:429", "text": 'text:"connection refused"', "args": "args.user.id:42",
-    "age": "age:>1h", "took": "took:>30s", "created": "created:>=2026-01-31 created:<2026-02-02",
-    "finished": "finished:today",
+# For each qualifier: what reads its values, and an example.
+READERS: dict[str, tuple[Callable[[str, str, list[str], int], Term], str]] = {
+    "id": (_ids, "id:01JQ93"), "type": (_words, "type:mail.*"), "queue": (_words, "queue:llm"),
+    "state": (_labels, "state:dead,retrying"), "priority": (_numbers, "priority:>5"), "attempt": (_numbers, "attempt:>2"),
+    "worker": (_words, "worker:wk7q2"), "key": (_words, "key:invoice-42"), "ref": (_words, "ref:profile/9"),
+    "tenant": (_words, "tenant:acme"), "tag": (_words, "tag:eu"), "parent": (_ids, "parent:01JQ93"),
+    "error": (_words, 'error:"connection refused"'), "code": (_words, "code:429"),
+    "text": (_words, 'text:"connection refused"'),
+    "args": (_words, "args.user.id:42"), "age": (_durations, "age:>1h"), "took": (_durations, "took:>30s"),
+    "created": (_instants, "created:>=2026-01-31 created:<2026-02-02"), "finished": (_instants, "finished:today"),
 }  # fmt: skip

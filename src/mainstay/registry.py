@@ -14,29 +14,24 @@ from .core.payload import encode, loads
 from .core.retry import Retry
 from .core.schema import Schema
 from .core.suggest import did_you_mean
-from .options import NAMES, NO_OPTIONS, POLICY, Options, checked_name
+from .options import NO_OPTIONS, POLICY, Options, checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterable
+    from typing import Unpack
 
     from .app import Mainstay
-    from .core.clock import Duration
     from .core.draft import Draft
     from .handle import Handle
-    from .options import OnConflict, Unique
+    from .options import JobOptions
 
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C")
-_UNSET: Any = object()
 TYPE_NAMES = ("queue", "priority", "retry", "timeout", "keep", "tags")  # the options a type may set for all its jobs
 OWN_NAMES = "process, stages, on_timeout, name, aliases, version, upgrades"
-
-WAIT, ABANDON = (
-    "wait",
-    "abandon",
-)  # of on_timeout: whether the next attempt waits for the end of a handler that does not stop
+# Of on_timeout: whether the next attempt waits for the end of a handler that does not stop.
+WAIT, ABANDON = "wait", "abandon"
 
 
 class Bound(Generic[P, R]):
@@ -102,18 +97,9 @@ class JobType(Bound[P, R], Hooked, Generic[P, R, C]):
         )
         return handler
 
-    def options(
-        self, *, queue: str = _UNSET, priority: int = _UNSET, delay: Duration | None = None,
-        at: datetime | str | float | None = None, retry: Retry | int = _UNSET, timeout: Duration | None = _UNSET,
-        keep: Duration | None = _UNSET, key: str | None = None, unique: Unique | None = None,
-        period: Duration | None = None, on_conflict: OnConflict | None = None, tags: Sequence[str] = (),
-        tenant: str | None = None, ref: str | None = None, tx: object = None,
-    ) -> Bound[P, R]:  # fmt: skip
+    def options(self, *, tx: object = None, **options: Unpack[JobOptions]) -> Bound[P, R]:
         """Return the same type with options for the next call: `f.options(delay="5m").enqueue(…)`."""
-        given = {
-            name: value for name, value in locals().items() if name in NAMES and value is not _UNSET and value != ()
-        }
-        return Bound(self, Options(given), tx)
+        return Bound(self, Options(options), tx)
 
     def draft(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draft:
         """Return a job of this type with these options and arguments, checked."""

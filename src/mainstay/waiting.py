@@ -31,9 +31,7 @@ def wait_for(store: Store, job_id: str, timeout: Duration | None) -> Job | None:
     """Wait until the job has ended or is in review and return it; None after the timeout."""
     limit, pause, never = _deadline(timeout, time.monotonic()), SHORTEST, threading.Event()
     while True:
-        job = store.get(job_id)
-        if job is None:
-            raise missing(job_id)
+        job = stored(store, job_id)
         if _at_rest(job):
             return job
         left = limit - time.monotonic()
@@ -107,7 +105,7 @@ class Poll:
         except BaseException as failure:  # noqa: BLE001  (whoever waits gets it)
             jobs, error = {}, failure
         for job_id in ids:
-            self._answer(job_id, jobs.get(job_id), error or missing(job_id), now)
+            self._answer(job_id, jobs.get(job_id), error or _missing(job_id), now)
         self._earliest = now + IDLE * (now - started)
         self._schedule(self._pause)
         self._pause = min(self._pause * 1.5, LONGEST)
@@ -127,8 +125,15 @@ class Poll:
 _polls: dict[tuple[AbstractEventLoop, Store], Poll] = {}
 
 
-def missing(job_id: str) -> NotFound:
-    """Return the error for a job that is not in the store."""
+def stored(store: Store, job_id: str) -> Job:
+    """Return a job as the store has it, or raise `NotFound`."""
+    job = store.get(job_id)
+    if job is None:
+        raise _missing(job_id)
+    return job
+
+
+def _missing(job_id: str) -> NotFound:
     return NotFound(
         f"job {job_id} does not exist: its transaction has not committed, or it was deleted or removed by retention"
     )

@@ -202,9 +202,9 @@ def test_a_terminal_shows_how_far_it_is_and_keeps_only_the_end(shop, url, other)
     os.close(above)
     out = process.communicate(timeout=60)[0].decode()
     assert process.returncode == 0
-    assert re.search(r"copying jobs +\[█+ *\] \d+ of 44", seen)
+    assert re.search(r"copying jobs +━+─* \d+ of 44", seen)
     assert seen.endswith("\r\033[K"), "the line is wiped at the end"
-    assert "█" not in out
+    assert "━" not in out
     assert "44 jobs moved" in out
 
 

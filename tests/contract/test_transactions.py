@@ -40,7 +40,7 @@ def orders(own):
 # enqueue ----------------------------------------------------------------------------------------------------------
 def test_a_commit_shows_the_job_and_not_before(desk, own):
     own.execute("INSERT INTO orders VALUES (1)")
-    ((job, created),) = outbox.enqueue(desk.store, own, [draft(tags=("x",))], desk.now)
+    ((job, created),) = outbox.run(desk.store, own, lambda verbs: verbs.enqueue([draft(tags=("x",))], desk.now))
     assert created
     assert desk.store.get(job) is None
     own.commit()
@@ -50,7 +50,9 @@ def test_a_commit_shows_the_job_and_not_before(desk, own):
 
 def test_a_rollback_leaves_nothing(desk, own):
     own.execute("INSERT INTO orders VALUES (1)")
-    ((job, _),) = outbox.enqueue(desk.store, own, [draft(tags=("x",), key="k", lock="work:k")], desk.now)
+    ((job, _),) = outbox.run(
+        desk.store, own, lambda verbs: verbs.enqueue([draft(tags=("x",), key="k", lock="work:k")], desk.now)
+    )
     own.rollback()
     assert desk.store.get(job) is None
     assert orders(own) == 0
@@ -58,7 +60,7 @@ def test_a_rollback_leaves_nothing(desk, own):
 
 
 def test_many_jobs_in_one_transaction(desk, own):
-    answers = outbox.enqueue(desk.store, own, [draft() for _ in range(500)], desk.now)
+    answers = outbox.run(desk.store, own, lambda verbs: verbs.enqueue([draft() for _ in range(500)], desk.now))
     own.commit()
     assert {job.id for job in desk.take(999)} == {job for job, _ in answers}
 
@@ -67,7 +69,7 @@ def test_many_jobs_in_one_transaction(desk, own):
 def test_a_connection_that_opens_its_transactions_itself(desk, path, given):
     """Nothing was written yet: the enqueue opens the transaction, and the caller's commit ends it."""
     with closing(sqlite3.connect(path, **given)) as own:
-        ((job, _),) = outbox.enqueue(desk.store, own, [draft()], desk.now)
+        ((job, _),) = outbox.run(desk.store, own, lambda verbs: verbs.enqueue([draft()], desk.now))
         assert own.in_transaction
         assert desk.store.get(job) is None
         own.commit()
@@ -77,7 +79,7 @@ def test_a_connection_that_opens_its_transactions_itself(desk, path, given):
 def test_a_transaction_that_the_caller_opened_by_hand(desk, path):
     with closing(sqlite3.connect(path, isolation_level=None)) as own:
         own.execute("BEGIN IMMEDIATE")
-        ((job, _),) = outbox.enqueue(desk.store, own, [draft()], desk.now)
+        ((job, _),) = outbox.run(desk.store, own, lambda verbs: verbs.enqueue([draft()], desk.now))
         own.execute("COMMIT")
     assert desk.state(job) == "queued"
 
@@ -87,13 +89,13 @@ def test_as_a_context_manager(desk, own):
 
     def both():
         with own:
-            outbox.enqueue(desk.store, own, [lost], desk.now)
+            outbox.run(desk.store, own, lambda verbs: verbs.enqueue([lost], desk.now))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         both()
     with own:
-        outbox.enqueue(desk.store, own, [kept], desk.now)
+        outbox.run(desk.store, own, lambda verbs: verbs.enqueue([kept], desk.now))
     assert (desk.store.get(lost.id), desk.state(kept.id)) == (None, "queued")
 
 
@@ -102,7 +104,7 @@ def test_as_a_context_manager(desk, own):
 def test_the_callers_way_to_read_rows_is_neither_used_nor_changed(desk, own, rows, texts):
     first = desk.send(keyed("k"))
     own.row_factory, own.text_factory = rows, texts
-    assert outbox.enqueue(desk.store, own, [keyed("k")], desk.now) == [(first, False)]
+    assert outbox.run(desk.store, own, lambda verbs: verbs.enqueue([keyed("k")], desk.now)) == [(first, False)]
     assert (own.row_factory, own.text_factory) == (rows, texts)
 
 
@@ -111,7 +113,7 @@ def test_a_refused_batch_leaves_nothing_of_it_in_the_transaction(desk, own):
     own.execute("INSERT INTO orders VALUES (1)")
     drafts = [draft(), keyed("taken", on_conflict="raise")]
     with pytest.raises(DuplicateKey):
-        outbox.enqueue(desk.store, own, drafts, desk.now)
+        outbox.run(desk.store, own, lambda verbs: verbs.enqueue(drafts, desk.now))
     own.commit()
     assert (desk.store.get(drafts[0].id), orders(own)) == (None, 1)
 
@@ -121,7 +123,9 @@ def test_the_numbers_of_the_callers_rows_are_not_taken_for_ours(desk, own):
     drafts = [draft() for _ in range(20)]
     desk.store.enqueue(drafts[:1], desk.now)
     own.execute("INSERT INTO orders VALUES (?)", (2**63 - 5,))
-    assert outbox.enqueue(desk.store, own, drafts, desk.now) == [(each.id, True) for each in drafts]
+    assert outbox.run(desk.store, own, lambda verbs: verbs.enqueue(drafts, desk.now)) == [
+        (each.id, True) for each in drafts
+    ]
     own.commit()
     desk.send(draft())
     assert len(numbers := {job.seq for job in desk.take(99)}) == 21
@@ -131,7 +135,7 @@ def test_the_numbers_of_the_callers_rows_are_not_taken_for_ours(desk, own):
 def test_a_refusal_leaves_no_transaction_open_that_was_not(desk, own):
     desk.send(keyed("taken"))
     with pytest.raises(DuplicateKey):
-        outbox.enqueue(desk.store, own, [keyed("taken", on_conflict="raise")], desk.now)
+        outbox.run(desk.store, own, lambda verbs: verbs.enqueue([keyed("taken", on_conflict="raise")], desk.now))
     assert not own.in_transaction
 
 
@@ -141,10 +145,10 @@ def test_the_first_job_ever_in_a_file_whose_write_lock_the_caller_holds(tmp_path
     with closing(sqlite3.connect(path)) as own, open_store(f"sqlite:///{path}", clock) as store:
         own.execute("CREATE TABLE orders (id INTEGER)")
         own.execute("INSERT INTO orders VALUES (1)")
-        outbox.enqueue(store, own, [draft()], clock.now())
+        outbox.run(store, own, lambda verbs: verbs.enqueue([draft()], clock.now()))
         own.rollback()
         own.execute("INSERT INTO orders VALUES (1)")
-        ((job, _),) = outbox.enqueue(store, own, [draft()], clock.now())
+        ((job, _),) = outbox.run(store, own, lambda verbs: verbs.enqueue([draft()], clock.now()))
         own.commit()
         assert store.get(job).state == "queued"
         assert store.diagnostics()["journal"] == "wal"
@@ -158,7 +162,7 @@ def test_another_that_holds_the_write_lock_is_named_as_such(desk, path):
     ):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy):
-            outbox.enqueue(desk.store, own, [draft()], desk.now)
+            outbox.run(desk.store, own, lambda verbs: verbs.enqueue([draft()], desk.now))
         other.execute("ROLLBACK")
 
 
@@ -213,7 +217,7 @@ def refused(desk, tx, words):
     """Both verbs refuse this connection, in words that say why."""
     job = desk.run()
     with pytest.raises(TransactionUnsupported, match=words):
-        outbox.enqueue(desk.store, tx, [draft()], desk.now)
+        outbox.run(desk.store, tx, lambda verbs: verbs.enqueue([draft()], desk.now))
     with pytest.raises(TransactionUnsupported, match=words):
         outbox.finish(desk.store, tx, transition(job, COMPLETED, desk.now))
     assert desk.state(job.id) == "running"
@@ -236,10 +240,10 @@ def test_a_connection_that_commits_every_statement(desk, path):
     with closing(sqlite3.connect(path, autocommit=True)) as own:
         refused(desk, own, "BEGIN IMMEDIATE")
         own.execute("BEGIN")
-        outbox.enqueue(desk.store, own, [draft()], desk.now)
+        outbox.run(desk.store, own, lambda verbs: verbs.enqueue([draft()], desk.now))
         own.execute("ROLLBACK")
     with closing(sqlite3.connect(path, autocommit=False)) as own:
-        outbox.enqueue(desk.store, own, [draft()], desk.now)
+        outbox.run(desk.store, own, lambda verbs: verbs.enqueue([draft()], desk.now))
         own.commit()
 
 

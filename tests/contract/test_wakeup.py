@@ -123,7 +123,7 @@ class Deaf:
 def test_a_commit_that_rings_nothing_is_noticed_all_the_same(desk, bell, tmp_path):
     """Plain SQL by who knows whom, and every job that was enqueued in the caller's own transaction."""
     with closing(sqlite3.connect(tmp_path / "jobs.db")) as own:
-        outbox.enqueue(desk.store, own, [draft()], desk.now)
+        outbox.run(desk.store, own, lambda verbs: verbs.enqueue([draft()], desk.now))
         while bell.wait(60):  # whatever the set-up rang
             pass
         own.commit()

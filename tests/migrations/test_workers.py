@@ -51,7 +51,7 @@ def produce(store):
 def produce_in_a_transaction(store):
     with closing(sqlite3.connect(path(store.url))) as own, own:
         own.execute("BEGIN IMMEDIATE")
-        outbox.enqueue(store, own, [draft()], 1)
+        outbox.run(store, own, lambda verbs: verbs.enqueue([draft()], 1))
 
 
 def start_a_worker(store):

@@ -66,15 +66,7 @@ def statements(**changes: tuple[str, ...]) -> Iterator[None]:
             if old not in cache[name]:
                 raise LookupError(f"{name}.sql no longer says {old!r}: bring this variant up to date")
             cache[name] = cache[name].replace(old, new)
-    forget(cache, changes)
     try:
         yield
     finally:
         cache.update(texts)
-        forget(cache, changes)
-
-
-def forget(cache: dict[str, str], names: dict[str, tuple[str, ...]]) -> None:
-    """Drop the texts that were made of these."""
-    for text in [text for text in cache if " " in text and text.partition(" ")[0] in names]:
-        del cache[text]

@@ -231,7 +231,7 @@ def deferred_transaction() -> AbstractContextManager[object]:
     """
 
     real = connect.Database.connect
-    return patched((connect.Database, "connect", lambda database: Deferring(real(database))))
+    return patched((connect.Database, "connect", lambda database, *check: Deferring(real(database, *check))))
 
 
 class Deferring:

@@ -21,7 +21,8 @@ from tests.servers.engines import postgres_server
 FILES = {path.stem for folder in (own.FOLDER, operations.SHARED) for path in Path(folder).glob("*.sql")}
 UPDATED = ("log", "progress", "checkpoint")
 NAMES = sorted(
-    FILES - {"remove", "update"}
+    FILES - {"body", "remove", "update"}
+    | {"body:result", "body:checkpoint"}
     | {f"remove:{table}" for table in BELONGINGS}
     | {f"update:{table}" for table in UPDATED}
 )
@@ -37,7 +38,7 @@ INDEXES = {
     "workers": ("using job_running", 1), "logs": ("Index Scan using log_pkey", 1),
     "attempts": ("Index Scan using attempt_pkey", 1), "actions_job": ("using action_job", 1), "actions_bulk": ("using action_bulk", 1),
     "bulk_detail": ("using action_bulk", 1), "remove_actions": ("using action_pkey", 1),
-    "listen_poll": ("using job_lane", 1), "cancel_waiting": ("Index Scan using job_pkey", 1),
+    "listen_poll": ("using job_lane", 1), "end": ("Index Scan using job_pkey", 1),
     "lock_jobs": ("using body_id", 1), "remove_jobs": ("Index Scan using job_pkey", 1),
     "export_jobs": ("using job_pkey", 2), "export_logs": ("Index Scan using log_pkey", 1),
     "update:log": ("Index Scan using job_pkey", 1), "update:progress": ("Index Scan using job_pkey", 1),

@@ -20,8 +20,8 @@ from mainstay.stores.sqlite.store import SqliteStore
 OWN = sorted(Path(sql.FOLDER).glob("*.sql"))
 SHARED = [path for path in sorted(Path(operations.SHARED).glob("*.sql")) if path.name not in {own.name for own in OWN}]
 FILES = OWN + SHARED
-TABLES = [f"remove:{table}" for table in actions.BELONGINGS]
-NAMES = [path.stem for path in FILES if path.stem != "remove"] + TABLES
+TABLES = [*(f"remove:{table}" for table in actions.BELONGINGS), "body:result", "body:checkpoint"]
+NAMES = [path.stem for path in FILES if path.stem not in {"remove", "body"}] + TABLES
 NOW = ManualClock().now()
 
 # The line of the plan that must be there.
@@ -57,7 +57,7 @@ INDEXES = {
     "claimed_by": "SEARCH j USING INDEX mainstay_job_running (worker=?)",
     "lock_jobs": "SEARCH mainstay_job USING INDEX sqlite_autoindex_mainstay_job_1 (id=?)",
     "locked_keys": "SEARCH mainstay_job USING INDEX mainstay_job_lock (lock=?)",
-    "cancel_waiting": "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)",
+    "end": "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)",
     "tags_of": "SEARCH mainstay_body USING INTEGER PRIMARY KEY (rowid=?)",
     "export_jobs": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid>?)",
     "export_logs": "SEARCH l USING PRIMARY KEY ((job,token,n)>(?,?,?))",
@@ -157,10 +157,10 @@ def test_no_hot_statement_sorts(connection, name):
 @pytest.mark.parametrize(
     "made",
     [
-        lambda rows: sql.many("finish_completed", rows),
+        lambda rows: sql.many(sql.load("finish_completed"), rows),
         lambda rows: inserts.insert_jobs(inserts.JOB, rows),
         lambda rows: inserts.insert_jobs(inserts.PLAIN_JOB, rows),
-        lambda rows: inserts.insert_bodies(inserts.BODY, rows),
+        lambda rows: sql.many(inserts.BODY_OF[inserts.BODY], rows),
     ],
     ids=["finish_completed", "job", "plain job", "body"],
 )

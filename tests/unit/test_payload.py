@@ -19,15 +19,14 @@ import pydantic
 import pytest
 from hypothesis import given, strategies as st
 
+from mainstay.core.codec import MAX_RESULT, encode_result
 from mainstay.core.errors import InvalidPayload
 from mainstay.core.payload import (
     DEPTH,
     MAX_BYTES,
-    MAX_RESULT,
     clean,
     decode_result,
     encode,
-    encode_result,
     fingerprint,
 )
 

@@ -12,9 +12,9 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel
 
+from mainstay.core.codec import encode_result
 from mainstay.core.errors import InvalidPayload
 from mainstay.core.json_schema import fits
-from mainstay.core.payload import encode_result
 from mainstay.core.schema import Schema
 
 ODD = timezone(timedelta(hours=1, seconds=30))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..core.bulk import bulk_for
-from ..core.errors import Conflict, NotFound
+from ..core.errors import Conflict, NotFound, UsageError
 from ..query import parse
 from . import exits
 from .options import command, shaped, targeted
@@ -124,7 +124,7 @@ def act(
     """Do an action to the jobs given by id or found by a search, which is confirmed first. Return the exit code."""
     if bool(jobs) == everything:
         name = f"mainstay {verb.name}"
-        raise exits.Hint(
+        raise UsageError(
             "--all takes no search" if jobs else "which jobs?", f"{name} ID, {name} 'state:…' or {name} --all"
         )
     with target.open() as app:
@@ -168,7 +168,7 @@ def _preview(app: Mainstay, output: Output, verb: Verb, ids: list[str], dry_run:
             exits.say(f"{matched}. Nothing changed." + (f" Add --yes to {verb.name}." if ids else ""))
         return False
     if not sys.stdin.isatty():
-        raise exits.Hint(
+        raise UsageError(
             f"{matched}; confirm with --yes", "the same command with --yes, or with --dry-run to see what it would do"
         )
     return click.confirm(f"{matched}. {verb.name.capitalize()} them?", err=True)
@@ -229,7 +229,6 @@ def _report(output: Output, verb: Verb, results: dict[str, str], by_id: bool) ->
 
 
 def _complain(refused: dict[str, str]) -> None:
-    """Print why jobs were not changed."""
     if len(refused) == 1:
         ((job_id, why),) = refused.items()
         attempt = {REFUSED["missing"]: "ls", REFUSED["completed"]: f"retry {job_id} --copy"}.get(why, f"show {job_id}")

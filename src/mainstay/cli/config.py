@@ -34,11 +34,11 @@ def config(target: Target, output: Output) -> None:
     The command line comes first, then the environment, the settings file and the default.
     """
     rows = target.settings().explain()
-    if output.shape.machine:
-        output.data([{"name": name, "value": value, "source": source} for name, value, source in rows])
-    else:
-        cells: list[list[Cell]] = [[(name, "bold"), _shown(value), (source, "dim")] for name, value, source in rows]
-        output.table(["NAME", "VALUE", "FROM"], cells)
+    cells: list[list[Cell]] = [[(name, "bold"), _shown(value), (source, "dim")] for name, value, source in rows]
+    output.give(
+        lambda: [{"name": name, "value": value, "source": source} for name, value, source in rows], None,
+        lambda: output.table(["NAME", "VALUE", "FROM"], cells),
+    )  # fmt: skip
 
 
 def _shown(value: Any) -> str:

@@ -56,10 +56,8 @@ def doctor(target: Target, output: Output) -> int:
     Exit code 0: everything is ok · 3: there are warnings · 1: something does not work.
     """
     checks = [*_machine(target), *_application(target), *_store(target)]
-    if output.shape.machine:
-        output.data([check._asdict() for check in checks])
-    else:
-        _print(output, [check for check in checks if check.level != OK or not output.shape.quiet])
+    shown = [check for check in checks if check.level != OK or not output.shape.quiet]
+    output.give(lambda: [check._asdict() for check in checks], None, lambda: _print(output, shown))
     levels = {check.level for check in checks}
     return exits.FAILED if FAIL in levels else exits.PARTIAL if WARN in levels else exits.OK
 
@@ -112,7 +110,7 @@ def _application(target: Target) -> Iterator[Check]:
         names = sorted(app.registry)
         for type in app.registry.values():
             type.schema.build()
-    except (MainstayError, TypeError) as error:
+    except (MainstayError, TypeError) as error:  # the latter from a schema that cannot be built
         yield Check(FAIL, "application", str(error), getattr(error, "attempt", ""))
         return
     if names:
@@ -134,7 +132,7 @@ def _store(target: Target) -> Iterator[Check]:
         if isinstance(error, StoreUnavailable) and "no such file" in str(error):
             yield Check(WARN, "store", exits.explained(error), "nothing to do: the first enqueue or worker creates it")
         else:
-            yield Check(FAIL, "store", exits.explained(error), getattr(error, "attempt", ""))
+            yield Check(FAIL, "store", exits.explained(error), error.attempt)
 
 
 def _opened(app: Mainstay, url: str) -> Iterator[Check]:

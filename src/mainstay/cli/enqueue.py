@@ -63,7 +63,9 @@ def enqueue(
         raise click.UsageError("--timeout limits --wait and needs it; the type of a job sets the job's own timeout")
     with _opened(target) as (app, own):
         handle = enqueue_args.send(app, type, arguments, given | {"in": delay}, own, force)
-        _print_handle(output, handle, given["key"])
+        output.give(lambda: {"id": handle.id, "created": handle.created}, [handle.id], lambda: output.line(handle.id))
+        if not handle.created:
+            output.talk(f"nothing new: this job has the key {given['key']!r} already")
         if wait:
             _wait(output, handle, timeout)
 
@@ -77,12 +79,6 @@ def _opened(target: Target) -> Iterator[tuple[Mainstay, list[TypeInfo]]]:
     else:
         with target.open(create=True) as app:
             yield app, []
-
-
-def _print_handle(output: Output, handle: Handle[Any], key: str | None) -> None:
-    output.give(lambda: {"id": handle.id, "created": handle.created}, [handle.id], lambda: output.line(handle.id))
-    if not handle.created:
-        output.talk(f"nothing new: this job has the key {key!r} already")
 
 
 def _wait(output: Output, handle: Handle[Any], timeout: str | None) -> None:

@@ -7,7 +7,6 @@ type declares as `str` is always text. `k='"7"'` is always the text 7.
 from __future__ import annotations
 
 from ..core.errors import SchemaMismatch, UsageError
-from .exits import Hint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def _check_name(type: str, known: Mapping[str, TypeInfo], words: Sequence[str]) 
     near = closest(type, known)
     if near is not None:
         why = f'no worker has ever served a job type "{type}" (did you mean "{near}"?); --force enqueues it anyway'
-        raise Hint(why, " ".join(["mainstay enqueue", near, *words]))
+        raise UsageError(why, " ".join(["mainstay enqueue", near, *words]))
 
 
 def read(type: str, words: Sequence[str], info: TypeInfo | None) -> dict[str, Any]:
@@ -66,7 +65,7 @@ def read(type: str, words: Sequence[str], info: TypeInfo | None) -> dict[str, An
 def _pair(word: str, declared: Mapping[str, tuple[str, bool]]) -> tuple[str, Any]:
     name, equals, text = word.partition("=")
     if not equals or not name:
-        raise Hint(f"{word!r}: arguments are written name=value", f"mainstay enqueue TYPE name={word or 'value'}")
+        raise UsageError(f"{word!r}: arguments are written name=value", f"mainstay enqueue TYPE name={word or 'value'}")
     return name, value(text, declared.get(name, ("", False))[0])
 
 
@@ -137,17 +136,19 @@ def _check_arguments(type: str, payload: Mapping[str, Any], signature: str, word
     missing = [name for name, (_, required) in declared.items() if required and name not in payload]
     if missing:
         again = " ".join(["mainstay enqueue", type, *words, *(f"{name}=…" for name in missing)])
-        raise Hint(f"{type} needs {', '.join(missing)}\n{signature}", again)
+        raise UsageError(f"{type} needs {', '.join(missing)}\n{signature}", again)
 
 
-def _no_argument(type: str, name: str, signature: str, words: Sequence[str]) -> Hint:
+def _no_argument(type: str, name: str, signature: str, words: Sequence[str]) -> UsageError:
     from ..core.suggest import closest
 
     near = closest(name, parameters(signature))
     hint = f' (did you mean "{near}"?)' if near else ""
     corrected = [f"{near}{word[len(name) :]}" if word.startswith(f"{name}=") else word for word in words]
     kept = corrected if near else [word for word in words if not word.startswith(f"{name}=")]
-    return Hint(f'{type} has no argument "{name}"{hint}\n{signature}', " ".join(["mainstay enqueue", type, *kept]))
+    return UsageError(
+        f'{type} has no argument "{name}"{hint}\n{signature}', " ".join(["mainstay enqueue", type, *kept])
+    )
 
 
 def options(given: Mapping[str, Any]) -> dict[str, Any]:

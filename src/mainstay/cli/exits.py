@@ -19,7 +19,7 @@ MEANINGS = {
     INTERRUPTED: "interrupted",
 }  # fmt: skip
 
-# The first class that matches decides.
+# The first class that matches decides; without one it is FAILED.
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (errors.NotFound, MISSING),
     (errors.Conflict, CONFLICT),
@@ -27,21 +27,12 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (errors.ResultTimeout, TIMEOUT),
     (errors.StoreReadOnly, DENIED),
     (errors.StoreError, STORE),
-    (errors.UsageError, USAGE),
-    (errors.ConfigError, USAGE),
-    (errors.InvalidPayload, USAGE),
-    (errors.UnknownType, USAGE),
-    (errors.MainstayError, FAILED),
     (KeyboardInterrupt, INTERRUPTED),
+    *(
+        (mistake, USAGE)
+        for mistake in (errors.UsageError, errors.ConfigError, errors.InvalidPayload, errors.UnknownType)
+    ),
 )
-
-
-class Hint(errors.UsageError):
-    """A usage error with a command to try instead."""
-
-    def __init__(self, message: str, attempt: str) -> None:
-        super().__init__(message)
-        self.attempt = attempt
 
 
 def code(error: BaseException) -> int:
@@ -55,9 +46,11 @@ def report(error: BaseException, traceback: bool = False) -> int:
         import traceback as tracebacks
 
         tracebacks.print_exception(error)
-    known = isinstance(error, errors.MainstayError)
-    message = explained(error) if known else f"{type(error).__name__}: {error} (this is a bug in mainstay)"
-    complain(message, getattr(error, "attempt", "") if known else "the same command with --traceback, and report it")
+    if isinstance(error, errors.MainstayError):
+        complain(explained(error), error.attempt)
+    else:
+        bug = f"{type(error).__name__}: {error} (this is a bug in mainstay)"
+        complain(bug, "the same command with --traceback, and report it")
     return code(error)
 
 

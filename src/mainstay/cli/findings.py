@@ -50,19 +50,16 @@ def findings(
 
 def differences(declared: Sequence[Declaration]) -> list[Finding]:
     """Types of which live workers take different payloads."""
-    by_type: dict[str, list[Declaration]] = {}
+    by_type: dict[str, list[str]] = {}
     for each in declared:
-        by_type.setdefault(each.type, []).append(each)
+        by_type.setdefault(each.type, []).append(
+            f"{each.signature} of version {each.version} ({plural(each.workers, 'worker')})"
+        )
+    fix = "finish the deploy, or give one of the types another name"
     return [
-        Finding(f"live workers differ in what they take: {_taken(each)}", "finish the deploy, or give one of the types another name")
-        for each in by_type.values() if len(each) > 1
+        Finding(f"live workers differ in what they take: {', '.join(taken)}", fix)
+        for taken in by_type.values() if len(taken) > 1
     ]  # fmt: skip
-
-
-def _taken(declared: Sequence[Declaration]) -> str:
-    return ", ".join(
-        f"{each.signature} of version {each.version} ({plural(each.workers, 'worker')})" for each in declared
-    )
 
 
 def trouble(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int) -> list[Finding]:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..core.errors import NotFound
+from ..core.errors import NotFound, UsageError
 from ..core.states import ENDED
 from ..core.suggest import did_you_mean
 from ..query import parse
 from . import records
-from .exits import Hint
 from .options import command, shaped, targeted
 from .output import state
 
@@ -124,7 +123,7 @@ def logs(target: Target, output: Output, job: str, follow: bool) -> None:
 def stored(app: Mainstay, word: str) -> Job:
     """Return the job with this id or beginning of an id, as the store returns it."""
     if ":" in word:
-        raise Hint(f"{word!r} is a search; this command takes the id of one job", f"mainstay ls {word}")
+        raise UsageError(f"{word!r} is a search; this command takes the id of one job", f"mainstay ls {word}")
     job = app.store.get(app.resolve(word))
     if job is None:
         raise NotFound(f"there is no job {word}")

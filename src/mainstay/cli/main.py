@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..core.errors import UsageError
 from ..core.suggest import closest
 from . import exits
 from .options import app_option, url_option
@@ -44,7 +45,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Maintain": {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
-        "compact": ("compact", "Make a SQLite file smaller after many jobs were deleted."),
+        "compact": ("migrate", "Make a SQLite file smaller after many jobs were deleted."),
         "move": ("move", "Copy every job, with its history, from one store to another."),
     },
 }
@@ -80,7 +81,7 @@ class Program(click.Group):
             near = MEANT.get(args[0]) or closest(args[0], COMMANDS)
             again = " ".join(["mainstay", near, *args[1:]]) if near else "mainstay --help"
             hint = f' (did you mean "{near}"?)' if near else ""
-            raise exits.Hint(f'there is no command "{args[0]}"{hint}', again)
+            raise UsageError(f'there is no command "{args[0]}"{hint}', again)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:

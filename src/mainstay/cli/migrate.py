@@ -1,4 +1,4 @@
-"""`migrate`: which version a store's schema has, and the way to the one that this mainstay needs."""
+"""`migrate`: which version a store's schema has, and the way to the one that is needed. `compact`: a smaller SQLite file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..core.errors import UsageError
 from ..stores import open_migrations
 from . import exits
 from .options import command, shaped, targeted
-from .output import plural
+from .output import plural, size
 
 if TYPE_CHECKING:
     from ..stores.schema import Migrations
@@ -46,7 +47,7 @@ def _script(migrations: Migrations, since: int) -> str:
         return f"-- {_place(migrations)} has schema {since}: there is nothing to do"
     text = migrations.sql(since)
     if text is None:
-        raise exits.Hint(f"{_place(migrations)} has no SQL", "mainstay migrate up")
+        raise UsageError(f"{_place(migrations)} has no SQL", "mainstay migrate up")
     return text
 
 
@@ -57,10 +58,7 @@ def _status(migrations: Migrations, output: Output) -> int:
         **migrations.where, "version": version, "readable_from": readable_from, "needed": migrations.needed,
         "pending": pending, "steps_done": step,
     }  # fmt: skip
-    if output.shape.machine:
-        output.data(record)
-    else:
-        output.line(f"{_place(migrations)} {_described(record)}")
+    output.give(lambda: record, None, lambda: output.line(f"{_place(migrations)} {_described(record)}"))
     return exits.PARTIAL if pending else exits.FAILED if readable_from > migrations.needed else exits.OK
 
 
@@ -81,14 +79,33 @@ def _described(record: dict[str, Any]) -> str:
 def _up(migrations: Migrations, output: Output) -> int:
     numbers = migrations.up(lambda line: None if output.shape.machine else output.line(line))
     version = migrations.found()[0]
-    if output.shape.machine:
-        output.data({**migrations.where, "version": version, "applied": numbers})
-    else:
-        said = f" now: {plural(len(numbers), 'migration')} applied" if numbers else ": there is nothing to do"
-        output.line(f"{_place(migrations)} has schema {version}{said}")
+    said = f" now: {plural(len(numbers), 'migration')} applied" if numbers else ": there is nothing to do"
+    record = {**migrations.where, "version": version, "applied": numbers}
+    output.give(lambda: record, None, lambda: output.line(f"{_place(migrations)} has schema {version}{said}"))
     return exits.OK
 
 
 def _place(migrations: Migrations) -> str:
     store, *rest = migrations.where.items()
     return ", ".join([store[1], *(f"{name} {value}" for name, value in rest)])
+
+
+@command("mainstay compact --url sqlite:///jobs.db")
+@shaped
+@targeted
+def compact(target: Target, output: Output) -> None:
+    """Make a SQLite file smaller after many jobs were deleted.
+
+    Workers may run meanwhile. A file that an older mainstay has made is rewritten: that needs as much free space as the file
+    has, and writes wait until the end. PostgreSQL and Redis use the space of deleted jobs again by themselves.
+    """
+    with target.open() as app:
+        try:
+            done = app.store.compact(lambda freed, free: output.live(f"{size(freed)} of {size(free)} released"))
+        finally:
+            output.live()
+
+    def text() -> None:
+        output.line(done.advice or f"{size(done.before)} before, {size(done.after)} now")
+
+    output.give(done._asdict, (), text)

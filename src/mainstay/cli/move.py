@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..core.errors import UsageError
 from ..core.settings import masked
-from .exits import Hint
 from .options import command, shaped
 from .output import plural
+from .show import bar
 from .target import existing
 
 if TYPE_CHECKING:
     from ..stores.contract import Store
     from .output import Output
 
-WIDTH = 30
 EVERY = 0.1  # seconds between two updates of the progress bar
 
 
@@ -49,7 +49,7 @@ def move(source: str, target: str | None, force: bool, reopen: bool, batch: int,
             output.talk(f"workers may start on {shown(old)} again, with the jobs as they were before the move")
         elif not target:
             attempt = f"mainstay move {masked(source)} postgresql://user@host/database"
-            raise Hint("TO is missing: name the store to move to", attempt)
+            raise UsageError("TO is missing: name the store to move to", attempt)
         else:
             with open_store(target) as new:
                 _move(old, new, force, batch, output)
@@ -88,6 +88,5 @@ class Bar:
         if time.monotonic() - self._at < EVERY and rows != total:
             return
         self._at = time.monotonic()
-        full = WIDTH * rows // total if total else 0
-        bar = f"[{'█' * full}{' ' * (WIDTH - full)}] {rows:,} of {total:,}" if total else f"{rows:,}"
-        self._output.live(f"{doing} {part:8} {bar}")
+        of = f" of {total:,}" if total else ""
+        self._output.live(f"{doing} {part:8} ", *bar(rows, total), f" {rows:,}{of}")

@@ -62,11 +62,11 @@ class Output:
         self.width = shutil.get_terminal_size((100, 24)).columns if self.tty else 10_000
 
     # data -----------------------------------------------------------------------------------------------------------
-    def give(self, data: Callable[[], Any], ids: Iterable[str], text: Callable[[], object]) -> None:
-        """Print the output in the format asked for: `data` as JSON, the `ids` only, or what `text` prints."""
+    def give(self, data: Callable[[], Any], ids: Iterable[str] | None, text: Callable[[], object]) -> None:
+        """Print the output in the format asked for: `data` as JSON, the `ids` only if there are such, or what `text` prints."""
         if self.shape.machine:
             self.data(data())
-        elif self.shape.quiet:
+        elif self.shape.quiet and ids is not None:
             self.lines(ids)
         else:
             text()

@@ -84,7 +84,7 @@ def _print(app: Mainstay, output: Output, job: Job) -> None:
     attempts = app.store.attempts(job.id)
     _print_head(output, job)
     if job.state == "running" and (job.done is not None or job.stage):
-        output.line(*bar(job), " ", records.progress(job), " ", _stage(app, job), indent=2)
+        output.line(*bar(job.done, job.total), " ", records.progress(job), " ", _stage(app, job), indent=2)
     _section(output, "waiting because", _reasons(app, job, output.now))
     output.heading("timeline")
     output.table([""] * 4, _timeline(output, job, attempts), right=(1,), indent=3)
@@ -123,11 +123,11 @@ def _stage(app: Mainstay, job: Job) -> str:
     return (job.stage or "") + place
 
 
-def bar(job: Job, width: int = 24) -> list[Cell]:
-    """Return the progress of a job as a bar; empty if it is unknown."""
-    if job.done is None or not job.total:
+def bar(done: float | None, total: float | None, width: int = 24) -> list[Cell]:
+    """Return how much is done as a bar; empty if it is unknown."""
+    if done is None or not total:
         return []
-    full = round(width * min(max(job.done / job.total, 0), 1))
+    full = round(width * min(max(done / total, 0), 1))
     return [("━" * full, "running"), ("─" * (width - full), "dim")]
 
 
@@ -171,7 +171,6 @@ def _timeline(output: Output, job: Job, attempts: Sequence[Attempt]) -> list[lis
 
 
 def _arguments(text: str) -> list[str]:
-    """Return one line for each argument."""
     args = records.loaded(text)
     if not isinstance(args, dict):
         return [str(args)]

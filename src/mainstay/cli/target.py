@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..core.errors import ConfigError, StoreError
-from .exits import Hint, from_source
+from ..core.errors import ConfigError, StoreError, UsageError
+from .exits import from_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,12 +22,11 @@ class Target:
     def __init__(self, url: str | None, app: str | None) -> None:
         self.given_url, self.given_app = url, app
 
-    def settings(self) -> Settings:
-        """Return the settings; the command line comes first."""
+    def settings(self, **given: Any) -> Settings:
+        """Return the settings; the command line, with other options that it gives, comes first."""
         from ..settings_file import load_settings
 
-        given = {"url": self.given_url, "app": self.given_app}
-        return load_settings(**{name: value for name, value in given.items() if value})
+        return load_settings(url=self.given_url or None, app=self.given_app or None, **given)
 
     def url(self) -> str:
         """Return the URL of the store. The URL of an application given by --app comes before a configured one."""
@@ -46,7 +45,7 @@ class Target:
             return settings.url, settings.sources["url"]
         if settings.app:
             return self.application().store.url, f"the application {settings.app}"
-        raise Hint("no store is given", "mainstay status --url sqlite:///jobs.db   (or set MAINSTAY_URL)")
+        raise UsageError("no store is given", "mainstay status --url sqlite:///jobs.db   (or set MAINSTAY_URL)")
 
     @contextmanager
     def located(self) -> Iterator[str]:
@@ -83,7 +82,7 @@ class Target:
         """Return the name of the application; raise if none is named."""
         spec = self.given_app or self.settings().app
         if not spec:
-            raise Hint("this command runs your code; name the application", "mainstay worker --app module:app")
+            raise UsageError("this command runs your code; name the application", "mainstay worker --app module:app")
         return spec
 
 

@@ -61,7 +61,7 @@ def _logged(app: Mainstay, settings: Settings) -> Mainstay:
 def _settings(target: Target, given: dict[str, Any]) -> Settings:
     if given["grace"]:
         given["grace"] = enqueue_args.duration("--grace", given["grace"])
-    return load_settings(url=target.given_url, app=target.given_app, **given)
+    return target.settings(**given)
 
 
 def _application(target: Target) -> Mainstay:
@@ -78,7 +78,6 @@ def _application(target: Target) -> Mainstay:
 
 
 def _options(settings: Settings, types: str | None) -> dict[str, Any]:
-    """Return the arguments of `app.worker`."""
     return {
         "concurrency": settings.concurrency,
         "queues": settings.queues or None,

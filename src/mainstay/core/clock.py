@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
         def now(self) -> int:
             """Return the milliseconds since the epoch."""
-            ...
 
     Duration = str | int | float | timedelta
 
@@ -65,30 +64,22 @@ class ManualClock:
 
 def milliseconds(duration: Duration) -> int:
     """Return a duration as whole milliseconds: seconds as a number, `"90s" "5m" "2h" "3d" "250ms" "1h30m"`, or a timedelta."""
+    seconds: object = duration
     if isinstance(duration, str):
-        return _parse(duration)
-    seconds = duration.total_seconds() if hasattr(duration, "total_seconds") else duration
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise _bad(duration)
-    return _checked(seconds, duration)
-
-
-def _checked(seconds: float, given: Duration) -> int:
-    if not 0 <= seconds < 1e11:  # refuses negative, inf and nan (nan compares false)
-        raise _bad(given)
+        seconds = _seconds(duration.strip().replace(" ", ""))
+    elif hasattr(duration, "total_seconds"):
+        seconds = duration.total_seconds()
+    # The comparison refuses negative, inf and nan (nan compares false).
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e11:
+        how = 'write seconds as a number, or "250ms", "90s", "5m", "2h", "3d"'
+        raise ValueError(f"{duration!r} is not a duration: {how}")
     return round(seconds * 1000)
 
 
-def _parse(text: str) -> int:
-    written = text.strip().replace(" ", "")
-    if not re.fullmatch(f"({_PART})+", written):
-        raise _bad(text)
-    total = sum(float(number) * UNITS[unit] for number, unit in re.findall(_PART, written))
-    return _checked(total / 1000, text)
-
-
-def _bad(given: object) -> ValueError:
-    return ValueError(f'{given!r} is not a duration: write seconds as a number, or "250ms", "90s", "5m", "2h", "3d"')
+def _seconds(text: str) -> float | None:
+    if not re.fullmatch(f"({_PART})+", text):
+        return None
+    return sum(float(number) * UNITS[unit] for number, unit in re.findall(_PART, text)) / 1000
 
 
 def human(ms: int) -> str:

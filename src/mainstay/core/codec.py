@@ -20,6 +20,7 @@ from .payload import INT_MAX, INT_MIN, Walk, check_size, clean, refuse, suspect
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+MAX_RESULT = 10 << 20  # bytes of JSON
 UNSET = msgspec.UNSET
 _CLOCKS, _MINUTE, _NO_OFFSET = (datetime, time), timedelta(minutes=1), timedelta()
 _OFFSET = re.compile(r"[0-9][+-][0-9]{2}:[0-9]{2}\"")  # the end of a time with a UTC offset, whose seconds may be cut
@@ -101,8 +102,14 @@ def decoder(hint: Any) -> Callable[[str | bytes], Any]:
     return decode
 
 
-def dump_result(value: Any, limit: int) -> str:
-    """Return a result as JSON. Replace what no store can hold; raise `InvalidPayload` for what is not data."""
+def encode_result(value: Any, limit: int = MAX_RESULT) -> str | None:
+    """Return as JSON what a handler returned, None for None; models, dataclasses, dates and the like included.
+
+    What no store can hold is replaced, so that a job always ends: NaN and infinities become null; NUL characters and lone
+    surrogates become U+FFFD; integers beyond 64 bits become text. What is not data at all raises `InvalidPayload`.
+    """
+    if value is None:
+        return None
     data = b""
     try:
         data = _RESULT.encode(value)

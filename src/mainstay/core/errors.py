@@ -6,8 +6,9 @@ from __future__ import annotations
 class MainstayError(Exception):
     """Something went wrong in mainstay."""
 
-    def __init__(self, message: str | None = None) -> None:
+    def __init__(self, message: str | None = None, attempt: str = "") -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())
+        self.attempt = attempt  # a command to try instead
 
 
 class ConfigError(MainstayError):

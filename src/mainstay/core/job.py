@@ -1,11 +1,24 @@
-"""What stores return about jobs, workers and types: frozen values, the same on every engine."""
+"""What stores return about jobs, workers and types: frozen values, the same on every engine.
+
+Stores give instants and durations in milliseconds. Applications read the same records with datetimes and timedeltas (`mainstay.job`).
+"""
 
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from .states import SCHEDULED
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    At = TypeVar("At", default=int)
+    Span = TypeVar("Span", default=int)
+else:
+    from typing import TypeVar
+
+    At, Span = TypeVar("At"), TypeVar("Span")
 
 
 def field_getter(record: Any, *names: str) -> itemgetter[Any]:
@@ -13,7 +26,7 @@ def field_getter(record: Any, *names: str) -> itemgetter[Any]:
     return itemgetter(*map(record._fields.index, names))
 
 
-class Job(NamedTuple):
+class Job(NamedTuple, Generic[At, Span]):
     """A job as it is stored now: its payload, its policy and its state."""
 
     id: str
@@ -27,14 +40,14 @@ class Job(NamedTuple):
     crashes: int
     token: int
     worker: str | None
-    created_at: int
-    run_at: int | None
-    started_at: int | None
-    finished_at: int | None
-    expires_at: int | None
-    cancel_at: int | None
-    timeout: int | None
-    keep: int | None
+    created_at: At
+    run_at: At | None
+    started_at: At | None
+    finished_at: At | None
+    expires_at: At | None
+    cancel_at: At | None
+    timeout: Span | None
+    keep: Span | None
     backoff: str | None
     reason: str | None
     key: str | None
@@ -96,14 +109,14 @@ class Labels(NamedTuple):
     parent: str | None = None
 
 
-class Attempt(NamedTuple):
+class Attempt(NamedTuple, Generic[At]):
     """One attempt at a job and how it ended."""
 
     number: int
     token: int
     worker: str | None
-    started_at: int
-    ended_at: int | None
+    started_at: At
+    ended_at: At | None
     outcome: str
     error: str | None
     traceback: str | None
@@ -119,10 +132,10 @@ def history(job: Job, recorded: list[Attempt]) -> list[Attempt]:
     return [*recorded, last]
 
 
-class LogLine(NamedTuple):
+class LogLine(NamedTuple, Generic[At]):
     """One line of a job's log."""
 
-    at: int
+    at: At
     token: int
     level: str
     stage: str | None
@@ -130,10 +143,10 @@ class LogLine(NamedTuple):
     fields: dict[str, Any]
 
 
-class Action(NamedTuple):
+class Action(NamedTuple, Generic[At]):
     """One operator action."""
 
-    at: int
+    at: At
     actor: str
     action: str
     job: str | None

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 MAX_BYTES = 1 << 20  # of a payload, unless max_payload= says otherwise
-MAX_RESULT = 10 << 20
 DEPTH = 100  # the limit of nesting; parsers of other engines and languages allow little more
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 
@@ -64,21 +63,8 @@ def encode(payload: Mapping[str, Any], limit: int = MAX_BYTES) -> str:
     return text
 
 
-def encode_result(value: Any, limit: int = MAX_RESULT) -> str | None:
-    """Return as JSON what a handler returned, None for None; models, dataclasses, dates and the like included.
-
-    What no store can hold is replaced, so that a job always ends: NaN and infinities become null; NUL characters and lone
-    surrogates become U+FFFD; integers beyond 64 bits become text. What is not data at all raises `InvalidPayload`.
-    """
-    if value is None:
-        return None
-    from .codec import dump_result
-
-    return dump_result(value, limit)
-
-
 def decode_result(text: str | None) -> Any:
-    """Return what `encode_result` stored, as plain JSON values."""
+    """Return what `codec.encode_result` wrote, as plain JSON values."""
     return None if text is None else loads(text, "result")
 
 

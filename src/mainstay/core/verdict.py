@@ -16,11 +16,14 @@ LOST = "lost"  # the token is no longer current: drop it
 BUSY = "busy"  # another open transaction has locked the job: try again later
 
 
-def refusal(transition: Transition, state: str | None, token: int, cancelling: bool) -> str:
-    """Return why a transition was not applied to a job in this state, under this token; a missing job has no state."""
-    if state is None or token != transition.token:
+def refusal(transition: Transition, job: tuple[str, int, int | None, str | None] | None) -> str:
+    """Return why a transition was not applied to a job with this state, token, cancel_at and worker; None: it is gone."""
+    if job is None:
         return LOST
-    if state == RUNNING and cancelling:
+    state, token, cancel_at, worker = job
+    if token != transition.token:
+        return LOST
+    if state == RUNNING and cancel_at is not None and worker == transition.worker:
         return CANCELLING
     promoted = state == QUEUED and transition.state == SCHEDULED
     return ALREADY if state == transition.state or promoted else LOST

@@ -53,12 +53,13 @@ def engine(url: str) -> str:
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
         return "sqlite"
-    if scheme in POSTGRES:
-        _need("psycopg", "postgres")
-        return "postgres"
-    if scheme in REDIS:
-        _need("redis", "redis")
-        return "redis"
+    if scheme in POSTGRES or scheme in REDIS:
+        from importlib.util import find_spec
+
+        name, module = ("postgres", "psycopg") if scheme in POSTGRES else ("redis", "redis")
+        if find_spec(module) is None:
+            raise ConfigError(f'this URL needs the package {module}: pip install "mainstay[{name}]"')
+        return name
     from ..core.settings import masked
 
     raise ConfigError(
@@ -70,10 +71,3 @@ def engine(url: str) -> str:
 def folder(path: str) -> str:
     """Return the folder in which the workers of a database file keep their lock files and sockets."""
     return path + "-mainstay"
-
-
-def _need(module: str, extra: str) -> None:
-    from importlib.util import find_spec
-
-    if find_spec(module) is None:
-        raise ConfigError(f'this URL needs the package {module}: pip install "mainstay[{extra}]"')

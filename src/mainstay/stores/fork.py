@@ -28,15 +28,11 @@ class ForkGuard:
     def after_fork(self) -> None:
         """Let the other threads of the parent go on."""
 
-    def _same_process(self) -> bool:
-        """Return whether this process set it up; in a forked child, start again.
+    def restarted(self) -> bool:
+        """Return whether this is a forked child, which has to start again and does so.
 
         What the parent opened is kept and never used: closing it here would end it for the parent too.
         """
-        return not self.restart()
-
-    def restart(self) -> bool:
-        """Start again if this is a forked child; return whether it is one."""
         pid = os.getpid()
         if self._pid == pid:
             return False
@@ -65,7 +61,7 @@ def _in_parent() -> None:
 def _in_child() -> None:
     """Start again at once: a lock that another thread of the parent held is never released here."""
     for guard in tuple(_guards):
-        guard.restart()
+        guard.restarted()
 
 
 os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

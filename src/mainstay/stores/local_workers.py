@@ -75,9 +75,6 @@ class LocalWorkers:
         if distrust:
             raise PermissionError(f"{self._runtime} {distrust}")
 
-    def _trusted(self) -> bool:
-        return not self._distrust()
-
     def _distrust(self) -> str:
         """Return why somebody else may put files there: what they say decides over the lives of workers. Empty: nobody can."""
         try:
@@ -111,27 +108,25 @@ class LocalWorkers:
         A dead worker's file is removed by the first sweep that finds no job of it: until then, what the file says about its
         jobs is not stored yet, and another sweep may need it.
         """
-        trusted = self._trusted()
+        trusted = not self._distrust()
         dead = self._dead() if trusted else []
         for worker in dead:
             deregister(worker)
         found = find()
-        if found and trusted:
-            found = self._with_alive(with_started(self._path, found, self.unknown))
-        elif not trusted:
+        if trusted:
+            alive = {worker for worker in {orphan.worker for orphan in found} if self.locked(worker)}
+            found = with_started(self._path, found, self.unknown)
+            found = [orphan._replace(alive=orphan.worker in alive) for orphan in found]
+        else:
             found = [orphan._replace(begun=self.unknown) for orphan in found]
         if len(found) < limit:  # else there are more to find
             for worker in set(dead).difference(orphan.worker for orphan in found):
                 worker_locks.remove_files(self._path, worker)
         return found
 
-    def _with_alive(self, orphans: list[Orphan]) -> list[Orphan]:
-        alive = {worker for worker in {orphan.worker for orphan in orphans} if self.locked(worker)}
-        return [orphan._replace(alive=orphan.worker in alive) for orphan in orphans] if alive else orphans
-
     def locked(self, worker: str) -> bool:
         """Return whether a worker's process exists on this machine."""
-        return worker_locks.locked(worker_locks.lock_file(self._path, worker))
+        return worker_locks.free(worker_locks.lock_file(self._path, worker)) is False
 
     def _dead(self) -> list[str]:
         files = worker_locks.files(self._path)

@@ -17,7 +17,7 @@ from ..core.export import PARTS
 from ..core.settings import masked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from ..core.clock import Clock
     from .contract import Store
@@ -145,22 +145,16 @@ def _mark(source: str, part: str, after: str | None, rows: int) -> str:
 def digest(store: Store, part: str, report: Report, batch: int = BATCH, total: int = 0) -> Digest:
     """Return the number of rows and the checksum of a part."""
     rows = checksum = 0
-    for row in _rows(store, part, batch):
-        rows += 1
-        checksum += int.from_bytes(blake2b(repr(tuple(row)).encode("utf-8", "surrogatepass"), digest_size=8).digest())
-        if rows % batch == 0:
-            report("comparing" if total else "reading", part, rows, total)
-    return Digest(rows, checksum % (1 << 64))
-
-
-def _rows(store: Store, part: str, batch: int) -> Iterator[tuple[Any, ...]]:
-    after = None
+    exported = store.export_rows(part, None, batch)
     while True:
-        exported = store.export_rows(part, after, batch)
-        yield from exported.rows
-        after = exported.after
-        if after is None:
-            return
+        for row in exported.rows:
+            text = repr(tuple(row)).encode("utf-8", "surrogatepass")
+            checksum += int.from_bytes(blake2b(text, digest_size=8).digest())
+        rows += len(exported.rows)
+        if exported.after is None:
+            return Digest(rows, checksum % (1 << 64))
+        report("comparing" if total else "reading", part, rows, total)
+        exported = store.export_rows(part, exported.after, batch)
 
 
 def _compare(wanted: dict[str, Digest], found: dict[str, Digest]) -> None:

@@ -37,12 +37,6 @@ else:
     Statement = namedtuple("Statement", "text values", defaults=((),))  # noqa: PYI024  (`typing` is heavy)
     Result = namedtuple("Result", "rows count")  # noqa: PYI024
 
-    class Operations:
-        """Stands for the alias above."""
-
-        def __class_getitem__(cls, item: object) -> type:
-            return cls
-
 
 def together(*statements: Statement) -> Operations[list[Result]]:
     """Yield statements of which none needs the result of another, as one list: PostgreSQL sends them in one round trip."""
@@ -99,6 +93,12 @@ def read(folder: str, name: str) -> str:
     """Return the text of a statement's file, without its comments."""
     with open(os.path.join(folder, name + ".sql"), encoding="utf-8") as file:
         return "".join(line for line in file if not line.startswith("--")).strip()
+
+
+def statements(text: str) -> list[str]:
+    """Return the statements of a migration in SQL, or of one step of it."""
+    lines = [line.partition("--")[0] for line in text.splitlines()]
+    return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]
 
 
 def admitted(text: str) -> str:

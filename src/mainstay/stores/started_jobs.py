@@ -67,23 +67,21 @@ def _no_link(path: str, flags: int) -> int:
 
 def with_started(path: str, orphans: list[Orphan], unknown: bool | None) -> list[Orphan]:
     """Return the orphans, each with whether its handler had started, or `unknown` where its worker left no file here."""
-    started = {worker: _read(worker_locks.lock_file(path, worker)) for worker in {orphan.worker for orphan in orphans}}
-    return [orphan._replace(begun=_has(started[orphan.worker], orphan.job, unknown)) for orphan in orphans]
+    started = {worker: _read(path, worker, unknown) for worker in {orphan.worker for orphan in orphans}}
+
+    def begun(job: Claimed, found: set[tuple[int, int]] | bool | None) -> bool | None:
+        return (number(job.seq), job.token) in found if isinstance(found, set) else found
+
+    return [orphan._replace(begun=begun(orphan.job, started[orphan.worker])) for orphan in orphans]
 
 
-def _has(started: set[tuple[int, int]] | bool | None, job: Claimed, unknown: bool | None) -> bool | None:
-    if isinstance(started, set):
-        return (number(job.seq), job.token) in started
-    return unknown if started is None else started
-
-
-def _read(file: str) -> set[tuple[int, int]] | bool | None:
-    """Return the attempts that a worker was running; True for all that it held, if it kept no record; None without a file."""
+def _read(path: str, worker: str, unknown: bool | None) -> set[tuple[int, int]] | bool | None:
+    """Return the attempts that a worker was running; True for all that it held, if it kept no record."""
     try:
-        with open(file, "rb", opener=_no_link) as entries:
+        with open(worker_locks.lock_file(path, worker), "rb", opener=_no_link) as entries:
             head, *started = ENTRY.iter_unpack(entries.read(SIZE))
     except OSError:
-        return None
+        return unknown
     except (ValueError, struct.error):  # empty
         return True
     return set(started) if head == (HEAD, 0) else True

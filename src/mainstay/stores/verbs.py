@@ -11,22 +11,19 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, ClassVar, Self
 
+    from ..core.job import Job
+    from .contract import StartedJobs
+
 PACKAGE = "mainstay.stores."
 # The cold verbs by module, the same in `sql` (SQLite and PostgreSQL) and `redis`. An engine's own table overrules them.
 COLD = {
-    "reads": "get get_many find claimed_by result checkpoint attempts logs actions counts throughput workers "
-    "diagnostics",
+    "reads": "get_many find claimed_by result checkpoint attempts logs actions counts throughput workers diagnostics",
     "actions": "cancel retry resolve_review delete",
     "maintenance": "register renew deregister orphans retract_crashes prune prune_actions register_types types declarations "
-    "setting set_setting started_jobs",
+    "setting set_setting",
     "search": "search",
     "move": "export_rows import_rows",
 }
-
-
-def cold(package: str) -> dict[str, str]:
-    """Return the cold verbs by the modules of a package."""
-    return {f"{package}.{module}": verbs for module, verbs in COLD.items()}
 
 
 _stores: list[type[Verbs]] = []
@@ -48,6 +45,7 @@ class Verbs:
     """
 
     VERBS: ClassVar[Mapping[str, str]]
+    local_workers: Any
 
     def __init_subclass__(cls) -> None:
         _stores.append(cls)
@@ -70,6 +68,15 @@ class Verbs:
         """See `contract.Store`: a server's clock decides over leases, and its clients wait for nobody's writes."""
         return 0
 
+    def get(self, job_id: str) -> Job | None:
+        """See `contract.Store`."""
+        return next(iter(self.get_many([job_id])), None)
+
+    def started_jobs(self, worker: str) -> StartedJobs:
+        """See `contract.Store`."""
+        found: StartedJobs = self.local_workers.started_jobs(worker)
+        return found
+
     def __enter__(self) -> Self:
         return self
 
@@ -79,6 +86,7 @@ class Verbs:
         self.close()
 
 
-def table(modules: Mapping[str, str]) -> dict[str, str]:
-    """Return a table of verbs from modules and the verbs in each: `table({"sql.reads": "get find"})`."""
-    return {verb: module for module, verbs in modules.items() for verb in verbs.split()}
+def table(cold: str, modules: dict[str, str]) -> dict[str, str]:
+    """Return a table of verbs: the cold ones of a package, and those in these modules: `{"redis.claim": "claim finish"}`."""
+    every = {f"{cold}.{module}": verbs for module, verbs in COLD.items()} | modules
+    return {verb: module for module, verbs in every.items() for verb in verbs.split()}

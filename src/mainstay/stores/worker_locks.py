@@ -116,18 +116,8 @@ def remove_files(path: str, worker: str) -> None:
             os.unlink(file)
 
 
-def free(file: str) -> bool:
-    """Return whether a lock file exists and is not locked: its worker is dead."""
-    return _lockable(file) is True
-
-
-def locked(file: str) -> bool:
-    """Return whether a lock file exists and is locked: its worker lives, though it may be suspended."""
-    return _lockable(file) is False
-
-
-def _lockable(file: str) -> bool | None:
-    """Return whether a lock could be taken; None without a file."""
+def free(file: str) -> bool | None:
+    """Return whether a lock file is not locked: its worker is dead. Locked, it lives, though it may be suspended; None: no file."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:

@@ -18,6 +18,7 @@ from ..worker.update_buffer import UpdateBuffer
 
 if TYPE_CHECKING:
     from ..app import Mainstay
+    from ..core.decide import Transition
     from ..core.outcome import Outcome
     from ..worker.in_flight import Execution
 
@@ -88,13 +89,12 @@ class InlineWorker:
             end_hooks()
             self._registration.deregister()
 
-    def _count(self, transitions: list[object]) -> None:
+    def _count(self, transitions: list[Transition]) -> None:
         for transition in transitions:
-            state = getattr(transition, "state", "")
-            way = getattr(transition, "outcome", "") if state == "scheduled" else state
-            if state == "dead":
-                self.dead.append(getattr(transition, "id", ""))
-            self.ways["snoozed" if way == "snoozed" else way if way in self.ways else "retried"] += 1
+            way = transition.outcome if transition.state == "scheduled" else transition.state
+            if way == "dead":
+                self.dead.append(transition.id)
+            self.ways[way if way in self.ways else "retried"] += 1
 
 
 def _run_async(execution: Execution, context: Context, end: object) -> None:

@@ -109,19 +109,14 @@ class Kit:
         """Fail unless such a job was enqueued; return those that were. A name that is no parameter is an option."""
         found = self._matching(type, expected)
         if not found or (count is not None and len(found) != count):
-            wanted = "a job" if count is None else f"{count} jobs"
-            raise AssertionError(
-                f"expected {wanted} {_named(type)} {_listed(expected)}, found {len(found)}; {self._seen()}"
-            )
+            raise self._unmet("a job" if count is None else f"{count} jobs", type, expected, found)
         return found
 
     def refute_enqueued(self, type: JobType[..., Any, Any] | str, **expected: Any) -> None:
         """Fail if such a job was enqueued. A type or a name that no application in use has is a mistake: `UsageError`."""
         found = self._matching(type, expected)
         if found:
-            raise AssertionError(
-                f"expected no job {_named(type)} {_listed(expected)}, found {len(found)}; {self._seen()}"
-            )
+            raise self._unmet("no job", type, expected, found)
 
     def _matching(self, type: JobType[..., Any, Any] | str, expected: dict[str, Any]) -> list[Job]:
         self._check_names(type, expected)
@@ -142,9 +137,13 @@ class Kit:
         if known is not None:
             _check_parameters(known, expected)
 
-    def _seen(self) -> str:
+    def _unmet(
+        self, wanted: str, type: JobType[..., Any, Any] | str, expected: dict[str, Any], found: list[Job]
+    ) -> AssertionError:
+        like = f"with {', '.join(f'{name}={value!r}' for name, value in expected.items())}" if expected else ""
         lines = [f"  {job.type} {job.payload} ({job.label})" for job in self.jobs[:20]]
-        return "enqueued were:\n" + "\n".join(lines) if lines else "nothing was enqueued"
+        seen = "\n".join(["enqueued were:", *lines]) if lines else "nothing was enqueued"
+        return AssertionError(f"expected {wanted} {_named(type)} {like}, found {len(found)}; {seen}")
 
 
 def _check_parameters(type: JobType[..., Any, Any], expected: Iterable[str]) -> None:
@@ -173,10 +172,6 @@ def _failure(app: Mainstay, dead: list[str]) -> JobFailed:
 
 def _named(type: JobType[..., Any, Any] | str) -> str:
     return type if isinstance(type, str) else type.name
-
-
-def _listed(expected: dict[str, Any]) -> str:
-    return f"with {', '.join(f'{name}={value!r}' for name, value in expected.items())}" if expected else ""
 
 
 def _fits(type: JobType[..., Any, Any] | str, job: Job, expected: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from ..core.job import Claimed, Labels
 from ..core.updates import Checkpoint, Log, Progress, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Sequence
 
     from ..core.draft import Draft
     from ..registry import JobType
@@ -50,15 +50,11 @@ class Trial(Generic[P, R]):
         context = self._context()
         held = current.set(context)
         try:
-            return self._call(self._type.handler, arguments)
+            made = cast("Any", self._type.handler)(**arguments)
+            return cast("R", asyncio.run(made) if self._type.is_async else made)
         finally:
             current.reset(held)
             self.children = context.children
-
-    def _call(self, function: Callable[..., Any], arguments: dict[str, Any]) -> R:
-        if self._type.is_async:
-            return asyncio.run(cast("Coroutine[Any, Any, R]", function(**arguments)))
-        return cast("R", function(**arguments))
 
     def _context(self) -> Context:
         now = self.now()

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..context import Context, current
 from ..core import outcome as ended
+from ..core.codec import encode_result
 from ..core.errors import InvalidPayload
 from ..core.failures import error_code
 from ..core.outcome import COMPLETED, Outcome
-from ..core.payload import clean, encode_result
+from ..core.payload import clean
 from ..core.retry import Undecided
 from ..stores.outbox.let_go import alet_go, let_go
 

@@ -107,7 +107,6 @@ def _stop(workers: Workers) -> None:
 
 
 def _sum_up(output: Output, story: Story, url: str) -> None:
-    """Print what happened, and what to try next."""
     counts = story.counts
     parts = [("completed", f"{plural(counts['completed'], 'job')} completed")]
     if story.failures:

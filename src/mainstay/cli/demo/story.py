@@ -52,7 +52,7 @@ class Story:
         elif self.long is not None:
             counts = ", ".join(f"{number} {label}" for label, number in sorted(self.counts.items()))
             shown = cut(counts, max(self._output.width - 32, 12))
-            self._output.live(" ", *bar(self.long), f" {progress(self.long)} {shown}")
+            self._output.live(" ", *bar(self.long.done, self.long.total), f" {progress(self.long)} {shown}")
 
     def _changed(self, job: Job) -> None:
         if job is self.long and self.killed_at is not None and self.recovered_after is None:

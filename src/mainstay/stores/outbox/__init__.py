@@ -15,36 +15,14 @@ from .caller_connection import OwnWork, resolved
 from .detect import find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ...core.decide import Transition
-    from ...core.draft import Draft
     from ..contract import Store
     from ..operations import Operations
     from .caller_connection import CallerConnection, Joined, Outbox
 
 T = TypeVar("T")
-
-
-# the verbs ------------------------------------------------------------------------------------------------------------
-def enqueue(store: Store, tx: object, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
-    """As the store's `enqueue`; the jobs are accepted by the caller's commit, all or none."""
-    return run(store, tx, lambda outbox: outbox.enqueue(drafts, now))
-
-
-async def aenqueue(store: Store, tx: object, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
-    """As `enqueue`, on an async connection."""
-    return await arun(store, tx, lambda outbox: outbox.enqueue(drafts, now))
-
-
-def cancel(store: Store, tx: object, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-    """As the store's `cancel`; it takes effect with the caller's commit."""
-    return run(store, tx, lambda outbox: outbox.cancel(ids, now, actor))
-
-
-async def acancel(store: Store, tx: object, ids: Sequence[str], now: int, actor: str) -> dict[str, str]:
-    """As `cancel`, on an async connection."""
-    return await arun(store, tx, lambda outbox: outbox.cancel(ids, now, actor))
 
 
 def finish(store: Store, tx: object, transition: Transition) -> None:
@@ -62,7 +40,6 @@ def _require(transition: Transition, applied: bool) -> None:
         raise LeaseLost(f"job {transition.id} is no longer this attempt's: roll the transaction back")
 
 
-# driving --------------------------------------------------------------------------------------------------------------
 def run(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]) -> T:
     """Drive a verb on a sync connection: its coroutine awaits nothing that could suspend it."""
     coroutine = _run(store, tx, verb, awaited=False)

@@ -6,12 +6,14 @@ from collections.abc import Generator
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+from ..operations import Statement
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...core.decide import Transition
     from ...core.draft import Draft
-    from ..operations import Operations, Result, Statement
+    from ..operations import Operations, Result
 
 T = TypeVar("T")
 
@@ -101,3 +103,14 @@ def names(tx: object) -> list[str]:
 def named(tx: object) -> str:
     """Return the class of an object, for a message."""
     return names(tx)[0].removeprefix("builtins.")
+
+
+def undo(error: BaseException, *statements: str) -> Operations[None]:
+    """Undo our statements; the error that made it necessary is the one to raise."""
+    if isinstance(error, GeneratorExit):
+        return
+    try:
+        for statement in statements:
+            yield Statement(statement)
+    except Exception as worse:  # noqa: BLE001  (of whichever driver)
+        error.add_note(f"… and the rollback failed: {worse}")

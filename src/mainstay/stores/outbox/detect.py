@@ -21,15 +21,12 @@ FRAMEWORKS: dict[str, Callable[[Any], Awaitable[CallerConnection]]] = {
     "sqlalchemy.AsyncConnection": frameworks.connection,
     "django.BaseDatabaseWrapper": frameworks.django,
 }
-HINTS = {
+HINTS = {  # for the async classes of these names too
     "sqlalchemy.Engine": "open a connection or session of it, and pass that",
-    "sqlalchemy.AsyncEngine": "open a connection or session of it, and pass that",
     "sqlalchemy.sessionmaker": "call it, and pass the session",
-    "sqlalchemy.async_sessionmaker": "call it, and pass the session",
     "flask_sqlalchemy.SQLAlchemy": "pass its session, db.session",
     "asyncpg.Pool": "acquire a connection from it, and pass that",
     "psycopg_pool.ConnectionPool": "take a connection from it, and pass that",
-    "psycopg_pool.AsyncConnectionPool": "take a connection from it, and pass that",
 }
 ACCEPTED = {
     "sqlite": "a sqlite3.Connection or aiosqlite.Connection to it, or a SQLAlchemy session or Django connection over one",
@@ -77,8 +74,8 @@ def mismatched(tx: object, awaited: bool) -> TransactionUnsupported:
 def unknown(tx: object, engine: str, place: str) -> TransactionUnsupported:
     """Return the error for an unknown object, with what to pass instead."""
     for name in names(tx):
-        if name in HINTS:
-            return TransactionUnsupported(f"tx= is a {named(tx)}: {HINTS[name]}")
-        if name.endswith("ursor"):
-            return TransactionUnsupported(f"tx= is a {named(tx)}: pass its connection")
+        hint = HINTS.get(name.replace("Async", "").replace("async_", ""))
+        hint = hint or ("pass its connection" if name.endswith("ursor") else None)
+        if hint:
+            return TransactionUnsupported(f"tx= is a {named(tx)}: {hint}")
     return TransactionUnsupported(f"tx={named(tx)}: the store is {place}; pass {ACCEPTED[engine]}")

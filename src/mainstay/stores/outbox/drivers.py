@@ -73,7 +73,10 @@ class Psycopg(CallerConnection):
         return self.raw.info.parameter_status("client_encoding") or ""
 
     def tx_status(self) -> str:
-        return libpq_tx_status(self.raw)
+        if self.raw.closed:
+            return CLOSED
+        status = _STATUS.get(self.raw.info.transaction_status, BROKEN)
+        return AUTOCOMMIT if status == IDLE and self.raw.autocommit else status
 
     async def execute(self, statement: Statement) -> Result:
         from ..postgres.arrays import register
@@ -91,14 +94,6 @@ class Psycopg(CallerConnection):
             if error.sqlstate is not None:  # the server's; the driver's own says that a statement has no rows
                 raise
             return Result([], cursor.rowcount)
-
-
-def libpq_tx_status(raw: Any) -> str:
-    """Return the transaction status of a psycopg or psycopg2 connection."""
-    if raw.closed:
-        return CLOSED
-    status = _STATUS.get(raw.info.transaction_status, BROKEN)
-    return AUTOCOMMIT if status == IDLE and raw.autocommit else status
 
 
 class AsyncPsycopg(Psycopg):
@@ -145,29 +140,21 @@ def _returns_rows(text: str) -> bool:
     return bool(last) and (last[-1][0] == "SELECT" or "RETURNING" in text[last[-1].start() :])
 
 
-class Psycopg2(CallerConnection):
+class Psycopg2(Psycopg):
     """A psycopg2 connection, which SQLAlchemy and Django may still use."""
 
-    engine = "postgres"
     advice = "set connection.autocommit = False"
 
     @property
     def encoding(self) -> str:
         return self.raw.encoding or ""
 
-    def tx_status(self) -> str:
-        return libpq_tx_status(self.raw)
-
     async def execute(self, statement: Statement) -> Result:
         plain = sys.modules["psycopg2.extensions"].cursor
         with self.raw.cursor(cursor_factory=plain) as cursor:
-            cursor.execute(pyformat(statement.text), {f"p{n}": value for n, value in enumerate(statement.values, 1)})
+            text = re.sub(r"\$(\d+)", r"%(p\1)s", statement.text.replace("%", "%%"))
+            cursor.execute(text, {f"p{n}": value for n, value in enumerate(statement.values, 1)})
             return Result(cursor.fetchall() if cursor.description else [], cursor.rowcount)
-
-
-def pyformat(text: str) -> str:
-    """Return a statement with `$1` as one with `%(p1)s`."""
-    return re.sub(r"\$(\d+)", r"%(p\1)s", text.replace("%", "%%"))
 
 
 KINDS: dict[str, type[CallerConnection]] = {

@@ -111,10 +111,6 @@ def _array(element: int, encode: Callable[[Any], bytes], values: list[Any]) -> b
     return b"".join(parts)
 
 
-def _nothings(values: list[None]) -> bytes:
-    return b"{" + b",".join([b"NULL"] * len(values)) + b"}"
-
-
 class _Encodings(dict[type, tuple[Format, "Callable[[Any], Any]"]]):
     """How values of a type are encoded; those of a subclass, such as a `StrEnum`, like those of their first known base."""
 
@@ -133,5 +129,6 @@ _LISTS = _Encodings({
     int: (Format.BINARY, _numbers),
     str: (Format.BINARY, partial(_array, TEXT, str.encode)),
     float: (Format.BINARY, partial(_array, FLOAT, _FLOAT.pack)),
-    type(None): (Format.TEXT, _nothings),  # an empty list or Nones: as text it can be an array of any type
+    # An empty list or Nones: as text it can be an array of any type.
+    type(None): (Format.TEXT, lambda values: b"{" + b",".join([b"NULL"] * len(values)) + b"}"),
 })  # fmt: skip

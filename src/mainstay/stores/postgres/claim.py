@@ -101,7 +101,7 @@ def _claim(
             store, finishing, updates, [promote, *_claim_statements(store, worker, wants, few, limit, now)]
         )
     except MainstayError as error:
-        if _is_lease_lost(error):
+        if isinstance(error.__cause__, psycopg.errors.InvalidTextRepresentation) and "holds no lease" in str(error):
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out") from error
         raise
     claims = _claims(verdicts, results, wants, limit)
@@ -138,11 +138,6 @@ def _claims(verdicts: list[str], results: Sequence[Result], wants: Wants, limit:
     return Claims(verdicts, list(map(_claimed, rows)), wait)
 
 
-def _is_lease_lost(error: MainstayError) -> bool:
-    cause = error.__cause__
-    return isinstance(cause, psycopg.errors.InvalidTextRepresentation) and "holds no lease" in str(cause)
-
-
 # Finishing ------------------------------------------------------------------------------------------------------------
 
 
@@ -150,8 +145,9 @@ def _round(
     store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], asked: list[Statement]
 ) -> tuple[list[str], list[Result]]:
     """Finish and ask in one transaction: at once, or in several trips."""
-    write = _finish_in_turn if _is_twice(transitions) else finish_operations
-    if write is _finish_in_turn or _has_children(transitions):
+    twice = len(set(map(_SEQ, transitions))) != len(transitions)  # some job is named twice
+    write = _finish_in_turn if twice else finish_operations
+    if twice or _has_children(transitions):
         return store.write(lambda: write(store.dialect, transitions, updates, asked), by_worker=True)
     return store.single(write(store.dialect, transitions, updates, asked), by_worker=True)
 
@@ -187,11 +183,6 @@ def finish_operations(
         yield from keep_children(dialect, [t for t in transitions if t.seq in applied], transitions[0].at)
         results += yield from together(*asked)
     return (yield from _verdicts(dialect, transitions, applied)), results[len(written) :]
-
-
-def _is_twice(transitions: Sequence[Transition]) -> bool:
-    """Whether some job is named twice."""
-    return len(set(map(_SEQ, transitions))) != len(transitions)
 
 
 def _others(transitions: Sequence[Transition]) -> Sequence[Transition]:
@@ -245,13 +236,8 @@ def _verdicts(
     if not refused:
         return [STORED] * len(transitions)
     found = yield dialect.statement("finish_refused", seqs=refused)
-    found_jobs = {row[0]: row[1:] for row in found.rows}
-    return [STORED if t.seq in applied else _verdict(t, found_jobs.get(t.seq)) for t in transitions]
-
-
-def _verdict(transition: Transition, job: tuple[Any, ...] | None) -> str:
-    state, token, cancel_at, worker = job or (None, 0, None, None)
-    return refusal(transition, state, token, cancel_at is not None and worker == transition.worker)
+    jobs = {row[0]: row[1:] for row in found.rows}
+    return [STORED if t.seq in applied else refusal(t, jobs.get(t.seq)) for t in transitions]
 
 
 def _update_statements(dialect: PostgresDialect, updates: Sequence[Update]) -> list[Statement]:

@@ -25,7 +25,7 @@ from ...core.errors import ConfigError, StoreBusy
 from ...core.settings import masked, masked_detail
 from ..fork import ForkGuard
 from ..operations import Statement, drive
-from . import arrays, errors, schema
+from . import errors, schema
 from .dialect import SCHEMA, PostgresDialect
 from .pool import Checkout, Pool
 from .wire import ANSWER, Wire
@@ -55,23 +55,14 @@ DEFAULTS = {
     "connect_timeout": "3", "keepalives": "1", "keepalives_idle": "5", "keepalives_interval": "2",
     "keepalives_count": "3", "tcp_user_timeout": "4500", "application_name": "mainstay",
 }  # fmt: skip
-OPTIONS = {
-    "schema": SCHEMA,
-    "connections": "3",
-    "pooler": "auto",
-    "listen": "",
-    "mode": "create",
-}  # our own, with their defaults
+# Our own, with their defaults.
+OPTIONS = {"schema": SCHEMA, "connections": "3", "pooler": "auto", "listen": "", "mode": "create"}
 CHOICES: dict[str, tuple[dict[str, bool | None], str]] = {
-    "pooler": (
-        {"auto": None, "transaction": True, "no": False},
-        "give auto (it is detected), transaction (pgbouncer and similar) or no",
-    ),
-    "mode": (
-        {"create": True, "existing": False},
-        "give create (the schema is made on first use) or existing (it must be there)",
-    ),
-}
+    "pooler": ({"auto": None, "transaction": True, "no": False},
+               "give auto (it is detected), transaction (pgbouncer and similar) or no"),
+    "mode": ({"create": True, "existing": False},
+             "give create (the schema is made on first use) or existing (it must be there)"),
+}  # fmt: skip
 _RETRIED = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, psycopg.errors.UniqueViolation)
 
 
@@ -99,7 +90,7 @@ class Database(ForkGuard):
     # use ----------------------------------------------------------------------------------------------------------
     def checkout(self, by_worker: bool = False) -> Checkout:
         """Return one of our connections for a block, `with db.checkout() as wire:`, errors mapped."""
-        self._same_process()
+        self.restarted()
         return Checkout(self, self._workers if by_worker else self._pool)
 
     def execute(self, name: str, by_worker: bool = False, /, **values: Any) -> Result:
@@ -184,7 +175,7 @@ class Database(ForkGuard):
 
     def close(self) -> None:
         """Close every connection of this process that is not in use, and check the schema again with the next."""
-        if self._same_process():
+        if not self.restarted():
             self._checked = False
             self._pool.close_idle()
             self._workers.close_idle()
@@ -192,12 +183,9 @@ class Database(ForkGuard):
 
 def dial(params: dict[str, Any]) -> Connection:
     """Open a connection."""
-    # Whatever the URL, the environment or the role asks for: values are sent and read as UTF-8.
-    params = params | {"client_encoding": "UTF8"}
-    connection = psycopg.connect(**params, autocommit=True, cursor_factory=psycopg.RawCursor)
-    connection.prepare_threshold = None  # `Wire` prepares statements itself
-    arrays.register(connection.adapters)
-    return connection
+    # Whatever the URL, the environment or the role asks for: values are sent and read as UTF-8. `Wire` prepares statements itself.
+    params = params | {"client_encoding": "UTF8", "autocommit": True, "prepare_threshold": None}
+    return psycopg.connect(**params, cursor_factory=psycopg.RawCursor)
 
 
 def _transacted(wire: Wire, operations: Operations[T], first: list[Statement]) -> T:

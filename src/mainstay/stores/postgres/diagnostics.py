@@ -1,12 +1,15 @@
-"""What `mainstay doctor` prints about a PostgreSQL store."""
+"""What `mainstay doctor` prints about a PostgreSQL store, and how it gives space back to the disk."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..contract import Compacted
 from . import schema
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .store import PostgresStore
 
 _SETTINGS = "SELECT name, current_setting(name) FROM unnest('{server_version,fsync,synchronous_commit,max_connections}'::text[]) AS u(name)"
@@ -48,3 +51,12 @@ def _durability(fsync: str, synchronous: str) -> str:
     if synchronous in ("remote_write", "remote_apply"):
         return f"power cut: an accepted job is on the disk and sent to the synchronous standbys ({synchronous})"
     return "power cut: an accepted job is on the server's disk when enqueue returns"
+
+
+def compact(store: PostgresStore, report: Callable[[int, int], None]) -> Compacted:
+    """Say what to run: the server uses the space again, and only the owner of the tables may rewrite them."""
+    tables = ", ".join(f"{store.dialect.schema}.{table}" for table in ("job", "body", "action"))
+    return Compacted(
+        advice="PostgreSQL uses the space of deleted jobs again by itself (autovacuum). "
+        f"To give it back to the disk, stop the workers and run: VACUUM FULL {tables}"
+    )

@@ -54,10 +54,9 @@ def _sliced(wants: Wants) -> dict[str, list[Any]]:
         if wanted not in slices:
             slices[wanted] = len(types) + 1, len(types) + len(wanted)
             types += wanted
+    # None: all, as most workers want the same types of every queue.
     bounds = [slices[tuple(wanted)] if len(slices) > 1 else (None, None) for wanted in wants.values()]
-    firsts, lasts = map(
-        list, zip(*bounds, strict=True)
-    )  # None: all, as most workers want the same types of every queue
+    firsts, lasts = map(list, zip(*bounds, strict=True))
     return {"queues": list(wants), "types": types, "firsts": firsts, "lasts": lasts}
 
 

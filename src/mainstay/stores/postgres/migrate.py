@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...core.errors import StoreBusy
+from ..operations import statements
 from ..schema import check_stopped
 from . import schema
 from .connect import LIMITED, Database
@@ -92,15 +93,15 @@ class Migrations:
             return False
         steps = schema.STEP.split(schema.script(version + 1, self._dialect, online=True))
         report(f"{schema.NAMES[version]}: step {done + 1} of {len(steps)}")
-        statements = schema.statements(steps[done])
-        if _INDEX.match(statements[0]):
-            self._build_index(connection, statements.pop())
+        todo = statements(steps[done])
+        if _INDEX.match(todo[0]):
+            self._build_index(connection, todo.pop())
         with connection.transaction():
             schema.execute(connection, LIMITED.text)
             if done + 1 == len(steps) and version < schema.READABLE_FROM:
                 workers = [id for (id,) in schema.execute(connection, self._dialect.with_schema(_ALIVE))]
                 check_stopped(workers, version, self.needed, schema.shown(self._db))
-            for statement in statements:
+            for statement in todo:
                 schema.execute(connection, statement)
             schema.execute(connection, self._dialect.with_schema(_COUNT), version)
         return True

@@ -53,7 +53,7 @@ class Debouncer(ForkGuard):
 
     def notify(self, what: str) -> None:
         """Notify all listeners, now or at the end of the gap."""
-        self._same_process()
+        self.restarted()
         with self._change:
             now = time.monotonic()
             if self._waiting or now - self._last < GAP:
@@ -83,7 +83,7 @@ class Debouncer(ForkGuard):
 
     def flush(self) -> None:
         """Send what waits, now."""
-        if not self._same_process():
+        if self.restarted():
             return
         with self._sending:  # a flush before closing the store waits for the thread
             with self._change:
@@ -166,7 +166,9 @@ class Listener:
         if self._db.listen == "no" or (self._db.pooled and not self._db.listen):
             return False
         try:
-            self._connection = self._dial()
+            params = {"application_name": NAME}
+            own = self._db.listen
+            self._connection = dial(parse_url(own)[0] | params) if own else self._db.connect(**params)
             self._connection.execute(f'LISTEN "{self._db.dialect.schema}"', prepare=False)
             self._poll = select.poll()
             self._poll.register(self._connection.pgconn.socket, select.POLLIN)
@@ -175,12 +177,6 @@ class Listener:
             return False
         self._send_echo()
         return True
-
-    def _dial(self) -> Connection:
-        if not self._db.listen:
-            return self._db.connect(application_name=NAME)
-        params, _ = parse_url(self._db.listen)
-        return dial(params | {"application_name": NAME})
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

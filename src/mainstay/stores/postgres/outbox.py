@@ -13,7 +13,7 @@ from weakref import WeakSet
 from ...core.errors import StoreReadOnly, TransactionUnsupported, UsageError
 from ...core.verdict import STORED
 from ..operations import Statement
-from ..outbox.caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, OwnWork
+from ..outbox.caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, OwnWork, undo
 from ..sql.actions import cancel_operations
 from . import errors
 from .claim import finish_operations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FOREIGN = ("asyncpg", "psycopg2")
+FAILED = "tx= cannot be used here: its transaction has failed already; roll it back first"
 
 
 class PostgresOutbox:
@@ -117,7 +118,7 @@ class PostgresOutbox:
             return errors.mapped(error, self.place)
         state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
         if state == "25P02":
-            return _failed()
+            return TransactionUnsupported(FAILED)
         if state is None:
             return UsageError(f"a value cannot be stored: {error}") if isinstance(error, ValueError) else error
         return errors.foreign(error, state, self.place)
@@ -126,22 +127,19 @@ class PostgresOutbox:
 def _checked(caller: CallerConnection) -> str:
     """Return the transaction's status, after checking that there is one to join."""
     status = caller.tx_status()
-    if status == CLOSED:
-        raise TransactionUnsupported("tx= cannot be used here: the connection is closed")
-    if status == BROKEN:
-        raise _failed()
-    if status == AUTOCOMMIT:
-        raise TransactionUnsupported(f"tx= has no transaction open: {caller.advice}")
+    unfit = {
+        CLOSED: "tx= cannot be used here: the connection is closed",
+        BROKEN: FAILED,
+        AUTOCOMMIT: f"tx= has no transaction open: {caller.advice}",
+    }
+    if status in unfit:
+        raise TransactionUnsupported(unfit[status])
     if caller.encoding.upper() not in ("UTF8", "UTF-8", "UNICODE"):
         raise TransactionUnsupported(
             f"tx= has the client_encoding {caller.encoding}, with which some texts cannot be sent: connect with client_encoding=UTF8, "
             "or run SET client_encoding = 'UTF8' first"
         )
     return status
-
-
-def _failed() -> TransactionUnsupported:
-    return TransactionUnsupported("tx= cannot be used here: its transaction has failed already; roll it back first")
 
 
 def whole(operations: Operations[T]) -> Operations[T]:
@@ -154,14 +152,3 @@ def whole(operations: Operations[T]) -> Operations[T]:
         raise
     yield Statement("RELEASE SAVEPOINT mainstay")
     return result
-
-
-def undo(error: BaseException, *statements: str) -> Operations[None]:
-    """Undo our statements; the error that made it necessary is the one to raise."""
-    if isinstance(error, GeneratorExit):
-        return
-    try:
-        for statement in statements:
-            yield Statement(statement)
-    except Exception as worse:  # noqa: BLE001  (of whichever driver)
-        error.add_note(f"… and the rollback failed: {worse}")

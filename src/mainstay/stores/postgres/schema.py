@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from ...core.errors import ConfigError, SchemaMismatch, StoreReadOnly
+from ..operations import statements
 from ..schema import outdated, readable
 
 if TYPE_CHECKING:
@@ -106,12 +107,6 @@ def execute(connection: Connection, text: str, *values: Any) -> list[tuple[Any, 
     """Return the rows of a statement that is not prepared."""
     cursor = connection.execute(text, values or None, prepare=False)
     return cursor.fetchall() if cursor.description else []
-
-
-def statements(text: str) -> list[str]:
-    """Return the statements of a migration or of one step."""
-    lines = [line.partition("--")[0] for line in text.splitlines()]
-    return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]
 
 
 def script(number: int, dialect: PostgresDialect, online: bool) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..local_workers import LocalWorkers
 from ..operations import drive
-from ..verbs import Verbs, cold, table
+from ..verbs import Verbs, table
 from .connect import Database
 from .lanes import ClaimCursors, ManyLanes
 from .notifier import Debouncer
@@ -24,16 +24,12 @@ T = TypeVar("T")
 class PostgresStore(Verbs):
     """A store in one schema of a PostgreSQL database. Without a `clock` the server's own decides what is due or expired."""
 
-    VERBS = table(
-        {
-            **cold("sql"),
-            "postgres.enqueue": "enqueue",
-            "postgres.claim": "claim finish",
-            "postgres.diagnostics": "diagnostics",
-            "postgres.compact": "compact",
-            "postgres.notifier": "notifier notify",
-        }
-    )
+    VERBS = table("sql", {
+        "postgres.enqueue": "enqueue",
+        "postgres.claim": "claim finish",
+        "postgres.diagnostics": "diagnostics compact",
+        "postgres.notifier": "notifier notify",
+    })  # fmt: skip
     lease = 15_000
     sweep_interval = 1_000
     remote = True
@@ -49,7 +45,7 @@ class PostgresStore(Verbs):
         self.locked: set[int | str] = set()  # jobs that another open transaction has locked, as far as is known
         self._outbox: Outbox | None = None
 
-    # what the shared verbs use ------------------------------------------------------------------------------------
+    # what the shared verbs use, see `sql.store` -------------------------------------------------------------------
     def lease_now(self, now: int) -> int:
         return now  # not used: the server's clock decides
 
@@ -57,7 +53,6 @@ class PostgresStore(Verbs):
         return []
 
     def engine_now(self, now: int) -> int | None:
-        """Return the instant that decides what is due or expired; None: the server's clock does."""
         return now if self._callers_clock else None
 
     def read(self, operations: Operations[T], by_worker: bool = False) -> T:
@@ -67,7 +62,6 @@ class PostgresStore(Verbs):
     single = read
 
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
-        """Drive operations in one transaction, from the start again if it met another and was rolled back."""
         return self.db.run(operations, by_worker)
 
     browse = write

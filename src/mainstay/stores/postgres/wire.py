@@ -38,12 +38,8 @@ class Wire:
     """One of our connections, for one thread at a time."""
 
     def __init__(self, connection: Connection, prepares: bool, patience: float) -> None:
-        self.connection, self._pgconn, self._prepares, self._patience = (
-            connection,
-            connection.pgconn,
-            prepares,
-            patience,
-        )
+        self.connection, self._pgconn = connection, connection.pgconn
+        self._prepares, self._patience = prepares, patience
         self._values = Transformer(connection)
         self._names: dict[str, bytes] = {}  # of prepared statements, by text
         self._seen: set[str] = set()  # texts that were sent once: the second time they are prepared

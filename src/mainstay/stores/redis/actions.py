@@ -10,7 +10,7 @@ from ...core.errors import refuse_nul
 from . import enqueue
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...core.search_terms import Term
     from .store import RedisStore
@@ -19,26 +19,16 @@ CHANGED = "changed"
 UNMATCHED = "-"  # in place of a digest: fits no job
 
 
-def cancel(
-    store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-) -> dict[str, str]:
-    """Cancel waiting jobs, ask running ones to stop."""
-    return _changed(store, "cancel", [now, actor, bulk_for(ids, bulk) or ""], actor, ids, now, terms)
+def _action(script: str) -> Callable[..., dict[str, str]]:
+    def act(
+        store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+    ) -> dict[str, str]:
+        return _changed(store, script, ids, now, actor, terms, bulk_for(ids, bulk))
+
+    return act
 
 
-def retry(
-    store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-) -> dict[str, str]:
-    """Queue jobs again, with all attempts."""
-    values = [store.engine_now(now), now, actor, bulk_for(ids, bulk) or ""]
-    return _changed(store, "retry", values, actor, ids, now, terms)
-
-
-def delete(
-    store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-) -> dict[str, str]:
-    """Delete jobs that do not run, with everything that belongs to them."""
-    return _changed(store, "delete", [now, actor, bulk_for(ids, bulk) or ""], actor, ids, now, terms)
+cancel, retry, delete = _action("cancel"), _action("retry"), _action("delete")
 
 
 def resolve_review(
@@ -48,20 +38,20 @@ def resolve_review(
     """End a review. Approved: the children that the job kept are enqueued in the same call."""
     refuse_nul(note=note)
     verb, done, state = ("approve", "approved", "c") if approve else ("reject", "rejected", "d")
-    values = [now, store.engine_now(now), actor, state, note or f"{done} by {actor}", verb, note, bulk or ""]
+    values = [state, note or f"{done} by {actor}", verb, note]
     found = CHANGED
     while found == CHANGED:
         # The script checks that the job still keeps the children that are read here.
         kept = store.server.read("HGET", "children", job_id) if approve else None
         drafts = unpack_drafts(kept)
         enqueue.prepare(store.server, drafts, now)
-        children = [kept or "", *enqueue.flat(drafts)]
-        found = _changed(store, "resolve_review", values, actor, [job_id], now, terms, children)[job_id]
+        last = [*values, kept or "", *enqueue.flat(drafts)]
+        found = _changed(store, "resolve_review", [job_id], now, actor, terms, bulk, last)[job_id]
     return found or done
 
 
 def _changed(
-    store: RedisStore, script: str, values: list[Any], actor: str, ids: Sequence[str], now: int, terms: Sequence[Term],
+    store: RedisStore, script: str, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term], bulk: str | None,
     last: Sequence[Any] = (),
 ) -> dict[str, str]:  # fmt: skip
     """Run an action on jobs, each only while it is as it was when `terms` found it. Return what became of each."""
@@ -74,7 +64,8 @@ def _changed(
 
             digests = dict.fromkeys(digests, UNMATCHED) | matching(store, list(digests), terms, now)
         pairs = [value for pair in digests.items() for value in pair]
-        outcomes |= zip(digests, store.server.run(script, [*values, *pairs, *last]), strict=True)
+        values = [store.engine_now(now), now, actor, bulk or "", len(pairs), *pairs, *last]
+        outcomes |= zip(digests, store.server.run(script, values), strict=True)
         # One that changed since it was checked is checked again.
         digests = {job: at for job, at in digests.items() if outcomes[job] == "unmatched" and at != UNMATCHED}
     return {job: outcomes[job] for job in ids}

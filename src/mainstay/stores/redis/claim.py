@@ -46,7 +46,7 @@ def claim(
     if reply == "lost":
         raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
     verdicts, started, wait = reply[:3]
-    jobs = _claimed(reply[3:], started, worker) if len(reply) > 3 else []
+    jobs = claimed(reply[3:], started, worker) if len(reply) > 3 else []
     return Claims([_VERDICTS[letter] for letter in verdicts], jobs, wait)
 
 
@@ -102,7 +102,7 @@ _JOB = len(_RETURNED)
 _new = partial(tuple.__new__, Claimed)
 
 
-def _claimed(values: list[Any], started: int, worker: str) -> list[Claimed]:
+def claimed(values: list[Any], started: int, worker: str) -> list[Claimed]:
     """Return the jobs of a reply, in its order. Column by column: that takes less time than job by job."""
     found: dict[str, Any] = {name: values[n::_JOB] for n, name in enumerate(_RETURNED)}
     headers = [text.split("\n") for text in found["header"]]
@@ -113,11 +113,6 @@ def _claimed(values: list[Any], started: int, worker: str) -> list[Claimed]:
     found["version"] = [header.version(last) if last else 1 for _, _, last in headers]
     found |= {"started_at": repeat(started), "cancelling": repeat(False), "worker": repeat(worker)}
     return list(map(_new, zip(*[found[name] for name in Claimed._fields], strict=False)))
-
-
-def claimed_on_wake(reply: list[Any] | None, worker: str) -> list[Claimed]:
-    """Return the job that came with a notification, if one did (statements/claim_on_wake.lua)."""
-    return _claimed(reply[1:], reply[0], worker) if reply else []
 
 
 _ROWS: record.Rows[Claimed] = record.Rows(Claimed)
@@ -154,19 +149,17 @@ def _extra(server: Server, t: Transition) -> str:
     found: dict[str, Any] = {
         "worker": t.worker or "", "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes,
         "crashed": 1 if t.outcome in DEATHS else None, "run_at": t.run_at, "finished": t.finished_at, "reason": t.reason,
-        "error": t.error, "code": t.code, "result": t.result, "record": _attempt(t) if t.recorded else None,
+        "error": t.error, "code": t.code, "result": t.result,
     }  # fmt: skip
+    if t.recorded:
+        attempt = (t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback)
+        found["record"] = header.dumps(attempt)
     if t.children and t.state == REVIEW:
         found["kept"] = pack_drafts(t.children)
     elif t.children:
         enqueue.prepare(server, t.children, t.at)
         found["children"] = enqueue.flat(t.children)
     return header.dumps({name: value for name, value in found.items() if value is not None})
-
-
-def _attempt(t: Transition) -> str:
-    """Return the record of an attempt."""
-    return header.dumps((t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback))
 
 
 def _updates(updates: Sequence[Update]) -> list[Any]:

@@ -79,7 +79,7 @@ class Server(ForkGuard):
 
     def commands(self, commands: Sequence[tuple[Any, ...]], checked: bool = True) -> list[Any]:
         """Send commands in one round trip and return their results; raises the first error. Not `checked`: any schema."""
-        self._same_process()
+        self.restarted()
         try:
             if checked and not self._checked:
                 schema.ensure(self._exchange, self.prefix, self.shown)
@@ -119,7 +119,7 @@ class Server(ForkGuard):
         return connection
 
     def _give(self, connection: Wire) -> None:
-        if len(self._idle) < IDLE and self._same_process():
+        if len(self._idle) < IDLE and not self.restarted():
             self._idle.append((connection, time.monotonic()))
         else:
             connection.disconnect()
@@ -151,7 +151,7 @@ class Server(ForkGuard):
 
     def close(self) -> None:
         """Close every connection of this process that is not in use."""
-        self._same_process()
+        self.restarted()
         self._drop()
         self._pool, self._checked = None, False
 

@@ -54,14 +54,11 @@ def prepare(server: Server, drafts: Sequence[Draft], now: int) -> None:
         if not draft.created_at:
             draft.created_at = now
     undeclared = [draft for draft in drafts if draft.undeclared is not None]
-    if undeclared:
-        _follow_registered(server, undeclared)
-
-
-def _follow_registered(server: Server, drafts: Sequence[Draft]) -> None:
-    names = list(dict.fromkeys(draft.type for draft in drafts))
+    if not undeclared:
+        return
+    names = list(dict.fromkeys(draft.type for draft in undeclared))
     found = dict(zip(names, server.read("HMGET", "type", *names), strict=True))
-    for draft in drafts:
+    for draft in undeclared:
         draft.follow(json.loads(found[draft.type])["policy"] if found[draft.type] else {})
 
 

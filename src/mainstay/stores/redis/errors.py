@@ -45,16 +45,11 @@ _ADVICE: dict[type[errors.StoreError], dict[str, str]] = {
 }
 _KINDS: dict[str, Kind] = {word: (kind, advice) for kind, found in _ADVICE.items() for word, advice in found.items()}
 _WORD = re.compile(r"\b(" + "|".join(_KINDS) + r")\b")
-_CLASSES: tuple[tuple[type[Exception], str], ...] = (  # of redis-py, which drops the word from their texts
-    (theirs.BusyLoadingError, "LOADING"),
-    (theirs.NoPermissionError, "NOPERM"),
-    (theirs.AuthenticationError, "NOAUTH"),
-    (theirs.ReadOnlyError, "READONLY"),
-    (theirs.OutOfMemoryError, "OOM"),
-    (theirs.ClusterDownError, "CLUSTERDOWN"),
-    (theirs.MovedError, "MOVED"),  # before AskError: redis-py derives it from that
-    (theirs.AskError, "TRYAGAIN"),
-)
+_CLASSES: dict[type, str] = {  # of redis-py, which drops the word from their texts
+    theirs.BusyLoadingError: "LOADING", theirs.NoPermissionError: "NOPERM", theirs.AuthenticationError: "NOAUTH",
+    theirs.ReadOnlyError: "READONLY", theirs.OutOfMemoryError: "OOM", theirs.ClusterDownError: "CLUSTERDOWN",
+    theirs.MovedError: "MOVED", theirs.AskError: "TRYAGAIN",
+}  # fmt: skip
 
 
 class Unknown(errors.StoreError):
@@ -73,9 +68,9 @@ def mapped(error: BaseException, where: str) -> BaseException:
 
 def _kind(error: BaseException) -> Kind:
     found = _WORD.search(str(error))
-    words = [found[1]] if found else [word for known, word in _CLASSES if isinstance(error, known)]
-    if words:
-        return _KINDS[words[0]]
+    word = found[1] if found else next((_CLASSES[each] for each in type(error).__mro__ if each in _CLASSES), None)
+    if word:
+        return _KINDS[word]
     if isinstance(error, (theirs.ConnectionError, theirs.TimeoutError, theirs.RedisClusterException, OSError)):
         return UNREACHABLE
     return errors.StoreError, ""

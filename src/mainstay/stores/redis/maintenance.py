@@ -109,9 +109,10 @@ def types(store: RedisStore) -> list[TypeInfo]:
 
 def declarations(store: RedisStore, now: int, type: str | None = None) -> list[Declaration]:
     """Return what the live workers that go on claiming take."""
-    workers = Counter[str](store.server.run("declarations", [store.engine_now(now)]))
+    live = store.server.run("workers", [store.engine_now(now)])
+    claiming = Counter(taken for _, _, renewals, _, _, taken in live if "stopping" not in renewals)
     found = Counter[Declaration]()
-    for text, number in workers.items():
+    for text, number in claiming.items():
         for each in starmap(Declaration, json.loads(text)):
             if type in (None, each.type):
                 found[each] += number

@@ -31,7 +31,7 @@ from .reads import read, with_codes
 from .record import LETTERS, SEQ
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from .store import RedisStore
 
@@ -86,8 +86,9 @@ def _order(store: RedisStore, after: str | None) -> Order:
 def _ordered(store: RedisStore, floor: str) -> Order:
     """Return the first jobs after a number, one window of them however many there are."""
     found: list[str] = []
-    whole = True
-    for members in _numbered(store, floor):
+    whole, last = True, None
+    while last != "":
+        last, *members = store.server.run("export_order", [last or "", LOOKED, floor])
         found += members
         if len(found) > 2 * WINDOW:
             found.sort()
@@ -95,15 +96,6 @@ def _ordered(store: RedisStore, floor: str) -> Order:
             whole = False
     found.sort()
     return Order(floor, found, whole)
-
-
-def _numbered(store: RedisStore, floor: str) -> Iterator[list[str]]:
-    last = ""
-    while True:
-        last, *members = store.server.run("export_order", [last, LOOKED, floor])
-        yield members
-        if not last:
-            return
 
 
 def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore, str | None, int], Batch]:
@@ -201,28 +193,35 @@ def _lock(job: JobRecord) -> str | None:
     return job.lock
 
 
-def _attempt_line(*row: Any) -> tuple[str, bytes]:
+def _packed_attempt(*row: Any) -> tuple[str, bytes]:
+    """Return the commands of an attempt, its token and its code, which becomes a term of the job too."""
     attempt = AttemptRecord._make(row)
     line = header.dumps([getattr(attempt, name) for name in Attempt._fields[:-1]])  # the code is apart
-    return attempt.job, msgpack.encode([line, attempt.token, attempt.code or False])
+    commands: list[tuple[str, ...]] = [("RPUSH", f"attempt:{attempt.job}", line)]
+    if attempt.error is not None:
+        commands += [("HSET", "error", attempt.job, attempt.error), ("HDEL", "code", attempt.job)]
+    return attempt.job, msgpack.encode([commands, attempt.token, attempt.code or False])
 
 
-def _log_line(job: str, token: int, n: int, *line: Any) -> tuple[str, str]:
-    return job, f"{token:08x}{n:08x}{header.dumps(line)}"
+def _packed_log(job: str, token: int, n: int, *line: Any) -> tuple[str, bytes]:
+    return job, msgpack.encode([("ZADD", f"log:{job}", 0, f"{token:08x}{n:08x}{header.dumps(line)}")])
 
 
-def _action_line(at: int, actor: str, action: str, job: str | None, detail: str, bulk: str | None) -> tuple[str, bytes]:
+def _packed_action(
+    at: int, actor: str, action: str, job: str | None, detail: str, bulk: str | None
+) -> tuple[str, bytes]:
     entry = header.dumps((at, actor, action, job, json.loads(detail)))
     return job or "", msgpack.encode([entry, bulk] if bulk else [entry])
 
 
-def _type_text(*row: Any) -> tuple[str, str]:
+def _packed_type(*row: Any) -> tuple[str, bytes]:
     info = TypeRecord._make(row)
-    return info.name, json.dumps(info._asdict() | {"policy": json.loads(info.policy)})
+    text = json.dumps(info._asdict() | {"policy": json.loads(info.policy)})
+    return "", msgpack.encode([("HSET", "type", info.name, text)])
 
 
-# How to write a row of each part: the id of its job or its name, and the row as a text (statements/import.lua).
+# How to write a row of each part: the id of its job, and the row (statements/import.lua).
 _IMPORTED: dict[str, Callable[..., tuple[Any, ...]]] = {
-    "jobs": _packed_job, "attempts": _attempt_line, "logs": _log_line, "actions": _action_line, "types": _type_text,
-    "settings": SettingRecord,
+    "jobs": _packed_job, "attempts": _packed_attempt, "logs": _packed_log, "actions": _packed_action,
+    "types": _packed_type, "settings": lambda *pair: ("", msgpack.encode([("HSET", "setting", *pair)])),
 }  # fmt: skip

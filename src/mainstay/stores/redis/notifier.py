@@ -16,21 +16,16 @@ from redis import exceptions as theirs
 
 from ...core.errors import StoreUnavailable
 from . import errors, script
-from .claim import claimed_on_wake, packed
+from .claim import claimed, packed
 
 if TYPE_CHECKING:
-    from ..contract import SlotOffer, StartedJobs
+    from ..contract import SlotOffer
     from .connect import Wire
     from .store import RedisStore
 
 SLACK = 2_000  # ms beyond the wait after which a silent connection is given up
 REST = 0.003  # seconds between a notification and the next wait: the claim goes first
 LONGEST = 60_000  # ms of one wait: no longer than a marker lives
-
-
-def started_jobs(store: RedisStore, worker: str) -> StartedJobs:
-    """Return where this worker notes which jobs it runs."""
-    return store.local_workers.started_jobs(worker)
 
 
 def notifier(store: RedisStore, worker: str) -> RedisNotifier:
@@ -111,7 +106,8 @@ class RedisNotifier:
             raise theirs.TimeoutError("no reply to a blocking wait")
         found: list[str] | None = connection.read_response()
         if offer is not None:
-            offer.take(claimed_on_wake(connection.read_response(), self._worker))
+            reply = connection.read_response()
+            offer.take(claimed(reply[1:], reply[0], self._worker) if reply else [])
         return found
 
     def _packed(self, connection: Wire, timeout: int, offer: SlotOffer | None) -> list[bytes]:

@@ -1,13 +1,12 @@
-"""Reads of jobs, workers and the server: bounded reads of an index, never of all keys."""
+"""Reads of jobs and workers: bounded reads of an index, never of all keys."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...core.errors import StoreError
 from ...core.job import Action, Attempt, Count, Ended, Job, LogLine, WorkerInfo, history
-from . import header, record, schema
+from . import header, record
 from .record import STATES
 
 if TYPE_CHECKING:
@@ -20,17 +19,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 CHUNK = 500  # jobs read in one call, which blocks the server
 BYTES = 8 << 20  # of texts in one reply, and one job more
 LABELS = {letter: (state, "retrying" if letter == "s" else "") for letter, state in STATES.items()}
-SURVIVES = {  # what an accepted job survives, by appendfsync
-    "always": "power cut: an accepted job is on the server's disk when enqueue returns; a failover may lose the last ones",
-    "everysec": "process crash: a power cut can lose up to a second of accepted jobs; for less set appendfsync always",
-    "no": "process crash: a power cut loses what the system had not written; set appendfsync always or everysec",
-}
 _JOBS: record.Rows[Job] = record.Rows(Job)
-
-
-def get(store: RedisStore, job_id: str) -> Job | None:
-    """Return one job, or None."""
-    return next(iter(get_many(store, [job_id])), None)
 
 
 def get_many(store: RedisStore, ids: Sequence[str]) -> list[Job]:
@@ -69,7 +58,7 @@ def checkpoint(store: RedisStore, job_id: str) -> str | None:
 
 def attempts(store: RedisStore, job_id: str) -> list[Attempt]:
     """Return every attempt: those on record, then the one that runs or that completed."""
-    job = get(store, job_id)
+    job = store.get(job_id)
     if job is None:
         return []
     lines, codes = store.server.on_keys([("LRANGE", f"attempt:{job_id}", 0, -1), ("HGETALL", f"codes:{job_id}")])
@@ -138,54 +127,10 @@ def workers(store: RedisStore) -> list[WorkerInfo]:
 
 
 def _worker(row: list[Any]) -> WorkerInfo:
-    worker, described, renewals, expires, running = row
+    worker, described, renewals, expires, running, _ = row
     host, pid, slots, queues, types = json.loads(described)
     started, renewed, *stopping = renewals.split()
     return WorkerInfo(
         worker, host, pid, slots, tuple(queues), tuple(types), int(started), int(renewed), int(float(expires)), running,
         stopping=bool(stopping),
     )  # fmt: skip
-
-
-# The server -----------------------------------------------------------------------------------------------------------
-def diagnostics(store: RedisStore) -> dict[str, str]:
-    """Return what `doctor` prints about this store."""
-    server = store.server
-    *found, info = server.commands([*schema.reading(server.prefix), ("INFO",)])
-    version, readable_from, _ = schema.versions(found)
-    info = schema.parsed(info)
-    settings, maxmemory, valkey = _settings(store), info.get("maxmemory_human", "unknown"), info.get("valkey_version")
-    return {
-        "engine": f"Valkey {valkey}" if valkey else f"Redis {info.get('redis_version', '')}",
-        "server": server.shown,
-        "prefix": server.prefix,
-        "schema": str(version),
-        "readable from": str(readable_from),
-        "appendonly": settings.get("appendonly", "unknown"),
-        "appendfsync": settings.get("appendfsync", "unknown"),
-        "durability": _durability(settings, info),
-        "maxmemory": "no limit" if maxmemory == "0B" else maxmemory,
-        "maxmemory-policy": info.get("maxmemory_policy", "unknown"),
-        "role": info.get("role", "unknown"),
-        "size": info.get("used_memory", "0"),
-        "worker locks": store.local_workers.problem(),
-    }
-
-
-def _settings(store: RedisStore) -> dict[str, str]:
-    """Return the settings of the server's append-only file; nothing where it refuses to tell."""
-    try:
-        names = [store.server.command("CONFIG", "GET", name) for name in ("appendonly", "appendfsync")]
-    except StoreError:  # managed servers refuse CONFIG
-        return {}
-    return {pair[0]: pair[1] for pair in names if pair}
-
-
-def _durability(settings: dict[str, str], info: dict[str, str]) -> str:
-    """Return what an accepted job survives, by the settings, or by INFO where the server refuses to tell them."""
-    on = settings.get("appendonly") or {"1": "yes", "0": "no"}.get(info.get("aof_enabled", ""), "")
-    if on == "no":
-        return "none: without an append-only file a restart loses what came after the last snapshot; set appendonly yes"
-    if on != "yes" or not settings:
-        return "unknown: the server does not tell its settings (CONFIG is refused); ask who runs it for appendfsync"
-    return SURVIVES.get(settings.get("appendfsync", ""), SURVIVES["no"])

@@ -41,15 +41,21 @@ def ensure(exchange: Exchange, prefix: str, shown: str) -> None:
     *found, memory, server = exchange([*reading(prefix), ("INFO", "memory"), ("INFO", "server")])
     _check_server(parsed(server + memory), shown)
     version, readable_from, _ = versions(found)
-    if not version:
-        begin(exchange, prefix, shown)
-    elif not fits(version, readable_from, prefix, shown):
+    if not usable(exchange, prefix, shown, version, readable_from):
         raise outdated(version, VERSION, named(prefix, shown))
 
 
-def fits(version: int, readable_from: int, prefix: str, shown: str) -> bool:
-    """Return whether this code can use the keys; raise when they are of a newer schema."""
-    return readable(version, readable_from, VERSION, named(prefix, shown), "prefix=")
+def usable(exchange: Exchange, prefix: str, shown: str, version: int, readable_from: int) -> bool:
+    """Return whether this code can use the keys of a version; raise when it is newer. A fresh prefix gets its version."""
+    if version:
+        return readable(version, readable_from, VERSION, named(prefix, shown), "prefix=")
+    try:
+        (fresh,) = exchange([("EVAL", _BEGIN, 1, prefix, VERSION, READABLE_FROM)])
+    except theirs.ResponseError:  # a replica refuses, and the verb that follows says so
+        return True
+    if not fresh:
+        raise unversioned(named(prefix, shown))
+    return True
 
 
 def named(prefix: str, shown: str) -> str:
@@ -66,16 +72,6 @@ def versions(found: Sequence[Any]) -> tuple[int, int, int]:
     """Return version, readable_from and how many steps of the next migration are done; version 0: there is none."""
     version, (readable_from, step) = found
     return int(version or 0), int(readable_from or version or 0), int(step or 0)
-
-
-def begin(exchange: Exchange, prefix: str, shown: str) -> None:
-    """Record the version of a fresh prefix. A replica refuses, and the verb that follows says so."""
-    try:
-        (fresh,) = exchange([("EVAL", _BEGIN, 1, prefix, VERSION, READABLE_FROM)])
-    except theirs.ResponseError:
-        return
-    if not fresh:
-        raise unversioned(named(prefix, shown))
 
 
 def parsed(text: str) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..local_workers import LocalWorkers
-from ..verbs import Verbs, cold, table
+from ..verbs import Verbs, table
 from .connect import Server
 
 TYPE_CHECKING = False
@@ -17,12 +17,11 @@ class RedisStore(Verbs):
     lease = 15_000
     sweep_interval = 1_000
     remote = True  # a server: it may be away for a while
-    VERBS = table({
-        **cold("redis"),
+    VERBS = table("redis", {
         "redis.enqueue": "enqueue outbox",
         "redis.claim": "claim claimed_by finish",
-        "redis.compact": "compact",
-        "redis.notifier": "started_jobs notifier notify",
+        "redis.diagnostics": "diagnostics compact",
+        "redis.notifier": "notifier notify",
     })  # fmt: skip
 
     def __init__(self, url: str, clock: Clock | None = None) -> None:

@@ -14,7 +14,7 @@ from ...core.bulk import NOTE, bulk_for, tally
 from ...core.draft import pack_drafts, unpack_drafts
 from ...core.errors import refuse_nul
 from ...core.export import ActionRecord
-from ...core.states import CANCELLED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED
+from ...core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED
 from ..operations import Statement, together
 from .dialect import column_types
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .dialect import Dialect
     from .store import SqlStore
 
-    Action = Callable[[Dialect, Sequence[str], int, str, str | None], Operations[dict[str, str]]]
+    Action = Callable[["Change", dict[str, "Locked"]], Operations[dict[str, str]]]
     Lines = Sequence[tuple["Locked", dict[str, str]]]  # jobs, and what the audit trail says about each
 
 RETRIED = (DEAD, CANCELLED, REVIEW, SCHEDULED)
@@ -48,135 +48,117 @@ class Locked(NamedTuple):
     key: str | None
 
 
-def _locked(dialect: Dialect, ids: Sequence[str]) -> Operations[dict[str, Locked]]:
-    """Lock jobs in the order of seq; return them by id, in the order asked."""
-    result = yield dialect.statement("lock_jobs", ids=list(dict.fromkeys(ids)))
-    found = {row[0]: Locked._make(row) for row in result.rows}
-    return {job: found[job] for job in ids if job in found}
+class Change(NamedTuple):
+    """One call of a verb: on which engine, when and by whom."""
+
+    dialect: Dialect
+    now: int
+    actor: str
+    bulk: str | None
+
+    def statement(self, name: str, /, **values: object) -> Statement:
+        return self.dialect.statement(name, **values)
 
 
-def _audit(
-    dialect: Dialect, now: int, actor: str, action: str, lines: Lines, bulk: str | None
-) -> Operations[list[Statement]]:
+def change(
+    dialect: Dialect, action: Action, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (),
+    bulk: str | None = None,
+) -> Operations[dict[str, str]]:  # fmt: skip
+    """Lock jobs in the order of seq, run an action on those that `terms` still find, and return what became of each job."""
+    refuse_nul(actor=actor)
+    rows = (yield dialect.statement("lock_jobs", ids=list(dict.fromkeys(ids)))).rows
+    locked = {row[0]: Locked._make(row) for row in rows}
+    found = {job: locked[job] for job in ids if job in locked}  # in the order asked
+    if terms and found:
+        from .search import matching  # an enqueue in the caller's transaction loads this module, and needs no search
+
+        matched = yield from matching(dialect, [job.seq for job in found.values()], terms, now)
+        found = {job: found[job] for job in found if job in matched}
+    outcomes = yield from action(Change(dialect, now, actor, bulk_for(ids, bulk)), found)
+    return {job: outcomes.get(job, "unmatched" if job in locked else "missing") for job in ids}
+
+
+def _verb(action: Action, outcome: str = "", what: str = "jobs") -> Callable[..., dict[str, str]]:
+    """Return the verb that runs an action in a transaction of its own; after an `outcome` of some job it wakes the workers."""
+
+    def verb(
+        store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
+    ) -> dict[str, str]:
+        outcomes = store.write(lambda: change(store.dialect, action, ids, now, actor, terms, bulk))
+        if outcome in outcomes.values():
+            store.notify(what)
+        return outcomes
+
+    return verb
+
+
+def _audit(by: Change, action: str, lines: Lines) -> Operations[list[Statement]]:
     """Return the statements that record an action: a line for each job, or one line for all jobs of a bulk action."""
-    if bulk is None:
-        single = [(now, actor, action, job.id, json.dumps(detail), None) for job, detail in lines]
-        return dialect.insert("action", AUDIT, single)
-    found = yield dialect.statement("actions_bulk", bulks=[bulk])
+    if by.bulk is None:
+        single = [(by.now, by.actor, action, job.id, json.dumps(detail), None) for job, detail in lines]
+        return by.dialect.insert("action", AUDIT, single)
+    found = yield by.statement("actions_bulk", bulks=[by.bulk])
     before = json.loads(found.rows[0][ActionRecord._fields.index("detail")]) if found.rows else {}
     detail = json.dumps(tally(before, (detail for _, detail in lines)))
     if found.rows:
-        statements = [dialect.statement("bulk_detail", bulk=bulk, detail=detail)]
+        statements = [by.statement("bulk_detail", bulk=by.bulk, detail=detail)]
     else:
-        statements = dialect.insert("action", AUDIT, [(now, actor, action, None, detail, bulk)])
+        statements = by.dialect.insert("action", AUDIT, [(by.now, by.actor, action, None, detail, by.bulk)])
     if action != "delete":
-        statements.append(dialect.statement("acted", seqs=[job.seq for job, _ in lines], bulk=bulk))
+        statements.append(by.statement("acted", seqs=[job.seq for job, _ in lines], bulk=by.bulk))
     return statements
 
 
-def _unlock(dialect: Dialect, jobs: Iterable[Locked]) -> list[Statement]:
-    """Return the statement that releases the keys of ended jobs; a key that is held for a period stays."""
-    seqs = [
-        job.seq for job in jobs if job.key is not None and not job.lock_until
-    ]  # its lock may have changed while we waited
-    return [dialect.statement("unlock_keys", seqs=seqs)] if seqs else []
+def _ended(by: Change, jobs: Sequence[Locked], state: str, reason: str) -> list[Statement]:
+    """Return the statements that end jobs which do not run. Their keys are released; a key that is held for a period stays."""
+    seqs = [job.seq for job in jobs]
+    keyed = [job.seq for job in jobs if job.key is not None and not job.lock_until]  # `lock` may be older than our wait
+    ended = by.statement("end", seqs=seqs, state=state, now=by.now, reason=reason)
+    return [by.statement("unlock_keys", seqs=keyed), ended] if keyed else [ended]
 
 
-def _changed(
-    store: SqlStore, operations: Action, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term],
-    bulk: str | None,
-) -> dict[str, str]:  # fmt: skip
-    """Run an action on the jobs that `terms` still find once they are locked. Return what became of each job."""
-    refuse_nul(actor=actor)
-    bulk = bulk_for(ids, bulk)
-
-    def guarded() -> Operations[dict[str, str]]:
-        unmatched = (yield from _unmatched(store, ids, terms, now)) if terms else set()
-        matched = [job for job in ids if job not in unmatched]
-        outcomes = yield from operations(store.dialect, matched, now, actor, bulk)
-        return {job: outcomes.get(job, "unmatched") for job in ids}
-
-    return store.write(guarded)
-
-
-def _unmatched(store: SqlStore, ids: Sequence[str], terms: Sequence[Term], now: int) -> Operations[set[str]]:
-    from .search import matching  # an enqueue in the caller's transaction loads this module, and needs no search
-
-    found = yield from _locked(store.dialect, ids)
-    if not found:
-        return set()
-    seqs = [job.seq for job in found.values()]
-    return found.keys() - (yield from matching(store.dialect, seqs, terms, now))
-
-
-# cancel ---------------------------------------------------------------------------------------------------------------
-def cancel(
-    store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-) -> dict[str, str]:
-    """Cancel waiting jobs, ask running ones to stop."""
-    outcomes = _changed(store, cancel_operations, ids, now, actor, terms, bulk)
-    if "cancelling" in outcomes.values():
-        store.notify("cancel")
-    return outcomes
-
-
-def cancel_operations(
-    dialect: Dialect, ids: Sequence[str], now: int, actor: str, bulk: str | None = None
-) -> Operations[dict[str, str]]:
-    """As `cancel`, on whichever connection."""
-    refuse_nul(actor=actor)
-    found = yield from _locked(dialect, ids)
+# cancel: waiting jobs end, running ones are asked to stop -------------------------------------------------------------
+def _cancel(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
     jobs = [job for job in found.values() if job.state not in ENDED]
     if jobs:
         waiting = [job for job in jobs if job.state != RUNNING]
         running = [job.seq for job in jobs if job.state == RUNNING]
-        reason = f"cancelled by {actor}"
-        audit = yield from _audit(dialect, now, actor, "cancel", [(job, {}) for job in jobs], bulk_for(ids, bulk))
-        statements = _unlock(dialect, waiting) + audit
-        if waiting:
-            seqs = [job.seq for job in waiting]
-            statements.append(dialect.statement("cancel_waiting", seqs=seqs, now=now, reason=reason))
-        if running:
-            statements.append(dialect.statement("cancel_running", seqs=running, now=now))
-        yield from together(*statements)
-    return {job: _cancelled(found.get(job)) for job in ids}
+        yield from together(
+            *(_ended(by, waiting, CANCELLED, f"cancelled by {by.actor}") if waiting else ()),
+            *([by.statement("cancel_running", seqs=running, now=by.now)] if running else ()),
+            *(yield from _audit(by, "cancel", [(job, {}) for job in jobs])),
+        )
+    names = {RUNNING: "cancelling"} | dict.fromkeys(ENDED, "ended")
+    return {job.id: names.get(job.state, "cancelled") for job in found.values()}
 
 
-def _cancelled(job: Locked | None) -> str:
-    if job is None:
-        return "missing"
-    return "ended" if job.state in ENDED else "cancelling" if job.state == RUNNING else "cancelled"
+cancel = _verb(_cancel, "cancelling", "cancel")
 
 
-# retry ----------------------------------------------------------------------------------------------------------------
-def retry(
-    store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-) -> dict[str, str]:
-    """Queue jobs again, with fresh attempts."""
-    outcomes = _changed(store, _retry, ids, now, actor, terms, bulk)
-    if QUEUED in outcomes.values():
-        store.notify()
-    return outcomes
+def cancel_operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+    """As `cancel`, on whichever connection."""
+    return change(dialect, _cancel, ids, now, actor)
 
 
-def _retry(dialect: Dialect, ids: Sequence[str], now: int, actor: str, bulk: str | None) -> Operations[dict[str, str]]:
-    found = yield from _locked(dialect, ids)
+# retry: jobs are queued again, with fresh attempts --------------------------------------------------------------------
+def _retry(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
     jobs = [job for job in found.values() if job.state in RETRIED]
-    wanted = {job.id: keys.lock(job.type, job.key or "", "alive", None, now)[0] for job in jobs if _needs_key(job)}
-    taken = yield from _taken(dialect, wanted)
+    wanted = {job.id: keys.lock(job.type, job.key or "", "alive", None, by.now)[0] for job in jobs if _needs_key(job)}
+    taken = yield from _taken(by.dialect, wanted)
     retried = [job for job in jobs if job.id not in taken]
     if retried:
         seqs = [job.seq for job in retried]
-        lines = [(job, {"from": job.state}) for job in retried]
-        audit = yield from _audit(dialect, now, actor, "retry", lines, bulk)
         yield from together(
-            *(dialect.statement("lock_key", seq=job.seq, lock=wanted[job.id]) for job in retried if job.id in wanted),
-            dialect.statement("retry", seqs=seqs, now=now),
-            dialect.statement("retry_results", seqs=seqs),
-            *audit,
+            *(by.statement("lock_key", seq=job.seq, lock=wanted[job.id]) for job in retried if job.id in wanted),
+            by.statement("retry", seqs=seqs, now=by.now),
+            by.statement("remove:result", seqs=seqs),  # proposed for review: the next attempt may return nothing
+            *(yield from _audit(by, "retry", [(job, {"from": job.state}) for job in retried])),
         )
     outcomes = {job.id: QUEUED for job in retried} | dict.fromkeys(taken, "duplicate")
-    return {job: outcomes.get(job) or (found[job].state if job in found else "missing") for job in ids}
+    return {job.id: outcomes.get(job.id, job.state) for job in found.values()}
+
+
+retry = _verb(_retry, QUEUED)
 
 
 def _needs_key(job: Locked) -> bool:
@@ -200,29 +182,21 @@ def resolve_review(
 ) -> str:  # fmt: skip
     """End a review; return approved, rejected, missing, unmatched or the state that the job is in."""
     refuse_nul(note=note)
-    verb, done, state = ("approve", "approved", "completed") if approve else ("reject", "rejected", "dead")
+    verb, done, state = ("approve", "approved", COMPLETED) if approve else ("reject", "rejected", DEAD)
 
-    def operations(
-        dialect: Dialect, ids: Sequence[str], now: int, actor: str, bulk: str | None
-    ) -> Operations[dict[str, str]]:
-        job = (yield from _locked(dialect, ids)).get(job_id)
+    def action(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
+        job = found.get(job_id)
         if job is None or job.state != REVIEW:
-            return dict.fromkeys(ids, job.state if job else "missing")
-        reason = note or f"{done} by {actor}"
-        audit = yield from _audit(dialect, now, actor, verb, [(job, {NOTE: note})], bulk)
+            return {job_id: job.state} if job else {}
         yield from together(
-            dialect.statement("resolve_review", seqs=[job.seq], state=state, now=now, reason=reason),
-            *_unlock(dialect, [job]),
-            *audit,
+            *_ended(by, [job], state, note or f"{done} by {actor}"),
+            *(yield from _audit(by, verb, [(job, {NOTE: note})])),
         )
         if approve:
-            yield from _enqueue_children(dialect, job, now)
+            yield from _enqueue_children(by.dialect, job, now)
         return {job_id: done}
 
-    verdict = _changed(store, operations, [job_id], now, actor, terms, bulk)[job_id]
-    if verdict == "approved":
-        store.notify()  # its children may be due
-    return verdict
+    return _verb(action, "approved")(store, [job_id], now, actor, terms, bulk)[job_id]  # its children may be due
 
 
 def _enqueue_children(dialect: Dialect, job: Locked, now: int) -> Operations[None]:
@@ -243,23 +217,16 @@ def keep_children(dialect: Dialect, transitions: Iterable[Transition], now: int)
         yield from dialect.enqueue(children, now)
 
 
-# delete ---------------------------------------------------------------------------------------------------------------
-def delete(
-    store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-) -> dict[str, str]:
-    """Remove jobs that do not run, with all that belongs to them."""
-    return _changed(store, _delete, ids, now, actor, terms, bulk)
-
-
-def _delete(dialect: Dialect, ids: Sequence[str], now: int, actor: str, bulk: str | None) -> Operations[dict[str, str]]:
-    found = yield from _locked(dialect, ids)
+# delete: jobs that do not run are removed, with all that belongs to them ----------------------------------------------
+def _delete(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
     gone = [job for job in found.values() if job.state != RUNNING]
     if gone:
         lines = [(job, {"type": job.type, "from": job.state}) for job in gone]
-        audit = yield from _audit(dialect, now, actor, "delete", lines, bulk)
-        yield from removal(dialect, [job.seq for job in gone], audit)
-    deleted = {job.id for job in gone}
-    return {job: "deleted" if job in deleted else RUNNING if job in found else "missing" for job in ids}
+        yield from removal(by.dialect, [job.seq for job in gone], (yield from _audit(by, "delete", lines)))
+    return {job.id: RUNNING if job.state == RUNNING else "deleted" for job in found.values()}
+
+
+delete = _verb(_delete)
 
 
 def removal(dialect: Dialect, seqs: list[int], also: Sequence[Statement] = ()) -> Operations[None]:

@@ -10,15 +10,14 @@ from ...core.outcome import INTERRUPTED
 from ..contract import Orphan, Renewal
 from ..operations import together
 from .actions import removal
-from .reads import claimed_by, loaded
+from .reads import claimed_by, loaded, value
 from .store import rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...core.job import WorkerInfo
-    from ..contract import StartedJobs
-    from ..operations import Operations, Statement
+    from ..operations import Operations
     from .store import SqlStore
 
 DECLARATION = {"worker": "text", "type": "text", "version": "bigint", "signature": "text", "takes": "text"}
@@ -103,11 +102,6 @@ def _retract(store: SqlStore, jobs: list[Claimed]) -> Operations[int]:
     return retracted
 
 
-def started_jobs(store: SqlStore, worker: str) -> StartedJobs:
-    """Return where a registered worker records the jobs that it runs."""
-    return store.local_workers.started_jobs(worker)
-
-
 # retention ------------------------------------------------------------------------------------------------------------
 def prune(store: SqlStore, now: int, limit: int) -> int:
     """Delete up to `limit` ended jobs whose retention is over."""
@@ -135,11 +129,8 @@ def prune_actions(store: SqlStore, now: int, keep: int, limit: int) -> int:
 # types and settings ---------------------------------------------------------------------------------------------------
 def register_types(store: SqlStore, types: Sequence[TypeInfo]) -> None:
     """Make types known; of one that is named twice the last counts."""
-    store.single(together(*(_registration(store, info) for info in sorted(types, key=lambda info: info.name))))
-
-
-def _registration(store: SqlStore, info: TypeInfo) -> Statement:
-    return store.dialect.statement("register_types", **info._asdict() | {"policy": json.dumps(info.policy)})
+    found = [info._asdict() | {"policy": json.dumps(info.policy)} for info in sorted(types, key=lambda info: info.name)]
+    store.single(together(*(store.dialect.statement("register_types", **each) for each in found)))
 
 
 def types(store: SqlStore) -> list[TypeInfo]:
@@ -156,13 +147,9 @@ def declarations(store: SqlStore, now: int, type: str | None = None) -> list[Dec
 
 def setting(store: SqlStore, name: str) -> str | None:
     """Return one setting, or None."""
-    found = store.read(rows(store, "setting", name=name))
-    return found[0][0] if found else None
+    return value(store, "setting", name=name)
 
 
 def set_setting(store: SqlStore, name: str, value: str | None) -> None:
     """Change a setting; None removes it."""
-    if value is None:
-        _single(store, "set_setting_none", name=name)
-    else:
-        _single(store, "set_setting", name=name, value=value)
+    _single(store, "set_setting_none" if value is None else "set_setting", name=name, value=value)

@@ -25,16 +25,8 @@ if TYPE_CHECKING:
 CURSOR = ("after", "after2", "after3")
 WHOLE = ("types", "settings")  # parts of few rows: exported at once
 SIZE = 4 << 20  # characters of texts in one batch of jobs; the first job comes however large it is
-TABLES = {"attempts": "attempt", "logs": "log", "actions": "action", "types": "type", "settings": "setting"}
-BESIDE = (
-    "result",
-    "children",
-    "checkpoint",
-    "done",
-    "total",
-    "stage",
-    "bulks",
-)  # fields of a job that have tables of their own
+# Fields of a job that have tables of their own.
+BESIDE = ("result", "children", "checkpoint", "done", "total", "stage", "bulks")
 
 
 def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Batch:
@@ -55,15 +47,15 @@ def import_rows(store: SqlStore, part: str, rows: Sequence[Row], was: str, mark:
 def _import(dialect: Dialect, part: str, rows: Sequence[Row], was: str, mark: str) -> Operations[None]:
     if not (yield dialect.statement("import_mark", was=was, mark=mark)).count:
         raise Conflict(ANOTHER)
-    types = column_types(PARTS[part])
+    table, types = part.removesuffix("s"), column_types(PARTS[part])
     if part == "jobs":
         statements = yield from _jobs(dialect, [JobRecord._make(row) for row in rows])
     elif part in ("attempts", "logs"):
         seqs = dict((yield dialect.statement("seqs", ids=list({row[0] for row in rows}))).rows)
         known = [(seqs[job], *row) for job, *row in rows if job in seqs]
-        statements = dialect.insert(TABLES[part], types | {"job": "bigint"}, known)
+        statements = dialect.insert(table, types | {"job": "bigint"}, known)
     else:
-        statements = dialect.insert(TABLES[part], types, rows)
+        statements = dialect.insert(table, types, rows)
     if statements:
         yield from together(*statements)
 
@@ -72,20 +64,13 @@ def _jobs(dialect: Dialect, records: list[JobRecord]) -> Operations[list[Stateme
     """Return the statements for jobs and what stands beside them, numbered in the order given."""
     numbers = yield dialect.statement("import_seqs", ids=[record.id for record in records])
     jobs = list(zip(sorted(row[0] for row in numbers.rows), map(dialect.stored, records), strict=True))
-    homes = {"job": [], "body": []}  # type: dict[str, list[str]]
-    for name in JobRecord._fields:
-        if name not in BESIDE:
-            homes["body" if name in dialect.body else "job"].append(name)
-    return [
-        *_columns(dialect, "job", "seq", homes["job"], jobs),
-        *_columns(dialect, "body", "job", homes["body"], jobs),
-        *_beside(dialect, jobs),
-    ]
+    return [*_columns(dialect, "job", "seq", jobs), *_columns(dialect, "body", "job", jobs), *_beside(dialect, jobs)]
 
 
-def _columns(dialect: Dialect, table: str, number: str, names: list[str], jobs: Numbered) -> list[Statement]:
-    types, values = column_types(JobRecord), field_getter(JobRecord, *names)
-    columns = {number: "bigint"} | {name: types[name] for name in names}
+def _columns(dialect: Dialect, table: str, number: str, jobs: Numbered) -> list[Statement]:
+    kept = [name for name in JobRecord._fields if name not in BESIDE]
+    names = [name for name in kept if (name in dialect.body) == (table == "body")]
+    values, columns = field_getter(JobRecord, *names), {number: "bigint"} | column_types(JobRecord, *names)
     return dialect.insert(table, columns, [(seq, *values(record)) for seq, record in jobs])
 
 

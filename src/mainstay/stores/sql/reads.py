@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +13,7 @@ from ...core.states import DEAD
 from .store import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from .store import SqlStore
 
@@ -51,14 +52,10 @@ def _all(store: SqlStore, record: type[T], name: str, /, **values: Any) -> list[
     return [loaded(record, row) for row in store.read(rows(store, name, **values))]
 
 
-def _value(store: SqlStore, name: str, /, **values: Any) -> str | None:
+def value(store: SqlStore, name: str, /, **values: Any) -> str | None:
+    """Return the only column of the only row of a statement, or None."""
     found = store.read(rows(store, name, **values))
     return found[0][0] if found else None
-
-
-def get(store: SqlStore, job_id: str) -> Job | None:
-    """Return one job, or None."""
-    return next(iter(get_many(store, [job_id])), None)
 
 
 def get_many(store: SqlStore, ids: Sequence[str]) -> list[Job]:
@@ -82,18 +79,18 @@ def claimed_by(store: SqlStore, worker: str) -> list[Claimed]:
 
 def result(store: SqlStore, job_id: str) -> str | None:
     """Return what a job returned, as JSON."""
-    return _value(store, "result", id=job_id)
+    return value(store, "body:result", id=job_id)
 
 
 def checkpoint(store: SqlStore, job_id: str) -> str | None:
     """Return the last checkpoint of a job, as JSON."""
-    return _value(store, "checkpoint", id=job_id)
+    return value(store, "body:checkpoint", id=job_id)
 
 
 def attempts(store: SqlStore, job_id: str) -> list[Attempt]:
     """Return every attempt: the recorded ones, then the one that runs or that completed."""
-    job = get(store, job_id)
-    return history(job, _all(store, Attempt, "attempts", id=job_id)) if job else []
+    found = get_many(store, [job_id])
+    return history(found[0], _all(store, Attempt, "attempts", id=job_id)) if found else []
 
 
 def logs(store: SqlStore, job_id: str, after: int, limit: int) -> list[LogLine]:
@@ -114,15 +111,10 @@ def actions(store: SqlStore, job_id: str | None, limit: int) -> list[Action]:
 
 def counts(store: SqlStore, cap: int) -> list[Count]:
     """Return the numbers of jobs by type and label; at most `cap` jobs of each state are read."""
-    return _capped(store.read(rows(store, "counts", cap=cap)), cap)
-
-
-def _capped(found: Iterable[tuple[Any, ...]], cap: int) -> list[Count]:
-    """Return the counts; a state of which `cap` jobs were read may have more."""
-    found, seen = list(found), dict[str, int]()
+    found, seen = store.read(rows(store, "counts", cap=cap)), Counter[str]()
     for state, _, _, jobs, _ in found:
-        seen[state] = seen.get(state, 0) + jobs
-    return [Count._make((*row, seen[state] >= cap)) for state, *row in found]
+        seen[state] += jobs
+    return [Count._make((*row, seen[state] >= cap)) for state, *row in found]  # of such a state there may be more
 
 
 def throughput(store: SqlStore, since: int, cap: int) -> list[Ended]:

@@ -42,11 +42,7 @@ INDEXES = {
     "dead": "mainstay.job_dead",
 }  # fmt: skip
 OVERLAPS = ({"scheduled", "retrying"}, {"running", "cancelling"})
-COLUMNS = {
-    "priority": "j.priority", "attempt": "j.attempt", "created": "{created_at}", "finished": "j.finished_at",
-    "key": "b.key", "ref": "b.ref", "tenant": "b.tenant", "type": "j.type", "queue": "j.queue", "id": "{id}",
-    "parent": "b.parent",
-}  # fmt: skip
+COLUMNS = {"created": "created_at", "finished": "finished_at"}  # of a field; the others have its name
 # The fields with an index of their values, the usually narrow ones first.
 SELECTS = {
     "id": "SELECT {number} AS seq FROM {indexed_ids} WHERE id >= ?::text AND id < ?::text",
@@ -199,15 +195,12 @@ def _select(field: str, value: object) -> Sql:
 
 def _states(term: Term, types: tuple[Term, ...]) -> Path:
     """Jobs in these states, and of these types: the indexes hold the type too."""
-    conditions = [check(each, 0) for each in types]
-    selects = [_state(str(label), conditions) for label in dict.fromkeys(term.values)]
+    selects = []
+    for label in dict.fromkeys(map(str, term.values)):
+        where, values = joined(" AND ", [(LABELS[label], ()), *(check(each, 0) for each in types)])
+        selects.append((f"SELECT j.seq FROM mainstay.job j INDEXED BY {INDEXES[label]} WHERE {where}", values))  # noqa: S608
     overlap = any(labels <= {*term.values} for labels in OVERLAPS)
     return Path(*joined(" UNION " if overlap else " UNION ALL ", selects, "{}"), (term, *types))
-
-
-def _state(label: str, conditions: list[Sql]) -> Sql:
-    where, values = joined(" AND ", [(LABELS[label], ()), *conditions])
-    return f"SELECT j.seq FROM mainstay.job j INDEXED BY {INDEXES[label]} WHERE {where}", values  # noqa: S608
 
 
 def _finished(term: Term) -> Path:
@@ -221,11 +214,12 @@ def _finished(term: Term) -> Path:
 OF_ATTEMPT = "EXISTS (SELECT 1 FROM mainstay.attempt a WHERE a.job = ANY (ARRAY[j.seq]) AND {})"
 # A backslash would depend on standard_conforming_strings. Whatever the database's locale is, it folds the case of ASCII only.
 LIKE = "{} COLLATE \"C\" ILIKE ?::text ESCAPE '!'"
+ERROR = f"{LIKE.format('j.reason')} OR {OF_ATTEMPT.format(LIKE.format('a.error'))}"
 
 
 def check(term: Term, now: int) -> Sql:
     """Return the condition that a term puts on job `j` and body `b`: one of its values holds."""
-    sql, values = joined(" OR ", [CHECKS[term.field](term, value, now) for value in _alternatives(term)])
+    sql, values = joined(" OR ", [_holds(term, value, now) for value in _alternatives(term)])
     return (f"NOT coalesce({sql}, false)" if term.negated else sql), values
 
 
@@ -246,83 +240,24 @@ def _range(value: object) -> tuple[str, str]:
     return str(value), f"{value}~"
 
 
-def _refers(term: Term, value: str, now: int) -> Sql:
-    """A reference; or every one of a type, if the value ends with a slash and a star."""
-    of_type = reference_range(value)
-    return ("b.ref >= ?::text AND b.ref < ?::text", of_type) if of_type else _equals(term, value, now)
-
-
-def _begins(term: Term, value: str, now: int) -> Sql:
-    column = COLUMNS[term.field]
-    return f"{column} >= ?::text AND {column} < ?::text", _range(value)
-
-
-def _names(term: Term, value: str, now: int) -> Sql:
-    """A name; or every name that begins so, if the value ends with a star."""
-    if value.endswith("*"):
-        return f"starts_with({COLUMNS[term.field]}, ?::text)", (value[:-1],)
-    return _equals(term, value, now)
-
-
-def _equals(term: Term, value: str, now: int) -> Sql:
-    return f"{COLUMNS[term.field]} = ?::text", (value,)
-
-
-def _compares(term: Term, value: float, now: int) -> Sql:
-    """Numeric, so that the value may be any number."""
-    return f"{COLUMNS[term.field]}::numeric {term.op} ?::numeric", (value,)
-
-
-def _instants(term: Term, value: Any, now: int) -> Sql:
-    column = COLUMNS[term.field]
-    if term.op == "=":
-        return f"{column} >= ?::bigint AND {column} < ?::bigint", value
-    return f"{column} {term.op} ?::bigint", (value,)
-
-
-def _labels(term: Term, value: str, now: int) -> Sql:
-    return LABELS[value], ()
-
-
-def _tags(term: Term, value: str, now: int) -> Sql:
-    return "EXISTS (SELECT 1 FROM mainstay.tag t WHERE t.tag = ?::text AND t.job = ANY (ARRAY[j.seq]))", (value,)
-
-
-def _workers(term: Term, value: str, now: int) -> Sql:
-    """Claimed by a worker whose name begins so, now or in a recorded attempt."""
-    of_attempt = OF_ATTEMPT.format("starts_with(a.worker, ?::text)")
-    return f"starts_with(j.worker, ?::text) OR {of_attempt}", (value, value)
-
-
-def _took(term: Term, value: float, now: int) -> Sql:
-    """The duration of the last attempt; a running one counts until now."""
-    spent = "CASE j.state WHEN 'running' THEN ?::bigint ELSE j.finished_at END - j.started_at"
-    return f"{spent} {term.op} ?::numeric", (now, value)
-
-
-def _errors(term: Term, value: str, now: int) -> Sql:
-    """Contained in the error of an attempt, or in the reason for the job's state."""
-    of_attempt = OF_ATTEMPT.format(LIKE.format("a.error"))
-    return f"{LIKE.format('j.reason')} OR {of_attempt}", (_like(value),) * 2
-
-
-def _codes(term: Term, value: str, now: int) -> Sql:
-    """The code of the error of an attempt."""
-    return OF_ATTEMPT.format("a.code = ?::text"), (value,)
-
-
-def _words(term: Term, value: str, now: int) -> Sql:
-    """The beginning of the id, or contained in the type or an error."""
-    errors, likes = _errors(term, value, now)
-    begins = _begins(term._replace(field="id"), ids.normal(value), now)
-    return joined(" OR ", [begins, (LIKE.format("j.type"), (_like(value),)), (errors, likes)])
-
-
 def _like(text: str) -> str:
     return "%" + text.replace("!", "!!").replace("%", "!%").replace("_", "!_") + "%"
 
 
-def _args(term: Term, value: str, now: int) -> Sql:
+def _holds(term: Term, value: Any, now: int) -> Sql:
+    """Return the condition that one value puts on a job."""
+    if term.field == "state":
+        return LABELS[value], ()
+    if term.field == "args":
+        return _args(term, value)
+    star = {"type": "*", "queue": "*", "ref": "/*"}.get(term.field)
+    wide = type(value) is tuple or (star is not None and value.endswith(star))
+    sql, values = WIDE[term.field] if wide else CHECKS[term.field]
+    column = COLUMNS.get(term.field, term.field)
+    return sql.format(f"{{{column}}}", term.op), values(value, now)
+
+
+def _args(term: Term, value: str) -> Sql:
     """The value at a path in the payload, as text and, if it spells one, as a number, true, false or null.
 
     Only numbers are less or more than a number. A payload that the engine cannot parse never matches.
@@ -334,17 +269,48 @@ def _args(term: Term, value: str, now: int) -> Sql:
     if numeric:
         exact = len(value) > DIGITS
         found = f"{{difference}} {term.op} 0" if exact else f"{{json_value}}::numeric {term.op} ?::numeric"
-        kinds.append(
-            (f"CASE WHEN {{json_type}} IN ('integer', 'real', 'number') THEN {found} END", (path, path, value))
-        )
+        number = f"CASE WHEN {{json_type}} IN ('integer', 'real', 'number') THEN {found} END"
+        kinds.append((number, (path, path, value)))
     if term.op == "=" and value in {"true", "false", "null"}:
         kinds.append(("{json_literal} = ?::text", (path, value)))
     sql, values = joined(" OR ", kinds)
     return f"CASE WHEN {{json_valid}} THEN {sql} END", values
 
 
-CHECKS: dict[str, Callable[[Term, Any, int], Sql]] = {
-    "id": _begins, "type": _names, "queue": _names, "state": _labels, "priority": _compares, "attempt": _compares,
-    "worker": _workers, "key": _equals, "ref": _refers, "tenant": _equals, "tag": _tags, "parent": _begins,
-    "error": _errors, "code": _codes, "text": _words, "args": _args, "took": _took, "created": _instants, "finished": _instants,
-}  # fmt: skip
+# The condition by field, over the field's column {0} and the operator {1}, and what is bound, made of a value and the present.
+Checks = dict[str, tuple[str, "Callable[[Any, int], tuple[Any, ...]]"]]
+CHECKS: Checks = {
+    **dict.fromkeys(("key", "ref", "tenant", "type", "queue"), ("{0} = ?::text", lambda value, _: (value,))),
+    **dict.fromkeys(("id", "parent"), ("{0} >= ?::text AND {0} < ?::text", lambda value, _: _range(value))),
+    **dict.fromkeys(("created", "finished"), ("{0} {1} ?::bigint", lambda value, _: (value,))),
+    # Numeric, so that the value may be any number.
+    **dict.fromkeys(("priority", "attempt"), ("{0}::numeric {1} ?::numeric", lambda value, _: (value,))),
+    "tag": (
+        "EXISTS (SELECT 1 FROM mainstay.tag t WHERE t.tag = ?::text AND t.job = ANY (ARRAY[j.seq]))",
+        lambda value, _: (value,),
+    ),
+    # Claimed by a worker whose name begins so, now or in a recorded attempt.
+    "worker": (
+        f"starts_with(j.worker, ?::text) OR {OF_ATTEMPT.format('starts_with(a.worker, ?::text)')}",
+        lambda value, _: (value, value),
+    ),
+    # The duration of the last attempt; a running one counts until now.
+    "took": (
+        "CASE j.state WHEN 'running' THEN ?::bigint ELSE j.finished_at END - j.started_at {1} ?::numeric",
+        lambda value, now: (now, value),
+    ),
+    # Contained in the error of an attempt, or in the reason for the job's state.
+    "error": (ERROR, lambda value, _: (_like(value),) * 2),
+    "code": (OF_ATTEMPT.format("a.code = ?::text"), lambda value, _: (value,)),
+    # The beginning of the id, or contained in the type or an error.
+    "text": (
+        f"{{{{id}}}} >= ?::text AND {{{{id}}}} < ?::text OR {LIKE.format('j.type')} OR {ERROR}",
+        lambda value, _: (*_range(ids.normal(value)), *(_like(value),) * 3),
+    ),
+}
+# The same for names that end with a star, which stands for every name that begins so, and for pairs of instants.
+WIDE: Checks = {
+    **dict.fromkeys(("type", "queue"), ("starts_with({0}, ?::text)", lambda value, _: (value[:-1],))),
+    **dict.fromkeys(("created", "finished"), ("{0} >= ?::bigint AND {0} < ?::bigint", lambda value, _: value)),
+    "ref": ("{0} >= ?::text AND {0} < ?::text", lambda value, _: reference_range(value) or ()),
+}

@@ -16,8 +16,8 @@ from ...core.states import COMPLETED
 from ...core.updates import Checkpoint, Log, Progress, Update
 from ...core.verdict import STORED, refusal
 from ..contract import Claims
-from ..operations import Statement
-from .sql import batches, load, many, run
+from ..operations import Statement, together
+from .sql import batched, batches, load, many, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -176,8 +176,8 @@ def finish(store: SqliteStore, transitions: Sequence[Transition], updates: Seque
 
 
 def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:
-    if updates:
-        write_updates(connection, updates)
+    for update in updates:  # in order; one of an attempt that no longer holds its job changes nothing
+        connection.execute(load(_STATEMENTS[type(update)]), update._asdict())
     if not transitions:
         return []
     connection.execute("SAVEPOINT batch")
@@ -187,7 +187,7 @@ def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], u
         return [STORED] * len(transitions)
     connection.execute("ROLLBACK TO batch")
     connection.execute("RELEASE batch")
-    return [_finish_one(connection, transition) for transition in transitions]
+    return [STORED if run(connection, finish_operations(t)) else refused(connection, t) for t in transitions]
 
 
 def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> bool:
@@ -200,12 +200,8 @@ def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition
     worker = simple[0].worker if simple else None  # nearly always that of all; the others are applied one by one
     for start, size in batches(len(simple)):
         values = [*chain.from_iterable(map(_DONE, simple[start : start + size])), worker]
-        applied += connection.execute(many("finish_completed", size), values).rowcount
+        applied += connection.execute(many(load("finish_completed"), size), values).rowcount
     return applied == len(transitions)
-
-
-def _finish_one(connection: sqlite3.Connection, transition: Transition) -> str:
-    return STORED if run(connection, finish_operations(transition)) else refused(connection, transition)
 
 
 def finish_operations(transition: Transition) -> Operations[bool]:
@@ -219,9 +215,7 @@ def finish_operations(transition: Transition) -> Operations[bool]:
 
 def refused(connection: sqlite3.Connection, transition: Transition) -> str:
     """Return why a transition was not applied."""
-    row = connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone()
-    state, token, cancel_at, worker = row or (None, 0, None, None)
-    return refusal(transition, state, token, cancel_at is not None and worker == transition.worker)
+    return refusal(transition, connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone())
 
 
 def _effects(transitions: Sequence[Transition]) -> Operations[None]:
@@ -229,21 +223,9 @@ def _effects(transitions: Sequence[Transition]) -> Operations[None]:
     transitions = [t for t in transitions if type(t) is not Completed]
     attempts = [_ATTEMPT(t) for t in transitions if t.recorded]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
-    yield from _insert("finish_attempt", attempts)
-    yield from _insert("finish_result", results)
+    yield from together(*batched(load("finish_attempt"), attempts), *batched(load("finish_result"), results))
     if any(t.children for t in transitions):
         from ..sql.actions import keep_children
         from .dialect import DIALECT
 
         yield from keep_children(DIALECT, transitions, transitions[0].at)
-
-
-def _insert(name: str, rows: Sequence[tuple[Any, ...]]) -> Operations[None]:
-    for start, size in batches(len(rows)):
-        yield Statement(many(name, size), [value for row in rows[start : start + size] for value in row])
-
-
-def write_updates(connection: sqlite3.Connection, updates: Sequence[Update]) -> None:
-    """Write updates in order; those of an attempt that no longer holds its job change nothing."""
-    for update in updates:
-        connection.execute(load(_STATEMENTS[type(update)]), update._asdict())

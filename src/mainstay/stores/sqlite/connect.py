@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 MEMORY = ":memory:"
-READER_CACHE = (
-    "PRAGMA cache_size = -2000"  # KB: there is a reader per thread. A search of 100,000 jobs gains nothing from 16 MB
-)
+# KB: there is a reader per thread. A search of 100,000 jobs gains nothing from 16 MB.
+READER_CACHE = "PRAGMA cache_size = -2000"
 BUSY_MS = 10_000
 STALL = 0.5  # seconds that a write waits for others before the file counts as not writable …
 RENEWED = 5.0  # … and for which that counts after its end: every worker has renewed its lease by then
@@ -75,7 +74,7 @@ class Database(ForkGuard):
         self.synchronous = options.pop("synchronous", "full")
         self.create = options.pop("mode", "create") == "create"
         if options or self.synchronous not in SYNCHRONOUS:
-            raise ConfigError(f"{shown(url)}: options are synchronous=full|normal|extra and mode=create|existing")
+            raise _refused(url, "options are synchronous=full|normal|extra and mode=create|existing")
         self._writes = False  # another thread, at the moment of a fork
         self._inherited = False  # its write lock, in the child
         super().__init__()
@@ -97,8 +96,8 @@ class Database(ForkGuard):
         writer = self._writer
         self._writes = not self.memory and writer is not None and (not self._held or writer.in_transaction)
 
-    def restart(self) -> bool:
-        forked = super().restart()
+    def restarted(self) -> bool:
+        forked = super().restarted()
         self._inherited |= forked and self._writes
         self._writes = False
         return forked
@@ -216,29 +215,33 @@ class Database(ForkGuard):
         )
 
     def _open(self, create: bool) -> sqlite3.Connection:
-        connection = self.connect()
-        try:
-            schema.ensure(connection, self.path, create)
-        except BaseException:
-            connection.close()
-            raise
+        connection = self.connect(lambda connection: schema.ensure(connection, self.path, create))
         if not self.memory:
             self._file = errors.identity(self.path)
         return connection
 
-    def connect(self) -> sqlite3.Connection:
-        """Return a new connection, whatever schema the file has."""
+    def connect(self, check: Callable[[sqlite3.Connection], None] = lambda _: None) -> sqlite3.Connection:
+        """Return a new connection that passes the check; without one, whatever schema the file has."""
         if not self.memory:
             errors.check_path(self.path, self.create)
         connection = sqlite3.connect(
             self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         try:
-            prepare(connection, self.synchronous, self.memory)
+            self._prepare(connection)
+            check(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Apply the settings that our promises depend on to a new connection."""
+        if not self.memory:
+            _switch_to_wal(connection)
+        for setting in (f"synchronous = {self.synchronous}", "cache_size = -16000", "journal_size_limit = 67108864"):
+            connection.execute(f"PRAGMA {setting}")
+        connection.create_function("mainstay_difference", 3, _difference, deterministic=True)
 
     def close(self) -> None:
         """Close every connection of this process."""
@@ -247,16 +250,6 @@ class Database(ForkGuard):
                 if connection is not None:
                     connection.close()
             self._start()
-
-
-def prepare(connection: sqlite3.Connection, synchronous: str, memory: bool) -> None:
-    """Apply the settings that our promises depend on to a new connection."""
-    if not memory:
-        _switch_to_wal(connection)
-    connection.execute(f"PRAGMA synchronous = {synchronous}")
-    connection.execute("PRAGMA cache_size = -16000")
-    connection.execute("PRAGMA journal_size_limit = 67108864")
-    connection.create_function("mainstay_difference", 3, _difference, deterministic=True)
 
 
 def _difference(*values: str) -> int:
@@ -280,11 +273,10 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
         time.sleep(0.01)
 
 
-def shown(url: str) -> str:
-    """Return the URL for an error, without a password."""
+def _refused(url: str, why: str) -> ConfigError:
     from ...core.settings import masked
 
-    return repr(masked(url))
+    return ConfigError(f"{masked(url)!r}: {why}")
 
 
 def parse_url(url: str) -> tuple[str, dict[str, str]]:
@@ -292,9 +284,7 @@ def parse_url(url: str) -> tuple[str, dict[str, str]]:
     scheme, _, rest = url.partition("://")
     path, _, query = rest.removeprefix("/").partition("?")
     if scheme != "sqlite" or not rest.startswith("/") or not path:
-        raise ConfigError(
-            f'{shown(url)}: write "sqlite:///jobs.db", "sqlite:////absolute/jobs.db" or "sqlite:///:memory:"'
-        )
+        raise _refused(url, 'write "sqlite:///jobs.db", "sqlite:////absolute/jobs.db" or "sqlite:///:memory:"')
     options = dict(part.partition("=")[::2] for part in query.split("&") if part)
     if path == MEMORY:
         return path, options
@@ -303,5 +293,5 @@ def parse_url(url: str) -> tuple[str, dict[str, str]]:
 
         path = unquote(path)
     if "\0" in path or any("\ud800" <= character <= "\udc7f" for character in path):
-        raise ConfigError(f"{shown(url)}: the path has characters that no file name can have")
+        raise _refused(url, "the path has characters that no file name can have")
     return os.path.realpath(os.path.expanduser(path)), options  # all names of a file have the same locks and sockets

@@ -1,4 +1,4 @@
-"""What `mainstay doctor` prints about a SQLite store."""
+"""What `mainstay doctor` prints about a SQLite store, and how it gives free pages back to the disk."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING
 
+from ..contract import Compacted
 from . import errors, schema
+from .migrate import connected
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .connect import Database
     from .store import SqliteStore
+
+INCREMENTAL = 2  # PRAGMA auto_vacuum: free pages can be released a few at a time
+PAGES = 500  # released in one transaction, so that others can write in between
 
 
 def diagnostics(store: SqliteStore) -> dict[str, str]:
@@ -27,7 +34,7 @@ def diagnostics(store: SqliteStore) -> dict[str, str]:
         "synchronous": db.synchronous,
         "durability": _durability(db),
         "file system": "memory" if db.memory else errors.file_system(os.path.dirname(db.path)),
-        "size": "0" if db.memory else str(size(db.path)),
+        "size": "0" if db.memory else str(_size(db.path)),
         "wal-reset bug": "yes" if errors.wal_reset_bug(sqlite3.sqlite_version_info) else "no",
     }
 
@@ -40,6 +47,35 @@ def _durability(db: Database) -> str:
     return "power cut: an accepted job is on the disk when enqueue returns"
 
 
-def size(path: str) -> int:
+def _size(path: str) -> int:
     """Return the bytes of a file and of its write-ahead log."""
     return sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))
+
+
+def compact(store: SqliteStore, report: Callable[[int, int], None]) -> Compacted:
+    """Release the free pages in small transactions, or rewrite a file that was made without incremental vacuum."""
+    if store.db.memory:
+        return Compacted(advice="A database in memory has no file.")
+    store.db.ready()
+    before = _size(store.db.path)
+    with connected(store.db) as connection:
+        free, page = _number(connection, "freelist_count"), _number(connection, "page_size")
+        report(0, free * page)
+        if _number(connection, "auto_vacuum") == INCREMENTAL:
+            left = free
+            while left:
+                # Not `execute`: it stops after the first page, because the pragma returns rows without columns.
+                connection.executescript(f"PRAGMA incremental_vacuum({PAGES})")
+                left, was = _number(connection, "freelist_count"), left
+                report(max(free - left, 0) * page, free * page)
+                if left >= was:
+                    break  # others free pages as fast
+        else:
+            connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return Compacted(before, _size(store.db.path))
+
+
+def _number(connection: sqlite3.Connection, name: str) -> int:
+    found: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
+    return found

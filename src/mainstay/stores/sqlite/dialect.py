@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..operations import Statement
 from ..sql.dialect import Dialect
 from .inserts import BODY
-from .sql import FOLDER, batches
+from .sql import FOLDER, batched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,10 +48,9 @@ class SqliteDialect(Dialect):
 
     def text(self, name: str) -> str:
         """Return the text of a statement."""
-        text = self._texts.get(name)
-        if text is None:
-            text = self._texts[name] = translated(self.template(name))
-        return text
+        if name not in self._texts:
+            self._texts[name] = translated(self.template(name))
+        return self._texts[name]
 
     def statement(self, name: str, /, **values: Any) -> Statement:
         bound = {key: json.dumps(value) if isinstance(value, list) else value for key, value in values.items()}
@@ -62,12 +61,8 @@ class SqliteDialect(Dialect):
         return Statement(translated(self.fill(sql[0])), tuple(values))
 
     def insert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
-        head = f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES "  # noqa: S608
-        row = f"({', '.join('?' * len(columns))})"
-        return [
-            Statement(head + ", ".join([row] * size), [value for each in rows[start : start + size] for value in each])
-            for start, size in batches(len(rows))
-        ]
+        binds = ", ".join("?" * len(columns))
+        return batched(f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES ({binds})", rows)  # noqa: S608
 
     def delete(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         """Return one statement a row: given a list, SQLite may walk every row that shares the first column."""

@@ -6,7 +6,7 @@ from ...core.errors import DuplicateKey
 from ...core.ids import IDS
 from ..operations import Statement
 from . import inserts
-from .sql import batches, load
+from .sql import batches, load, many
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _each(drafts: Sequence[Draft], now: int, ignore_conflicts: bool = False) -> 
 
 
 def _one(draft: Draft, now: int, ignore_conflicts: bool) -> Operations[Accepted]:
-    _, count = yield Statement(inserts.insert_jobs(inserts.JOB, 1), (now, *inserts.job_values(draft)))
+    _, count = yield Statement(inserts.insert_jobs(inserts.JOB, 1), (now, None, *inserts.job_values(draft)))
     if not count:
         return (yield from _conflict(draft, now, ignore_conflicts))
     yield Statement(inserts.INSERT_BODY, inserts.body_values(draft))
@@ -74,7 +74,7 @@ def _one(draft: Draft, now: int, ignore_conflicts: bool) -> Operations[Accepted]
 
 def _bulk(drafts: Sequence[Draft], now: int, plain: bool) -> Operations[list[Accepted]]:
     """Insert many drafts without keys. The first insert takes the write lock and the number from which the others count."""
-    _, count = yield Statement(inserts.insert_jobs(inserts.JOB, 1), (now, *inserts.job_values(drafts[0])))
+    _, count = yield Statement(inserts.insert_jobs(inserts.JOB, 1), (now, None, *inserts.job_values(drafts[0])))
     if not count:  # its id is there already, and `last_insert_rowid` tells of another row
         return (yield from _each(drafts, now))
     rows, _ = yield Statement("SELECT last_insert_rowid()")
@@ -85,7 +85,7 @@ def _bulk(drafts: Sequence[Draft], now: int, plain: bool) -> Operations[list[Acc
     columns = inserts.PLAIN_BODY if plain else inserts.BODY
     for start, size in batches(len(drafts)):
         values = inserts.body_rows(drafts[start : start + size], seq + start, plain)
-        yield Statement(inserts.insert_bodies(columns, size), values)
+        yield Statement(many(inserts.BODY_OF[columns], size), values)
     return [(draft.id, True) for draft in drafts]
 
 

@@ -39,18 +39,14 @@ _KINDS: dict[int, tuple[type[errors.StoreError], str]] = {
     sqlite3.SQLITE_LOCKED: (errors.StoreBusy, "Another connection held the table; try again"),
     sqlite3.SQLITE_FULL: (errors.StoreFull, "Free some space on this disk; nothing accepted was lost"),
     sqlite3.SQLITE_IOERR: (errors.StoreUnavailable, "Reading or writing the file failed: check the disk and its quota"),
-    sqlite3.SQLITE_CANTOPEN: (
-        errors.StoreUnavailable,
-        "Check that the file and its folder are there and may be read and written",
-    ),
-    sqlite3.SQLITE_READONLY: (
-        errors.StoreReadOnly,
-        "Check the owner and mode of the file, its folder and the file system",
-    ),
+    sqlite3.SQLITE_CANTOPEN:
+        (errors.StoreUnavailable, "Check that the file and its folder are there and may be read and written"),
+    sqlite3.SQLITE_READONLY:
+        (errors.StoreReadOnly, "Check the owner and mode of the file, its folder and the file system"),
     sqlite3.SQLITE_PERM: (errors.StoreReadOnly, "Check the owner and mode of the file"),
     sqlite3.SQLITE_CORRUPT: (errors.StoreCorrupt, "The file is damaged: stop the workers and restore a backup"),
     sqlite3.SQLITE_NOTADB: (errors.StoreCorrupt, "This is not a SQLite database: check the path in the URL"),
-}
+}  # fmt: skip
 
 
 def check_path(path: str, create: bool, mounts: str | None = None) -> None:
@@ -77,10 +73,8 @@ def _check_folder(path: str, folder: str) -> None:
     except FileNotFoundError:
         raise errors.StoreUnavailable(f"{path}: the folder {folder} does not exist. Create it first.") from None
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise errors.StoreUnavailable(
-            f"{path}: the folder {folder} cannot be entered ({why}). Check the path."
-        ) from None
+        why = f"cannot be entered ({(error.strerror or str(error)).lower()}). Check the path."
+        raise errors.StoreUnavailable(f"{path}: the folder {folder} {why}") from None
 
 
 def identity(path: str) -> tuple[int, int] | None:
@@ -105,7 +99,9 @@ def file_system(folder: str, mounts: str | None = None) -> str:
     for line in text.splitlines():
         fields, _, tail = line.partition(" - ")
         part = fields.split(" ")
-        point = _plain(part[4]).rstrip("/") + "/"
+        point = part[4].rstrip("/") + "/"
+        if "\\" in point:  # the kernel writes space, tab, newline and backslash as octal numbers after a backslash
+            point = point.encode("latin-1", "backslashreplace").decode("unicode-escape")
         if part[2] == number and real.startswith(point) and len(point) >= best:
             best, kind = len(point), tail.split(" ", 1)[0]
     return kind
@@ -119,16 +115,6 @@ def _mounts() -> str:
         return ""
 
 
-def _plain(point: str) -> str:
-    """Return a mount point unescaped: the kernel writes space, tab, newline and backslash as octal numbers after a backslash."""
-    if "\\" not in point:
-        return point
-    first, *others = point.split("\\")
-    return first + "".join(chr(int(part[:3], 8)) + part[3:] for part in others)
-
-
 def wal_reset_bug(version: tuple[int, int, int]) -> bool:
     """Return whether this SQLite can damage a WAL file when a checkpoint meets a write (fixed in 3.51.3, 3.50.7, 3.44.6)."""
-    if version[:2] in ((3, 44), (3, 50)):
-        return version < ((3, 44, 6) if version[1] == 44 else (3, 50, 7))
-    return (3, 7, 0) <= version < (3, 51, 3)
+    return (3, 7, 0) <= version < {(3, 44): (3, 44, 6), (3, 50): (3, 50, 7)}.get(version[:2], (3, 51, 3))

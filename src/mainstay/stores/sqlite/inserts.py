@@ -24,7 +24,7 @@ JOB = tuple(name for name in Draft.__slots__ if name not in (*BODY, *NOT_STORED)
 PLAIN_JOB = tuple(name for name in JOB if name not in RARE)
 PLAIN_BODY = BODY[:1]
 
-_job, _body = attrgetter(*JOB), attrgetter(*BODY)
+job_values, _body = attrgetter(*JOB), attrgetter(*BODY)
 _TAGS = BODY.index("tags")
 _USUAL = attrgetter(*RARE)(Draft("", ""))
 _functions: dict[tuple[str, tuple[str, ...]], Any] = {}
@@ -62,11 +62,6 @@ def body_rows(drafts: Sequence[Draft], first: int, plain: bool) -> list[Any]:
     return [value for seq, draft in enumerate(drafts, first) for value in (seq, *body_values(draft))]
 
 
-def job_values(draft: Draft) -> tuple[Any, ...]:
-    """Return the values of one job row whose number SQLite gives."""
-    return (None, *_job(draft))
-
-
 def body_values(draft: Draft) -> tuple[Any, ...]:
     """Return the values of a body row, without the number of its job."""
     values: tuple[Any, ...] = _body(draft)
@@ -96,20 +91,13 @@ def _job_row(columns: tuple[str, ...], first: int) -> str:
     return f"({', '.join(binds)}, {admission('state', run_at, '?1')}, {admission('ord', run_at, '?1', '?1')})"
 
 
-def insert_bodies(columns: tuple[str, ...], rows: int) -> str:
-    """Return the statement for some body rows: bound are per row the number of its job and these columns."""
-    text = _texts.get((columns, rows))
-    if text is None:
-        row = f"({', '.join('?' * (len(columns) + 1))})"
-        head = f"INSERT INTO mainstay_body (job, {', '.join(columns)}) VALUES "  # noqa: S608  (our names)
-        text = _texts[columns, rows] = head + ", ".join([row] * rows)
-    return text
+def _insert_body(columns: tuple[str, ...], number: str) -> str:
+    binds = ", ".join("?" * len(columns))
+    return f"INSERT INTO mainstay_body (job, {', '.join(columns)}) VALUES ({number}, {binds})"  # noqa: S608  (our names)
 
 
-INSERT_BODY = (
-    f"INSERT INTO mainstay_body (job, {', '.join(BODY)}) "  # noqa: S608
-    f"VALUES (last_insert_rowid(), {', '.join('?' * len(BODY))})"  # of the job that this connection has just inserted
-)
+BODY_OF = {columns: _insert_body(columns, "?") for columns in (PLAIN_BODY, BODY)}  # the job's number is bound first
+INSERT_BODY = _insert_body(BODY, "last_insert_rowid()")  # of the job that this connection has just inserted
 # Does not change that number: the table has none.
 INSERT_TAG = "INSERT OR IGNORE INTO mainstay_tag (tag, job) VALUES (?, last_insert_rowid())"
 
@@ -117,4 +105,4 @@ INSERT_TAG = "INSERT OR IGNORE INTO mainstay_tag (tag, job) VALUES (?, last_inse
 def replacement(draft: Draft) -> tuple[str, str, dict[str, Any]]:
     """Return the assignments that make a job what a draft asks for, on its row and in its body, and their values."""
     job, body = (", ".join(f"{name} = :{name}" for name in names if name not in KEPT) for names in (JOB, BODY))
-    return job, body, dict(zip((*JOB, *BODY), (*_job(draft), *body_values(draft)), strict=True))
+    return job, body, dict(zip((*JOB, *BODY), (*job_values(draft), *body_values(draft)), strict=True))

@@ -49,15 +49,12 @@ class SocketNotifier:
                 return REASONS.get(self._socket.recv(1), "jobs")
             except TimeoutError:
                 timeout -= POLL
-            if self._changed():
+            if self._db.read(self._poll):
                 return "jobs"
         return ""
 
-    def _changed(self) -> bool:
-        """Return whether the file has changed since the last poll and has jobs to claim."""
-        return self._db.read(self._poll)
-
     def _poll(self, connection: sqlite3.Connection) -> bool:
+        """Return whether the file has changed since the last poll and has jobs to claim."""
         version = connection.execute("PRAGMA data_version").fetchone()[0]
         if version == self._version:
             return False
@@ -110,15 +107,12 @@ def notify(store: SqliteStore, what: str = "jobs") -> None:
     """Wake every worker: send one byte to every socket beside the database. A worker that it does not reach polls."""
     for each in tuple(store.notifiers):
         each.reasons.put(what)
-    if not store.db.memory:
-        _notify(store.db.path, what)
-
-
-def _notify(path: str, what: str) -> None:
+    if store.db.memory:
+        return
     try:
-        names = [name for name in os.listdir(folder(path)) if name.endswith(".sock")]
+        names = [name for name in os.listdir(folder(store.db.path)) if name.endswith(".sock")]
         if names:
-            _send(path, names, what[0].encode())
+            _send(store.db.path, names, what[0].encode())
     except OSError:  # no worker, or no descriptor left: the job is accepted all the same
         pass
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ...core.errors import TransactionUnsupported
 from ..operations import Statement
-from ..outbox.caller_connection import AUTOCOMMIT, OPEN, OwnWork
+from ..outbox.caller_connection import AUTOCOMMIT, OPEN, OwnWork, undo
 from ..sql.actions import cancel_operations
 from . import errors, schema
 from .claim import finish_operations
@@ -18,8 +18,6 @@ from .enqueue import enqueue_operations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...core.decide import Transition
-    from ...core.draft import Draft
     from ..operations import Operations
     from ..outbox.caller_connection import CallerConnection, Joined
     from .connect import Database
@@ -31,6 +29,7 @@ class SqliteOutbox:
     """The outbox of one database file."""
 
     engine = "sqlite"
+    enqueue, finish = staticmethod(enqueue_operations), staticmethod(finish_operations)
 
     def __init__(self, db: Database) -> None:
         if db.memory:
@@ -39,14 +38,8 @@ class SqliteOutbox:
             )
         self._db, self.place = db, db.path
 
-    def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
-        return enqueue_operations(drafts, now)
-
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
         return cancel_operations(DIALECT, ids, now, actor)
-
-    def finish(self, transition: Transition) -> Operations[bool]:
-        return finish_operations(transition)
 
     def mapped(self, error: BaseException) -> BaseException:
         return errors.mapped(error, self.place)
@@ -66,7 +59,10 @@ class SqliteOutbox:
             if inside:
                 yield Statement("RELEASE mainstay")
         except BaseException as error:
-            yield from _undo(caller, error, ["ROLLBACK TO mainstay", "RELEASE mainstay"] if inside else ["ROLLBACK"])
+            if (
+                not isinstance(error, GeneratorExit) and caller.tx_status() == OPEN
+            ):  # else SQLite has rolled back already
+                yield from undo(error, *(("ROLLBACK TO mainstay", "RELEASE mainstay") if inside else ("ROLLBACK",)))
             raise
         return result
 
@@ -77,26 +73,11 @@ class SqliteOutbox:
             rows, _ = yield Statement("PRAGMA database_list")
         except (sqlite3.ProgrammingError, ValueError) as error:  # closed, or another thread's
             raise TransactionUnsupported(f"tx= cannot be used here: {error}") from error
-        if not self._same(next((row[2] for row in rows if row[1] == "main"), "")):
+        file = next((row[2] for row in rows if row[1] == "main"), "")
+        if not file or not os.path.exists(self.place) or not os.path.samefile(file, self.place):
             raise TransactionUnsupported(
                 f"tx= is connected to another database than the store ({self.place}); open that file"
             )
         if status == AUTOCOMMIT:
             raise TransactionUnsupported(f"tx= has no transaction open: {caller.advice}")
         return status
-
-    def _same(self, file: str) -> bool:
-        return bool(file) and os.path.exists(self.place) and os.path.samefile(file, self.place)
-
-
-def _undo(caller: CallerConnection, error: BaseException, statements: list[str]) -> Joined[None]:
-    """Undo our statements; the error that made it necessary is the one to raise."""
-    if (
-        isinstance(error, GeneratorExit) or caller.tx_status() != OPEN
-    ):  # SQLite has rolled back already: a full disk, for example
-        return
-    try:
-        for statement in statements:
-            yield Statement(statement)
-    except sqlite3.Error as worse:
-        error.add_note(f"… and the rollback failed: {worse}")

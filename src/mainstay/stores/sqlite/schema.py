@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ...core.errors import ConfigError, SchemaMismatch
-from ..operations import Statement
+from ..operations import Statement, statements
 from .sql import run
 
 TYPE_CHECKING = False
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ..operations import Operations
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
-VERSION = max(int(name[:4]) for name in os.listdir(FOLDER) if name.endswith(".sql"))  # the last migration
+NAMES = sorted(name[:-4] for name in os.listdir(FOLDER) if name.endswith(".sql"))  # of the migrations
+VERSION = len(NAMES)
 OLDEST = (3, 37, 0)  # STRICT tables, RETURNING
 
 
@@ -51,12 +52,16 @@ def migrate_operations(path: str) -> Operations[None]:
     version, readable_from = yield from _versions()
     if version == VERSION or (version and _readable(version, readable_from, path)):
         return
-    _check_library()
+    import sqlite3
+
+    if sqlite3.sqlite_version_info < OLDEST:
+        needed = ".".join(map(str, OLDEST))
+        raise ConfigError(f"this Python has SQLite {sqlite3.sqlite_version}; mainstay needs {needed} or newer")
     if version:
         workers, _ = yield Statement("SELECT id, expires_at FROM mainstay_worker")
         _check_stopped(workers, version, path)
     for number in range(version + 1, VERSION + 1):
-        for statement in statements(number):
+        for statement in statements(script(number)):
             yield Statement(statement)
 
 
@@ -72,21 +77,10 @@ def _apply(connection: sqlite3.Connection, path: str) -> None:
         raise
 
 
-def names(since: int = 0) -> list[str]:
-    """Return the names of the migrations after a version."""
-    return [name.removesuffix(".sql") for name in sorted(os.listdir(FOLDER)) if int(name[:4]) > since]
-
-
 def script(number: int) -> str:
     """Return the text of one migration."""
-    with open(os.path.join(FOLDER, names(number - 1)[0] + ".sql"), encoding="utf-8") as file:
+    with open(os.path.join(FOLDER, NAMES[number - 1] + ".sql"), encoding="utf-8") as file:
         return file.read()
-
-
-def statements(number: int) -> list[str]:
-    """Return the statements of one migration."""
-    lines = [line.partition("--")[0] for line in script(number).splitlines(keepends=True)]
-    return [part.strip() for part in "".join(lines).split(";") if part.strip()]
 
 
 def _readable(version: int, readable_from: int, path: str) -> bool:
@@ -104,12 +98,3 @@ def _check_stopped(workers: list[tuple[str, int]], version: int, path: str) -> N
     files, now = worker_locks.files(path), SystemClock().now()
     alive = [id for id, expires in workers if (not worker_locks.free(files[id]) if id in files else expires > now)]
     check_stopped(alive, version, VERSION, path)
-
-
-def _check_library() -> None:
-    import sqlite3
-
-    if sqlite3.sqlite_version_info < OLDEST:
-        raise ConfigError(
-            f"this Python has SQLite {sqlite3.sqlite_version}; mainstay needs {'.'.join(map(str, OLDEST))} or newer"
-        )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
-from ..operations import Result, admitted, drive, read
+from ..operations import Result, Statement, admitted, drive, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
     from typing import Any, TypeVar
 
     from ..operations import Operations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
 SIZES = (500, 200, 100, 50, 20, 10, 5, 2, 1)
 _cache: dict[str, str] = {}
+_many: dict[tuple[str, int], str] = {}
 
 
 def load(name: str) -> str:
@@ -28,14 +30,22 @@ def load(name: str) -> str:
     return text
 
 
-def many(name: str, rows: int) -> str:
-    """Return the statement with its one row of VALUES repeated: a batch costs half of what `executemany` does."""
-    text = _cache.get(f"{name} {rows}")
+def many(one: str, rows: int) -> str:
+    """Return a statement with its one row of VALUES repeated: a batch costs half of what `executemany` does."""
+    text = _many.get((one, rows))
     if text is None:
-        before, values, after = load(name).partition("VALUES (")
+        before, values, after = one.partition("VALUES (")
         row, _, rest = after.partition(")")
-        text = _cache[f"{name} {rows}"] = before + values + "), (".join([row] * rows) + ")" + rest
+        text = _many[one, rows] = before + values + "), (".join([row] * rows) + ")" + rest
     return text
+
+
+def batched(one: str, rows: Sequence[Sequence[Any]]) -> list[Statement]:
+    """Return the statements for rows, each bound in order, by a statement for one."""
+    return [
+        Statement(many(one, size), [value for row in rows[start : start + size] for value in row])
+        for start, size in batches(len(rows))
+    ]
 
 
 def batches(count: int) -> list[tuple[int, int]]:

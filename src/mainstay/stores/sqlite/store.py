@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..verbs import Verbs, cold, table
+from ..verbs import Verbs, table
 from .connect import Database
 from .sql import run
 
@@ -25,17 +25,13 @@ if TYPE_CHECKING:
 class SqliteStore(Verbs):
     """A store in one SQLite file, or in memory for tests."""
 
-    VERBS = table(
-        {
-            **cold("sql"),
-            "sqlite.enqueue": "enqueue",
-            "sqlite.claim": "claim finish",
-            "sqlite.leases": "lease_now spared",
-            "sqlite.diagnostics": "diagnostics",
-            "sqlite.compact": "compact",
-            "sqlite.notifier": "notifier notify",
-        }
-    )
+    VERBS = table("sql", {
+        "sqlite.enqueue": "enqueue",
+        "sqlite.claim": "claim finish",
+        "sqlite.leases": "lease_now spared",
+        "sqlite.diagnostics": "diagnostics compact",
+        "sqlite.notifier": "notifier notify",
+    })  # fmt: skip
     lease = 10_000  # a paused worker is given up after this; a dead one is detected at once by its lock
     sweep_interval = 500
     remote = False
@@ -46,7 +42,7 @@ class SqliteStore(Verbs):
         self.watched: dict[str, Watched] = {}  # by sweeps of this process, see `leases`
         self.notifiers: set[MemoryNotifier] = set()
 
-    # what the shared verbs use ------------------------------------------------------------------------------------
+    # what the shared verbs use, see `sql.store` -------------------------------------------------------------------
     @property
     def dialect(self) -> SqliteDialect:
         """The statements in SQLite's form."""
@@ -71,23 +67,18 @@ class SqliteStore(Verbs):
         return self.db.stall.ms()
 
     def engine_now(self, now: int) -> int:
-        """Return the instant that decides what is due or expired: SQLite has no clock but the caller's."""
-        return now
+        return now  # SQLite has no clock but the caller's
 
     def read(self, operations: Operations[T], by_worker: bool = False) -> T:
-        """Drive operations that only read."""
         return self.db.read(lambda connection: run(connection, operations))
 
     def single(self, operations: Operations[T], by_worker: bool = False) -> T:
-        """Drive operations in one write transaction."""
         return self.db.write(lambda connection: run(connection, operations))
 
     def write(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
-        """Drive operations in one write transaction."""
         return self.single(operations())
 
     def browse(self, operations: Callable[[], Operations[T]]) -> T:
-        """Drive operations that only read."""
         return self.read(operations())
 
     def outbox(self) -> Outbox:

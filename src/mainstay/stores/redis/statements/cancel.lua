@@ -1,8 +1,7 @@
--- Cancels waiting jobs, asks running ones to stop. ARGV: now, actor, bulk, jobs (parts/audit.lua). Returns per id what became of it.
+-- Cancels waiting jobs, asks running ones to stop. ARGV: see parts/audit.lua. Returns per id what became of it.
 -- uses: base batch record admit notify audit
-allow_oom()
-local now, actor, asked = tonumber(ARGV[1]), ARGV[2], false
-local results = each_job(4, function(r, id)
+local now, asked = tonumber(ARGV[2]), false
+local results = each_job(function(r, id)
     local running = r[STATE] == "r"
     if ENDED[r[STATE]] then
         return "ended"
@@ -10,12 +9,12 @@ local results = each_job(4, function(r, id)
         asked = true
         call("SADD", P .. "stop:" .. r[WORKER], id)
     else
-        finish(r, id, "x", now, r[KEEP] and now + r[KEEP], "cancelled by " .. actor)
+        finish(r, id, "x", now, r[KEEP] and now + r[KEEP], "cancelled by " .. ARGV[3])
     end
     r[CANCEL_AT] = running and r[CANCEL_AT] or now
     write(id, r)
     flush()
-    audit(now, actor, "cancel", id, {}, ARGV[3])
+    audit("cancel", id, {})
     return running and "cancelling" or "cancelled"
 end)
 if asked then

@@ -1,15 +1,11 @@
 -- Imports rows of one part, in their order. ARGV: where the move is, where it is then, the part, and per row the id of its job
--- or its name, and the row (move.py). The move continues only from where the mover expects it to be, so two of them cannot
+-- and the row (move.py). The move continues only from where the mover expects it to be, so two of them cannot
 -- mix. Returns 1, or 0 where the move is elsewhere by now.
 -- uses: base batch record admit draft code audit
 if call("HGET", P .. "setting", "move.mark") ~= ARGV[1] then
     return 0
 end
 call("HSET", P .. "setting", "move.mark", ARGV[2])
-
-local function exists(id)
-    return call("HEXISTS", P .. "job", id) == 1
-end
 
 -- A row is a packed array: the record without its number, and the texts by their hash.
 local function import_job(id, packed)
@@ -34,36 +30,28 @@ local function import_job(id, packed)
     later("ZADD", P .. "ids", 0, id)
 end
 
--- A row is a packed array: the line, the token, and the code of its error or false.
+-- Runs commands on keys, which belong to a job that must exist, or to none ("").
+local function run(id, commands)
+    if id == "" or call("HEXISTS", P .. "job", id) == 1 then
+        for _, command in ipairs(commands) do
+            call(command[1], P .. command[2], unpack(command, 3))
+        end
+    end
+end
+
+local function import_commands(id, packed)
+    run(id, cmsgpack.unpack(packed))
+end
+
+-- A row is a packed array: commands, the token, and the code of the attempt's error or false.
 local function import_attempt(id, packed)
-    local line, token, code = unpack(cmsgpack.unpack(packed))
-    local r = read_one(id)
-    if not r then
-        return
-    end
-    call("RPUSH", P .. "attempt:" .. id, line)
-    local error = cjson.decode(line)[7]
-    if error ~= cjson.null then
-        later("HSET", P .. "error", id, error)
-    end
-    if code then
+    local commands, token, code = unpack(cmsgpack.unpack(packed))
+    run(id, commands)
+    local r = code and read_one(id)
+    if r then
         keep_code(r, id, token, code)
         write(id, r)
         flush()
-    elseif error ~= cjson.null then
-        call("HDEL", P .. "code", id)
-    end
-end
-
-local function import_log(id, line)
-    if exists(id) then
-        later("ZADD", P .. "log:" .. id, 0, line)
-    end
-end
-
-local function into(hash)
-    return function(name, value)
-        later("HSET", P .. hash, name, value)
     end
 end
 
@@ -73,10 +61,7 @@ local function import_action(id, packed)
     add_action(id, entry, bulk)
 end
 
-local import = ({
-    jobs = import_job, attempts = import_attempt, logs = import_log, actions = import_action, types = into("type"),
-    settings = into("setting"),
-})[ARGV[3]]
+local import = ({ jobs = import_job, attempts = import_attempt, actions = import_action })[ARGV[3]] or import_commands
 for n = 4, #ARGV, 2 do
     import(ARGV[n], ARGV[n + 1])
 end

@@ -1,11 +1,8 @@
 -- Queues ended or waiting jobs now, with all attempts; the token stays: it only grows. A job takes a key that it released
--- again, unless another job has it. ARGV: engine time, now, actor, bulk, jobs (parts/audit.lua). Returns per id what became of it.
+-- again, unless another job has it. ARGV: see parts/audit.lua. Returns per id what became of it.
 -- uses: base batch record admit notify audit
-allow_oom()
-local ord, now, actor = instant(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local FROM = { d = true, x = true, v = true, s = true }
-
-local results = each_job(5, function(r, id)
+local ord, FROM = instant(ARGV[1]), { d = true, x = true, v = true, s = true }
+local results = each_job(function(r, id)
     local state = r[STATE]
     if not FROM[state] then
         return NAMES[state]
@@ -26,7 +23,7 @@ local results = each_job(5, function(r, id)
     later("HDEL", P .. "result", id) -- an earlier attempt may have proposed one for review; the next may return nothing
     later("HDEL", P .. "children", id)
     flush()
-    audit(now, actor, "retry", id, { from = NAMES[state] }, ARGV[4])
+    audit("retry", id, { from = NAMES[state] })
     return "queued"
 end)
 notify("jobs")

@@ -29,8 +29,10 @@ local function tally(total, detail)
     end
 end
 
--- `bulk`: the id of a bulk action, or "".
-local function audit(at, actor, action, id, detail, bulk)
+-- Every action has in ARGV: the engine's time, the caller's, actor, bulk (the id of a bulk action, or ""), how many values
+-- name the jobs: ids, each with the digest that the job must still have ("": any).
+local function audit(action, id, detail)
+    local at, actor, bulk = tonumber(ARGV[2]), ARGV[3], ARGV[4]
     if bulk == "" then
         return add_action(id, cjson.encode({ at, actor, action, id, detail }))
     end
@@ -53,11 +55,11 @@ local function digest(id)
     return redis.sha1hex((call("HGET", P .. "job", id) or "") .. "\0" .. (call("HGET", P .. "payload", id) or ""))
 end
 
--- Runs `act` on the record and id of each job from place `first` of ARGV on: ids, each with the digest
--- that the job must still have ("": any). Returns per id what became of it.
-local function each_job(first, act, last)
+-- Runs `act` on the record and id of each job. Returns per id what became of it.
+local function each_job(act)
+    allow_oom()
     local results = {}
-    for n = first, last or #ARGV, 2 do
+    for n = 6, 5 + tonumber(ARGV[5]), 2 do
         local id, wanted = ARGV[n], ARGV[n + 1]
         local r = read_one(id)
         local changed = r and wanted ~= "" and digest(id) ~= wanted

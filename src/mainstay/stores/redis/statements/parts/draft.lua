@@ -22,19 +22,7 @@ local function add_terms(r, id)
     end
 end
 
--- Returns the terms of a job that stay when a newer draft replaces it (its parent, the codes of its attempts), or all others.
-local function terms_of(r, stay)
-    local terms = {}
-    for _, term in ipairs(r[TERMS] or {}) do
-        local letter = string.sub(term, 1, 1)
-        if (letter == "p" or letter == "c") == stay then
-            terms[#terms + 1] = term
-        end
-    end
-    return terms
-end
-
--- Makes a waiting job what a newer draft asks for, with all attempts; number, token, origin and parent stay. What an attempt
+-- Makes a waiting job what a newer draft asks for, with all attempts; number, token, origin, parent and codes stay. What an attempt
 -- at the old work has left goes: the new work must not start where the old one stopped.
 local function replace(id, list, i, extra, now)
     flush()
@@ -46,9 +34,11 @@ local function replace(id, list, i, extra, now)
     remove_terms(old, id)
     flush()
     local r = asked(list, i, extra, old[SEQ])
-    local terms = terms_of(old, true)
-    for _, term in ipairs(terms_of(r, false)) do
-        terms[#terms + 1] = term
+    local terms = {}
+    for n, from in ipairs({ old[TERMS] or {}, r[TERMS] or {} }) do
+        for _, term in ipairs(from) do
+            terms[#terms + 1] = (string.find(term, "^[pc]") ~= nil) == (n == 1) and term or nil
+        end
     end
     r[TERMS] = #terms > 0 and terms
     r[TOKEN], r[STARTED_AT], r[LOCK], r[HELD] = old[TOKEN], old[STARTED_AT], old[LOCK], old[HELD]

@@ -1,2 +1,0 @@
--- What a job returned.
-SELECT body FROM mainstay.result WHERE job = {seq_of_id}
