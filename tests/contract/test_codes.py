@@ -1,5 +1,7 @@
 """The code of an error: kept with its attempt and its job, found by a search, and moved, on every engine."""
 
+import json
+
 import pytest
 
 from mainstay.core.decide import decide
@@ -105,3 +107,10 @@ def test_codes_move_to_another_engine(store, run, clock, engine, tmp_path_factor
         assert [codes(target, job) for job in jobs] == [codes(store, job) for job in jobs]
         assert [target.get(job).code for job in jobs] == ["no-page", "429", None, "no-page"]
         assert find(target, clock, "code:429") == set(jobs[:3])
+
+
+@pytest.mark.engines("redis")
+def test_the_line_of_an_attempt_stays_as_older_code_reads_it(store, run):
+    job = run(LIMITED, NO_PAGE)
+    lines = [json.loads(line) for line in store.server.read("LRANGE", f"attempt:{job}", 0, -1)]
+    assert [len(line) for line in lines] == [8, 8], "older code takes eight values, no more and no fewer"

@@ -251,6 +251,26 @@ def test_middleware_runs_around_each_attempt_the_application_outermost(app):
     assert steps == ["work for None"], "a plain call stays a plain call"
 
 
+def test_middleware_that_is_registered_later_holds_from_the_next_attempt_on(app):
+    steps = []
+
+    @app.job
+    def work() -> None:
+        steps.append("work")
+
+    def noted():
+        steps.append("before")
+        yield
+
+    with app.testing() as kit:
+        for hooked in (None, app, work):
+            if hooked is not None:
+                hooked.middleware(noted)
+            work.enqueue()
+            kit.drain()
+    assert steps == ["work", "before", "work", "before", "before", "work"]
+
+
 def test_middleware_of_async_handlers_may_be_async(app):
     steps = []
 
