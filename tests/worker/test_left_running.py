@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from mainstay.core.errors import StoreUnavailable
 from mainstay.worker import outcome_buffer
 from tests.waiting import eventually
 from tests.worker.conftest import ended, everywhere, terminate
@@ -167,3 +168,28 @@ def test_an_outcome_that_is_decided_while_the_worker_stops_is_stored(jobs, monke
     state = handle.state
     go_on.set()
     assert state == "completed"
+
+
+@everywhere
+def test_a_claim_whose_reply_is_lost_while_the_worker_stops_is_released(jobs, journal, folder):
+    """The worker holds the job until its last handler ends: nobody else would free it."""
+    worker, claim = jobs.app.worker(grace=0), jobs.app.store.claim
+
+    def losing(*given, **named):
+        claims = claim(*given, **named)
+        if claims.jobs:
+            jobs.app.store.claim, worker.registration.stopping = claim, True
+            raise StoreUnavailable("the reply is lost")
+        return claims
+
+    worker.start()
+    late = jobs.plain.enqueue("late")
+    journal.wait("started plain")
+    jobs.app.store.claim = losing
+    handle = jobs.app.enqueue_many([jobs.whoami.prepare()])[0]
+    eventually(lambda: worker.registration.stopping, "the claim")
+    worker.stop()
+    assert (handle.state, late.state) == ("queued", "running")
+    (folder / "late").touch()
+    late.result(timeout=20)
+    eventually(lambda: not worker.services, "the worker to end")

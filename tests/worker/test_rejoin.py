@@ -89,6 +89,40 @@ def test_sweeps_by_others_before_the_worker_is_back_are_no_poison(app):
     assert tried == [(n, "failed", INTERRUPTED.error) for n in range(1, SUSPENDS + 1)]
 
 
+def test_a_handler_that_ends_while_its_worker_is_away_costs_no_crash(app):
+    """Its outcome comes too late, but it shows that the worker lives."""
+    started, go, ended = SimpleQueue(), threading.Event(), threading.Event()
+    other = Sweep(app.store, lambda: 0.0, Events(), 1)
+    app.events.on("ended", lambda **_: ended.set())
+
+    @app.job(retry=Retry(3, base="1ms", jitter=False))
+    def work() -> int:
+        started.put(ctx.attempt)
+        go.wait(30)
+        return ctx.attempt
+
+    renew, suspended = app.store.renew, threading.Lock()
+
+    def later(*given):
+        with suspended:
+            return renew(*given)
+
+    app.store.renew = later
+    with app.worker(lease="60s") as worker:
+        worker.services["sweep"].stop()
+        handle = work.enqueue()
+        assert started.get(timeout=30) == 1
+        with suspended:
+            app.store.deregister(worker.id)
+            other.step(app.clock.now())
+            assert handle.job().crashes == 1
+            go.set()
+            assert ended.wait(30)
+        worker.services["heartbeat"].wake()
+        handle.result(timeout=30)
+    assert handle.job().crashes == 0
+
+
 SLEEPER = """
 import sys, threading
 from mainstay import Mainstay, Retry

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..core.clock import HOUR, MINUTE
 from ..core.errors import StoreError
+from . import release_notes
 
 if TYPE_CHECKING:
     from ..core.events import Events
@@ -36,7 +37,7 @@ class Prune:
 
 
 class PruneActions:
-    """Deletes lines of the audit trail that are older than `keep` ms."""
+    """Deletes lines of the audit trail that are older than `keep` ms, and notes of workers that are gone."""
 
     name = "prune actions"
 
@@ -47,6 +48,8 @@ class PruneActions:
         """Delete one chunk; return when to delete the next."""
         try:
             count = self._store.prune_actions(now, self._keep, CHUNK)
+            if count < CHUNK:
+                release_notes.forget(self._store)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=MINUTE)
             return MINUTE

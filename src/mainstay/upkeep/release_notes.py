@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from ..stores.contract import Store
 
+PREFIX = "released by "
+MOST = 10_000  # settings that are looked at
+
 
 def write(store: Store, worker: str, outcomes: Mapping[str, Outcome]) -> None:
     """Store the outcome of each job, by its id, for the case that the worker's process ends before the handler."""
@@ -33,5 +36,14 @@ def remove(store: Store, worker: str) -> None:
     store.set_setting(_name(worker), None)
 
 
+def forget(store: Store) -> None:
+    """Remove the notes of workers that are gone and hold no job: no sweep reads those."""
+    live = {worker.id for worker in store.workers()}
+    for name, *_ in store.export_rows("settings", None, MOST).rows:
+        worker = name.removeprefix(PREFIX)
+        if name.startswith(PREFIX) and worker not in live and not store.claimed_by(worker):
+            remove(store, worker)
+
+
 def _name(worker: str) -> str:
-    return f"released by {worker}"
+    return PREFIX + worker

@@ -75,7 +75,7 @@ class Claimer:
         """Do one round; return after how many milliseconds to do the next if nothing wakes the claimer before."""
         if self._start_arrived():
             return FIRST
-        if self.offers.uncertain and self._registration.claiming:
+        if self.offers.uncertain and self._registration.open:
             return self._recover(self._registration.registered)
         batch, updates = self._outcomes.take(self._failures)
         since = self._monotonic()
@@ -104,7 +104,9 @@ class Claimer:
                 raise
             return 0
         self._failures = 0
-        self._outcomes.apply_verdicts(batch, claims.verdicts)
+        lost = self._outcomes.apply_verdicts(batch, claims.verdicts)
+        if lost:
+            self._retract_crashes(lost)
         wait = self._start_claimed(claims, room, since)
         if self._process_wants:
             wait = min(wait, self._claim_for_processes(now))
@@ -126,7 +128,7 @@ class Claimer:
         return self._start_claimed(claims, room, since)
 
     def _recover(self, worker: str) -> int:
-        """Start the jobs of a claim that got no reply: no other worker runs them as long as this one lives."""
+        """Start the jobs of a claim that got no reply, or release them if the worker stops: no other worker frees them."""
         if self.offers.outstanding:  # a job may be on its way: it must not start twice
             return GATHER
         self._start_arrived()
@@ -139,9 +141,16 @@ class Claimer:
         here = self._in_flight.find((job.id, job.token) for job in held)
         missed = [job for job in held if (job.id, job.token) not in here]
         same = worker == self._registration.registered  # it may have a new identity by now
-        if missed and same and self._registration.claiming:
-            self._take_over(missed, since)
+        if missed and same and self._registration.open:
+            self._take_over(missed, since, spare=not self._registration.claiming)
         return 0
+
+    def _retract_crashes(self, jobs: list[Claimed]) -> None:
+        """Undo the crashes that a sweep of others has counted for these attempts: they ended, but were stored too late."""
+        try:
+            self._store.retract_crashes(jobs)
+        except StoreError as error:  # then they count
+            self._events.emit("store_error", error=error, wait=0)
 
     # starting what was claimed ------------------------------------------------------------------------------------
     def _start_arrived(self) -> bool:

@@ -141,15 +141,15 @@ class OutcomeBuffer:
         self._outcomes.extendleft(reversed(batch))
         self._updates.put_back(updates)
 
-    def apply_verdicts(self, batch: Batch, verdicts: list[str]) -> None:
-        """Act on the store's verdicts: forget what is stored or lost, decide again what was cancelled meanwhile."""
+    def apply_verdicts(self, batch: Batch, verdicts: list[str]) -> list[Claimed]:
+        """Act on the store's verdicts: forget what is stored or lost, decide again what was cancelled; return the lost jobs."""
         if self._on_stored or verdicts.count(STORED) != len(batch):
-            self._apply_each(batch, verdicts)
-        else:
-            self._in_flight.remove([execution for execution, _ in batch])
+            return self._apply_each(batch, verdicts)
+        self._in_flight.remove([execution for execution, _ in batch])
+        return []
 
-    def _apply_each(self, batch: Batch, verdicts: list[str]) -> None:
-        done = []
+    def _apply_each(self, batch: Batch, verdicts: list[str]) -> list[Claimed]:
+        done, lost = [], []
         for (execution, transition), verdict in zip(batch, verdicts, strict=True):
             if verdict == CANCELLING:
                 self._decide_again(execution)
@@ -160,11 +160,13 @@ class OutcomeBuffer:
                 continue
             done.append(execution)
             if verdict == LOST:
+                lost.append(execution.job)
                 self._events.emit("lost", transition=transition)
         self._in_flight.remove(done)
         if self._on_stored:
             kept = [t for (_, t), verdict in zip(batch, verdicts, strict=True) if verdict in (STORED, ALREADY)]
             self._events.emit("stored", transitions=kept)
+        return lost
 
     def _decide_again(self, execution: Execution) -> None:
         execution.job = execution.job._replace(cancelling=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn
 
+    from ..core.clock import Duration
     from ..core.job import Claimed
     from .worker import Worker
 
@@ -26,6 +27,11 @@ POLL = 0.5  # seconds: some platforms deliver no signal during a longer wait
 SHORTEST, LONGEST = 0.5, 30.0  # seconds to wait for a server that cannot be reached
 THREAD_GRACE = 2.0  # seconds for threads that handlers left behind
 STOP, NOW, ENDED = "stop", "now", "ended"
+DRAIN, LONGEST_DRAIN = (
+    "drain",
+    "1h",
+)  # as STOP, but handlers have the time that they need; those without a timeout, this
+LIMITS: dict[str, Duration] = {NOW: 0, DRAIN: LONGEST_DRAIN}  # the grace for any other
 YOUNG = 50_000  # new objects before a collection; a batch of jobs makes some thousand and drops them again
 
 
@@ -46,7 +52,7 @@ def until_signalled(worker: Worker, *, replaceable: bool = False) -> int:
 
     def replace(job: Claimed) -> None:
         stuck.append(job)
-        orders.put(STOP)
+        orders.put(DRAIN)
 
     if replaceable:
         worker.app.events.on("stuck", replace)
@@ -79,12 +85,12 @@ def _started(worker: Worker, orders: SimpleQueue[str]) -> bool:
 
 
 def stop_on_order(worker: Worker, orders: SimpleQueue[str]) -> None:
-    """Stop the worker when the first order comes; `NOW` cuts a graceful stop short."""
+    """Stop the worker when the first order comes; `NOW` cuts a graceful stop short, `STOP` a drain after the grace."""
     first = next_order(orders)
 
     def end() -> None:
         try:
-            worker.stop(0 if first == NOW else None)
+            worker.stop(LIMITS.get(first))
         finally:
             orders.put(ENDED)
 
@@ -92,6 +98,10 @@ def stop_on_order(worker: Worker, orders: SimpleQueue[str]) -> None:
     while (order := next_order(orders)) != ENDED:
         if order == NOW:
             worker.stop_now()
+        elif order == STOP and first == DRAIN:
+            later = threading.Timer(worker.grace / 1000, worker.stop_now)
+            later.daemon = True
+            later.start()
 
 
 @contextmanager

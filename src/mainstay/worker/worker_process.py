@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..core.errors import ConfigError, MainstayError
 from ..load_app import load_app
 from .pipes import Reader, Writer, take_over
-from .shutdown import STOP, exit_process, on_signals, stop_on_order, tune_gc
+from .shutdown import DRAIN, STOP, exit_process, on_signals, stop_on_order, tune_gc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +38,8 @@ def read_orders(control: int, orders: SimpleQueue[str]) -> None:
         orders.put(STOP)
 
 
-def serve(worker: Worker, control: int, out: Writer, orders: SimpleQueue[str]) -> None:
-    """Run the worker until the supervisor or a signal orders it to stop."""
+def serve(worker: Worker, out: Writer, orders: SimpleQueue[str]) -> None:
+    """Run the worker until the supervisor or a signal orders it to stop. An order that came already starts nothing."""
 
     def identify(**_: object) -> None:
         """Tell the supervisor that this worker runs, and under which identity to renew its lease."""
@@ -47,8 +47,9 @@ def serve(worker: Worker, control: int, out: Writer, orders: SimpleQueue[str]) -
 
     for event in ("worker_started", "beat"):  # at a beat: a worker that lost its lease has another identity
         worker.app.events.on(event, identify)
-    worker.app.events.on("stuck", lambda job: orders.put(STOP))  # the supervisor starts another process
-    threading.Thread(target=read_orders, args=(control, orders), name="mainstay-orders", daemon=True).start()
+    worker.app.events.on("stuck", lambda job: orders.put(DRAIN))  # the supervisor starts another process
+    if not orders.empty():
+        return
     worker.start()
     tune_gc()
     stop_on_order(worker, orders)
@@ -59,13 +60,14 @@ def main(arguments: list[str], load: Callable[[str], Mainstay] = load_app) -> in
     path, options, identity, descriptor = arguments
     control, out = take_over(descriptor)
     orders: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=read_orders, args=(control, orders), name="mainstay-orders", daemon=True).start()
     with on_signals(lambda _: orders.put(STOP)):
         try:
             worker = _shared(load(path), path).worker(identity=identity, **json.loads(options))
         except Exception as error:  # noqa: BLE001  (importing runs the user's code)
             _explain(error)
             return CANNOT_START
-        serve(worker, control, Writer(out), orders)
+        serve(worker, Writer(out), orders)
     return 0
 
 

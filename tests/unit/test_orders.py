@@ -1,0 +1,62 @@
+"""Orders to a worker that has its process to itself."""
+
+import threading
+from queue import SimpleQueue
+
+import pytest
+
+from mainstay import Mainstay
+from mainstay.worker.pipes import Writer
+from mainstay.worker.shutdown import DRAIN, LONGEST_DRAIN, NOW, STOP, stop_on_order
+from mainstay.worker.worker_process import serve
+
+
+class Stopping:
+    """A worker whose handlers end when it is told to stop now."""
+
+    grace = 10
+
+    def __init__(self):
+        self.limits, self.now, self.told = [], threading.Event(), threading.Event()
+
+    def stop(self, grace):
+        self.limits.append(grace)
+        self.told.set()
+        self.now.wait(20)
+
+    def stop_now(self):
+        self.now.set()
+
+
+@pytest.mark.parametrize(("first", "limit"), [(STOP, None), (NOW, 0), (DRAIN, LONGEST_DRAIN)])
+def test_handlers_have_the_time_that_the_order_gives_them(first, limit):
+    """A handler that is stuck has its process replaced; the others must not lose their work for it."""
+    worker, orders = Stopping(), SimpleQueue()
+    orders.put(first)
+    worker.now.set()
+    stop_on_order(worker, orders)
+    assert worker.limits == [limit]
+
+
+@pytest.mark.parametrize("next_order", [STOP, NOW])
+def test_an_order_to_stop_cuts_a_drain_short(next_order):
+    worker, orders = Stopping(), SimpleQueue()
+    orders.put(DRAIN)
+    thread = threading.Thread(target=stop_on_order, args=(worker, orders))
+    thread.start()
+    assert worker.told.wait(20)
+    orders.put(next_order)
+    thread.join(20)
+    assert worker.now.is_set()
+
+
+def test_a_worker_that_is_told_to_stop_while_it_loads_claims_nothing(tmp_path):
+    orders = SimpleQueue()
+    orders.put(STOP)
+    app = Mainstay(f"sqlite:///{tmp_path}/jobs.db")
+    started = []
+    app.job(name="work")(lambda: started.append(1))
+    handle = app.enqueue("work")
+    serve(app.worker(), Writer(-1), orders)
+    assert (handle.state, handle.job().token, started, app.store.workers()) == ("queued", 0, [], [])
+    app.close()
