@@ -19,21 +19,24 @@ if TYPE_CHECKING:
         SchemaMismatch, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable,
         TransactionUnsupported, UnknownType, UsageError,
     )  # fmt: skip
+    from .core.failures import transient
+    from .core.job_event import JobEvent
     from .core.outcome import Cancel, Permanent, Review, Snooze
     from .core.retry import Retry
     from .handle import Handle
     from .job import Job
 
 _HOMES = {
-    "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "job",
+    "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "job", "JobEvent": "core.job_event",
     "Retry": "core.retry", "Handle": "handle", "Cancel": "core.outcome", "Permanent": "core.outcome",
-    "Review": "core.outcome", "Snooze": "core.outcome",
+    "Review": "core.outcome", "Snooze": "core.outcome", "transient": "core.failures",
 }  # fmt: skip
 __all__ = [
-    "Cancel", "ConfigError", "Conflict", "Draft", "DuplicateKey", "Handle", "InvalidPayload", "Job", "JobFailed",
+    "Cancel", "ConfigError", "Conflict", "Draft", "DuplicateKey", "Handle", "InvalidPayload", "Job", "JobEvent", "JobFailed",
     "LeaseLost", "Mainstay", "MainstayError", "ManualClock", "NotFound", "Permanent", "ResultTimeout", "Retry", "Review",
     "SchemaMismatch", "Snooze", "StoreBusy", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly",
     "StoreUnavailable", "TransactionUnsupported", "UnknownType", "UsageError", "__version__", "ctx",
+    "transient",
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .core.clock import SystemClock
 from .core.draft import Draft, distinct
 from .core.errors import ConfigError, Conflict, NotFound, UsageError
-from .core.events import Events
+from .core.events import Events, Hooked
 from .core.payload import MAX_BYTES, decode_result, encode
 from .handle import Handle
 from .options import Options, checked_name
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 CHUNK = 1_000  # jobs per transaction of enqueue_many
 
 
-class Mainstay:
+class Mainstay(Hooked):
     """One installation of mainstay: a store and the job types of this program.
 
     `Mainstay("sqlite:///jobs.db")`; without a URL it is taken from `MAINSTAY_URL` or the settings file. Nothing is opened

@@ -21,10 +21,11 @@ from .core.updates import Checkpoint, Log, Progress, Update
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from .core.decide import Transition
     from .core.draft import Draft
-    from .core.job import Claimed
+    from .core.job import Claimed, Labels
     from .stores.contract import Store
 
 Level = Literal["debug", "info", "warning", "error"]
@@ -40,6 +41,10 @@ class Reporter(Protocol):
 
     def checkpoint(self, job: Claimed) -> str | None:
         """Return what an earlier attempt saved."""
+
+    def labels(self, job: Claimed) -> Labels:
+        """Return tenant, reference, key, tags and parent of the job. Raises `LeaseLost` if another attempt holds it."""
+        ...
 
     @property
     def store(self) -> Store:
@@ -59,6 +64,7 @@ class Context:
     _stage: str | None = None
     _progress: tuple[float | None, float | None] = (None, None)
     _checkpoint: dict[str, Any] | None = None
+    _known_labels: Labels | None = None
 
     def __init__(self, job: Claimed, reporter: Reporter) -> None:
         self.job, self._reporter = job, reporter
@@ -78,6 +84,64 @@ class Context:
     def attempt(self) -> int:
         """Which attempt this is, from 1."""
         return self.job.attempt
+
+    @property
+    def max_attempts(self) -> int:
+        """How many attempts the job has in all."""
+        return self.job.max_attempts
+
+    @property
+    def type(self) -> str:
+        """The job's type."""
+        return self.job.type
+
+    @property
+    def queue(self) -> str:
+        """The queue from which the job was claimed."""
+        return self.job.queue
+
+    @property
+    def priority(self) -> int:
+        """The job's priority."""
+        return -self.job.rank
+
+    @property
+    def created_at(self) -> datetime:
+        """When the job was enqueued, in UTC."""
+        from datetime import UTC, datetime, timedelta
+
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=self.job.created_at)
+
+    @property
+    def tenant(self) -> str | None:
+        """The tenant given to `options`. This, `ref`, `key`, `tags` and `parent` are read from the store at the first use."""
+        return self._labels.tenant
+
+    @property
+    def ref(self) -> str | None:
+        """The reference given to `options`."""
+        return self._labels.ref
+
+    @property
+    def key(self) -> str | None:
+        """The key given to `options`."""
+        return self._labels.key
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the type and of the call."""
+        return self._labels.tags
+
+    @property
+    def parent(self) -> str | None:
+        """The id of the job that enqueued this one by `ctx.enqueue`, or of which it is a copy."""
+        return self._labels.parent
+
+    @property
+    def _labels(self) -> Labels:
+        if self._known_labels is None:
+            self._known_labels = self._reporter.labels(self.job)
+        return self._known_labels
 
     @property
     def cancelled(self) -> bool:
@@ -251,6 +315,12 @@ class _Outside(Context):
     @property
     def attempt(self) -> int:
         return 1
+
+    @property
+    def _labels(self) -> Labels:
+        from .core.job import Labels
+
+        return Labels()
 
     @property
     def checkpoint(self) -> dict[str, Any]:

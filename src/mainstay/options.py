@@ -121,9 +121,9 @@ def _consistent(given: Mapping[str, Any]) -> None:
 
 def _waits_only(retry: Any) -> None:
     """Raise for rules that a job cannot carry: attempts and backoff are stored with it, which exceptions to retry is code."""
-    if getattr(retry, "on", ()) or getattr(retry, "never", ()):
+    if any(getattr(retry, name, None) for name in ("on", "never", "when")):
         raise UsageError(
-            "Retry(on=…, never=…) belongs to the type: @app.job(retry=…). A call sets attempts and waits only"
+            "Retry(on=…, never=…, when=…) belongs to the type: @app.job(retry=…). A call sets attempts and waits only"
         )
 
 

@@ -8,6 +8,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from .core.errors import ConfigError, InvalidPayload, UnknownType, UsageError
+from .core.events import Hooked
 from .core.job import Declaration, TypeInfo
 from .core.payload import encode, loads
 from .core.retry import Retry
@@ -54,7 +55,7 @@ class Bound(Generic[P, R]):
         return await self._type.app.aenqueue(self._type.draft(self._options, args, kwargs), tx=self._tx)
 
 
-class JobType(Bound[P, R], Generic[P, R, C]):
+class JobType(Bound[P, R], Hooked, Generic[P, R, C]):
     """A function that can also be enqueued. Calling it stays a plain call."""
 
     def __init__(self, app: Mainstay, function: Callable[P, C], name: str, given: dict[str, Any]) -> None:
@@ -85,6 +86,16 @@ class JobType(Bound[P, R], Generic[P, R, C]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> C:
         return self.function(*args, **kwargs)
+
+    @cached_property
+    def handler(self) -> Callable[..., Any]:
+        """What a worker calls: the function, inside the middleware of the application and of this type."""
+        from .core.middleware import with_middleware
+
+        handler: Callable[..., Any] = with_middleware(
+            self.function, (*self.app.middlewares, *self.middlewares), self.is_async
+        )
+        return handler
 
     def options(self, *, tx: object = None, **options: Unpack[JobOptions]) -> Bound[P, R]:
         """Return the same type with options for the next call: `f.options(delay="5m").enqueue(…)`."""

@@ -41,6 +41,19 @@ def test_ls_understands_the_search_language(run, shop):
     assert 'did you mean "state:"?' in wrong.err
 
 
+def test_the_code_of_an_error_is_shown_and_found(run, shop):
+    job = shop.end(FAILED._replace(retry=False, code="429"))
+    shop.dead()
+    assert run("ls", "code:429", "-q").out == f"{job}\n"
+    assert json.loads(run("ls", "code:429", "--json").out)[0]["code"] == "429"
+    shown = json.loads(run("show", job, "--json").out)
+    assert (shown["code"], [attempt["code"] for attempt in shown["attempts"]]) == ("429", ["429"])
+    text = run("show", job).out
+    assert "· code 429" in text
+    assert "429 · ReadTimeout: api.example" in text
+    assert run("ls", "code:429", "--fields", "id,code").out.splitlines()[1].split() == [job, "429"]
+
+
 def test_ls_pages(run, shop):
     jobs = [shop.add() for _ in range(5)][::-1]
     first = run("ls", "-n", "2", "--fields", "id")

@@ -84,9 +84,9 @@ def check(store):
     assert content.pop("payload", {}).keys() == jobs.keys(), "a payload for every job, and none besides"
     held = {job["lock"]: id for id, job in jobs.items() if job["held"]}
     assert content.pop("lock", {}) == held, "a lock is held by the job that says so"
-    for name in ("result", "children", "checkpoint", "progress", "error", "bulks"):
+    for name in ("result", "children", "checkpoint", "progress", "error", "code", "bulks"):
         assert content.pop(name, {}).keys() <= jobs.keys(), f"no {name} without its job"
-    for name in [name for name in content if name.startswith(("attempt:", "log:", *PASSING))]:
+    for name in [name for name in content if name.startswith(("attempt:", "codes:", "log:", *PASSING))]:
         assert name.startswith(PASSING) or name.partition(":")[2] in jobs, f"no {name} without its job"
         del content[name]
     lanes = content.pop("lanes", set())

@@ -97,6 +97,32 @@ def test_what_was_asked(shop):
     assert shop.find("tenant:acme tag:eu type:mail.*") == [rich]
 
 
+def test_references_of_a_type(shop):
+    """The star stands for the rest behind a slash; everywhere else it is a star."""
+    refs = (
+        "profile/9",
+        "profile/",
+        "profile/a/b",
+        "profile",
+        "profile0",
+        "profile.",
+        "Profile/9",
+        "order/7",
+        "profile/é",
+        "pro*",
+    )
+    jobs = {ref: shop.add(ref=ref) for ref in refs}
+    plain = shop.add()
+    found = {jobs[ref] for ref in refs if ref.startswith("profile/")}
+    assert shop.find("ref:profile/*") == sorted(found, reverse=True)
+    assert set(shop.find("ref:profile/*,order/7,profile/9")) == found | {jobs["order/7"]}
+    assert shop.find("ref:profile/a/*") == [jobs["profile/a/b"]]
+    assert set(shop.find("-ref:profile/*")) == {*jobs.values(), plain} - found
+    assert set(shop.find("ref:profile/* type:mail")) == found
+    assert shop.find("ref:pro*") == [jobs["pro*"]]
+    assert shop.find("ref:nobody/*") == []
+
+
 def test_ids_may_be_shortened(shop):
     first, second = shop.add(), shop.add()
     assert shop.find(f"id:{second}") == [second]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mainstay.core.events import Events
 from mainstay.core.outcome import COMPLETED, RELEASED
 from mainstay.worker.outcome_buffer import WorkerReporter
 from tests.contract.building import CANCELLED, FAILED, FINAL, REVIEW, checkpoint, log, progress, transition
@@ -40,7 +41,7 @@ def test_a_checkpoint_is_there_for_the_next_attempt(desk):
 
 def test_an_attempt_that_lost_its_job_reads_no_later_checkpoint(desk):
     """The job may have been replaced by new work meanwhile: a handler that goes on must not continue that."""
-    reporter = WorkerReporter(desk.store, None, desk.clock, None)
+    reporter = WorkerReporter(desk.store, None, desk.clock, None, Events())
     attempts = [desk.run()]
     for _ in range(2):
         desk.end(attempts[-1], RELEASED)

@@ -15,7 +15,7 @@ from tests.servers import engines, postgres
 from tests.servers.redis import place
 
 FIXTURES = Path(__file__).parent / "fixtures"
-SINCE = {"jobs": (1, None, None), "actions": (None,)}  # version, children, bulks; bulk
+SINCE = {"jobs": (1, None, None), "attempts": (None,), "actions": (None,)}  # version, children, bulks; code; bulk
 NAMESPACE = re.compile(r"\bmainstay\b(?=[.;])")
 
 

@@ -25,7 +25,7 @@ TABLES = {
 FAMILIES = {
     "jobs": {"job", "payload", "ids", "seq", "terms", "lock", "result", "children", "checkpoint", "progress", "bulks",
              "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry"},
-    "attempts": {"attempt", "error"}, "logs": {"log"}, "actions": {"action", "actions", "acted", "bulk", "bulk_of"}, "types": {"type"},
+    "attempts": {"attempt", "error", "code", "codes"}, "logs": {"log"}, "actions": {"action", "actions", "acted", "bulk", "bulk_of"}, "types": {"type"},
     "settings": {"setting"},
 }  # fmt: skip
 WORKERS = "workers register anew at the target; none may run during a move"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 TROUBLE = 12_000  # virtual milliseconds with faults
 PEACE = 300_000  # … and then at most this long until everything must be at rest
-EXAM = 60_000  # … and then for each worker to do one more job
+EXAM = 150_000  # … and then for each worker to do one more job; a handler that hangs takes up to 60,000
 
 
 class Result(NamedTuple):

@@ -36,6 +36,8 @@ def plan(store, text):
         ("id:01JQ93", "sqlite_autoindex_mainstay_job_1 (id>? AND id<?"),
         ("key:invoice-42", "mainstay_body_key (key=?"),
         ("ref:profile/9", "mainstay_body_ref (ref=?"),
+        ("ref:profile/*", "mainstay_body_ref (ref>? AND ref<?"),
+        ("code:429", "mainstay_attempt_code (code=?"),
         ("tenant:acme", "mainstay_body_tenant (tenant=?"),
         ("parent:01JQ93", "mainstay_body_parent (parent>? AND parent<?"),
         ("tag:eu", "PRIMARY KEY (tag=?"),

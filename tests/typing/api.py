@@ -5,7 +5,7 @@ Both checkers report a mark that suppresses nothing, so each mark is also a test
 """
 
 import sqlite3
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict, assert_type
@@ -18,6 +18,7 @@ from mainstay import (
     Handle,
     InvalidPayload,
     Job,
+    JobEvent,
     JobFailed,
     Mainstay,
     MainstayError,
@@ -30,6 +31,7 @@ from mainstay import (
     Snooze,
     StoreError,
     ctx,
+    transient,
 )
 from mainstay.testing import Kit, Trial
 
@@ -270,11 +272,14 @@ def signals(which: int) -> None:
         raise Cancel("nobody wants it")
     if which == 4:
         raise Snooze  # type: ignore[call-arg]  # pyright: ignore[reportGeneralTypeIssues]
-    raise Permanent("no such customer")
+    raise Permanent("no such customer", code="no-customer")
 
 
 Retry(5, base="2s", on=(TimeoutError, ConnectionError))
 Retry(on=ValueError)
+Retry(when=transient)
+Retry(when=lambda error: "429" in str(error))
+Retry(when="transient")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Retry("5")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Retry(times=5)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 Retry(never=("ValueError",))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
@@ -323,3 +328,34 @@ with app.testing("inline") as kit:
     assert_type(kit.drain().completed, int)
     kit.drain().finished  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 app.testing("online")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+# Hooks, middleware and what a handler knows -------------------------------------------------------------------------------
+
+
+@app.on_failed
+def alert(event: JobEvent) -> None:
+    assert_type(event.error, str | None)
+    assert_type(event.final, bool)
+
+
+@resize.on_complete
+async def note(event: JobEvent) -> None:
+    assert_type(event.created_at, datetime)
+
+
+def wrong(event: str) -> None: ...
+
+
+app.on_start(wrong)  # type: ignore[type-var]  # pyright: ignore[reportArgumentType]
+
+
+@app.middleware
+def around() -> Iterator[None]:
+    assert_type(ctx.tenant, str | None)
+    assert_type(ctx.tags, tuple[str, ...])
+    assert_type(ctx.created_at, datetime)
+    yield
+
+
+assert_type(app.attempts("01JQ93")[0].code, str | None)

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mainstay.core.clock import HOUR, SECOND
-from mainstay.core.retry import Retry, wait
+from mainstay.core.errors import UsageError
+from mainstay.core.retry import Retry, Undecided, wait
+from mainstay.options import Options
 
 
 def none():
@@ -116,3 +118,48 @@ def test_on_and_never_take_exception_classes(name, given):
 def test_waits_are_durations(name, duration):
     with pytest.raises(ValueError, match="not a duration"):
         Retry(**{name: duration})
+
+
+def is_odd(error):
+    return error.args[0] % 2 == 1
+
+
+def test_when_decides_by_the_exception():
+    retry = Retry(when=is_odd)
+    assert retry.retryable(ValueError(1))
+    assert not retry.retryable(ValueError(2))
+
+
+def test_beside_on_when_decides_about_the_others():
+    retry = Retry(on=KeyError, never=OSError, when=is_odd)
+    assert retry.retryable(KeyError(2))
+    assert retry.retryable(ValueError(1))
+    assert not retry.retryable(ValueError(2))
+    assert not retry.retryable(OSError(1))
+
+
+@pytest.mark.parametrize("found", [None, 1, 0, "yes", []])
+def test_when_must_return_true_or_false(found):
+    with pytest.raises(Undecided, match=r"when=.*ValueError: it returned .*; return True or False"):
+        Retry(when=lambda _: found).retryable(ValueError())
+
+
+def test_a_when_that_raises_is_named_with_its_error():
+    with pytest.raises(Undecided, match=r"Retry\(when=is_odd\) cannot decide about ValueError: it raised IndexError"):
+        Retry(when=is_odd).retryable(ValueError())
+
+
+async def awaited(error):
+    return True
+
+
+@pytest.mark.parametrize("when", [ValueError, True, "transient", (ValueError,), awaited])
+def test_when_is_a_plain_function(when):
+    with pytest.raises(TypeError, match="plain function of the exception"):
+        Retry(when=when)
+
+
+def test_when_stays_in_the_code():
+    assert Retry(when=is_odd).pack() is None
+    with pytest.raises(UsageError, match="belongs to the type"):
+        Options({"retry": Retry(when=is_odd)})

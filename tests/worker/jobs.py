@@ -14,7 +14,7 @@ import threading
 from contextlib import nullcontext
 from pathlib import Path
 
-from mainstay import Mainstay, Retry, Review, ctx
+from mainstay import Mainstay, Retry, Review, ctx, transient
 
 HERE = Path(__file__).parent
 ONCE = Retry(1)
@@ -330,3 +330,45 @@ def kills_its_worker() -> None:
 @app.job
 def whoami() -> int:
     return os.getpid()
+
+
+def facts() -> dict:
+    """Everything that `ctx` knows about its job."""
+    names = ("id", "type", "queue", "attempt", "max_attempts", "priority", "tenant", "ref", "key", "tags", "parent")
+    return {name: getattr(ctx, name) for name in names} | {"created_at": ctx.created_at.isoformat()}
+
+
+@app.job(tags=["of-type"])
+def knows() -> dict:
+    return facts()
+
+
+@app.job(tags=["of-type"])
+async def knows_async() -> dict:
+    return facts()
+
+
+@app.job(tags=["of-type"], process=True)
+def knows_separately() -> dict:
+    return facts()
+
+
+class Limited(Exception):
+    """As an HTTP client raises it."""
+
+    status_code = 429
+
+
+@app.job(retry=Retry(2, base="1ms", when=transient))
+def limited(last: int) -> None:
+    raise Limited if ctx.attempt == 1 else type("Refused", (Exception,), {"status": last})("no")
+
+
+@app.job(retry=Retry(2, base="1ms", when=transient), process=True)
+def limited_separately(last: int) -> None:
+    raise Limited if ctx.attempt == 1 else type("Refused", (Exception,), {"status": last})("no")
+
+
+@app.job(retry=Retry(2, base="1ms", when=transient))
+async def limited_async(last: int) -> None:
+    raise Limited if ctx.attempt == 1 else type("Refused", (Exception,), {"status": last})("no")

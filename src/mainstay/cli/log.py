@@ -93,7 +93,7 @@ class WorkerLog:
         text = f"{job.type} {job.id} {attempt}{outcome.kind} in {human(took)}{why}"
         self.write(
             "warning" if failed else "info", "ended", text, label, job=job.id, type=job.type, attempt=job.attempt,
-            outcome=outcome.kind, ms=took, error=outcome.error, reason=outcome.reason,
+            outcome=outcome.kind, ms=took, error=outcome.error, code=outcome.code, reason=outcome.reason,
         )  # fmt: skip
 
     def _lost(self, transition: Any) -> None:

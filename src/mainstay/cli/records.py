@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FIELDS = (
     "id", "type", "queue", "state", "label", "priority", "args", "attempt", "max_attempts", "crashes", "worker",
     "created_at", "run_at", "started_at", "finished_at", "expires_at", "took", "timeout", "key", "tenant", "ref", "tags",
-    "parent", "done", "total", "stage", "error", "reason",
+    "parent", "done", "total", "stage", "error", "code", "reason",
 )  # fmt: skip
 
 

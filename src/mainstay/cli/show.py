@@ -106,7 +106,9 @@ def _print_head(output: Output, job: Job) -> None:
     output.line(state(job.label), "  ", (job.type, "bold"), "  ", job.id)
     facts = [f"attempt {job.attempt}/{job.max_attempts}", f"queue {job.queue}", f"priority {job.priority}"]
     facts += [
-        f"{name} {getattr(job, name)}" for name in ("worker", "key", "tenant", "ref", "parent") if getattr(job, name)
+        f"{name} {getattr(job, name)}"
+        for name in ("worker", "key", "tenant", "ref", "parent", "code")
+        if getattr(job, name)
     ]
     facts += [f"tags {', '.join(job.tags)}"] if job.tags else []
     facts += [f"timeout {human(job.timeout)}"] if job.timeout else []
@@ -154,7 +156,8 @@ def _timeline(output: Output, job: Job, attempts: Sequence[Attempt]) -> list[lis
         events.append((attempt.started_at, f"attempt {attempt.number} started", by))
         if attempt.ended_at is not None:
             how = OUTCOMES.get(attempt.outcome, attempt.outcome)
-            events.append((attempt.ended_at, f"attempt {attempt.number} {how}", _bounded(attempt.error or "")))
+            more = _bounded(" · ".join(filter(None, (attempt.code, attempt.error))))
+            events.append((attempt.ended_at, f"attempt {attempt.number} {how}", more))
     if job.cancel_at is not None and job.state == "running":
         events.append((job.cancel_at, "cancel requested", ""))
     if job.finished_at is not None and not (attempts and attempts[-1].ended_at == job.finished_at):

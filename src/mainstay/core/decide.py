@@ -38,6 +38,7 @@ class Transition(NamedTuple):
     traceback: str | None
     result: str | None
     children: tuple[Draft, ...]  # enqueued if the job completes, kept if it waits for review
+    code: str | None = None  # of the error
 
     @property
     def recorded(self) -> bool:
@@ -84,7 +85,7 @@ def completed(job: Claimed, now: int) -> Completed:
     expires = None if keep is None else now + keep
     return tuple.__new__(Completed, (
         seq, id, token, states.COMPLETED, attempt, crashes, None, now, expires, None,
-        started_at, attempt, worker, now, "completed", None, None, None, (),
+        started_at, attempt, worker, now, "completed", None, None, None, (), None,
     ))  # fmt: skip
 
 
@@ -111,6 +112,7 @@ def _ended(job: Claimed, outcome: Outcome, now: int, state: str, reason: str | N
     return Transition(
         job.seq, job.id, job.token, state, job.attempt, job.crashes, None, now, expires, reason,
         job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, outcome.result, children,
+        outcome.code,
     )  # fmt: skip
 
 
@@ -124,5 +126,5 @@ def _review(job: Claimed, outcome: Outcome, now: int) -> Transition:
 def _waiting(job: Claimed, outcome: Outcome, now: int, state: str, run_at: int | None, attempt: int) -> Transition:
     return Transition(
         job.seq, job.id, job.token, state, attempt, job.crashes, run_at, None, None, outcome.reason,
-        job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, outcome.result, (),
+        job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, outcome.result, (), outcome.code,
     )  # fmt: skip

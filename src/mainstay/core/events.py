@@ -1,18 +1,24 @@
-"""Events of a worker or an application, for logs, metrics, alerts and tests. An event without a listener costs nothing."""
+"""Events of a worker or an application, for logs, metrics, alerts and tests; and hooks. Without a listener they cost nothing."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import Any, TypeVar
+
+    from .job_event import JobEvent
 
     Listener = Callable[..., None]
+    Hook = Callable[[JobEvent], Awaitable[None] | None]
+    H = TypeVar("H", bound=Callable[[JobEvent], Awaitable[None] | None])
+    M = TypeVar("M", bound=Callable[[], Any])
 
 NAMES = (
     "enqueued",  # ids: the jobs were accepted
     "claimed",  # jobs: a batch was taken
     "started",  # job: its handler is about to be called
+    "progress",  # update: a handler has reported how far it is
     "ended",  # job, outcome: its handler has ended
     "stored",  # transitions: these outcomes were recorded
     "lost",  # transition: it was refused because the lease was lost
@@ -30,6 +36,7 @@ NAMES = (
     "worker_stopped",  # worker (the object): it has stored everything; it is deregistered unless a handler was left
     "pruned",  # count: so many ended jobs were removed by retention
 )
+START, COMPLETE, FAILED, PROGRESS = "start", "complete", "failed", "progress"  # the hooks
 
 
 class Events:
@@ -56,8 +63,59 @@ class Events:
             try:
                 listener(**fields)
             except Exception as error:  # noqa: BLE001  (a listener's bug must not stop the worker)
-                import sys
-                import traceback
+                report_failure(f"a listener of the event {name!r}", error)
 
-                sys.stderr.write(f"mainstay: a listener of the event {name!r} failed:\n")
-                traceback.print_exception(error)
+
+def report_failure(what: str, error: BaseException) -> None:
+    """Write a failure of the user's code to stderr: nothing else follows from it."""
+    import sys
+    import traceback
+
+    sys.stderr.write(f"mainstay: {what} failed:\n")
+    traceback.print_exception(error)
+
+
+class Hooked:
+    """The decorators of an application and of a job type. Register before the worker starts: it looks for hooks then."""
+
+    hooks: Mapping[str, tuple[Hook, ...]] = {}  # defaults stand on the class: most have none
+    middlewares: tuple[Callable[[], Any], ...] = ()
+
+    def on_start(self, hook: H) -> H:
+        """Call the hook when a worker starts an attempt."""
+        return self._add(START, hook)
+
+    def on_complete(self, hook: H) -> H:
+        """Call the hook when a job has completed and that is stored."""
+        return self._add(COMPLETE, hook)
+
+    def on_failed(self, hook: H) -> H:
+        """Call the hook when an attempt has failed and that is stored; `event.final` says whether the job is dead."""
+        return self._add(FAILED, hook)
+
+    def on_progress(self, hook: H) -> H:
+        """Call the hook when a handler reports progress or begins a stage."""
+        return self._add(PROGRESS, hook)
+
+    def _add(self, name: str, hook: H) -> H:
+        from .errors import UsageError
+
+        if not callable(hook):
+            raise UsageError(f"on_{name} needs a function that takes a JobEvent, not {hook!r}")
+        self.hooks = {**self.hooks, name: (*self.hooks.get(name, ()), hook)}
+        return hook
+
+    def middleware(self, function: M) -> M:
+        """Run a generator function around each attempt: up to its `yield` before the handler, the rest after it."""
+        from inspect import isasyncgenfunction, isgeneratorfunction
+
+        from .errors import UsageError
+
+        if not (isgeneratorfunction(function) or isasyncgenfunction(function)):
+            raise UsageError(f"middleware {function!r}: write a generator function without parameters, with one yield")
+        if isasyncgenfunction(function) and not getattr(self, "is_async", True):
+            raise UsageError(f"{self!r} is a plain function: its middleware cannot be async")
+        self.middlewares = (*self.middlewares, function)
+        for each in (self, *getattr(self, "registry", {}).values()):  # an application has types
+            each.__dict__.pop("handler", None)  # made anew for the next attempt
+        return function

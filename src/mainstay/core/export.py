@@ -59,6 +59,7 @@ class AttemptRecord(NamedTuple):
     outcome: str
     error: str | None
     traceback: str | None
+    code: str | None  # of the error
 
 
 class LogRecord(NamedTuple):

@@ -59,6 +59,7 @@ class Job(NamedTuple, Generic[At, Span]):
     total: float | None  # … and of how much
     stage: str | None
     error: str | None  # the last attempt's error, one line
+    code: str | None  # that error's code
     version: int  # of the payload
 
     @property
@@ -98,6 +99,16 @@ class Claimed(NamedTuple):
     version: int = 1  # of the payload
 
 
+class Labels(NamedTuple):
+    """What a producer said about a job beside its arguments. A claim does not read it: few handlers ask."""
+
+    tenant: str | None = None
+    ref: str | None = None
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    parent: str | None = None
+
+
 class Attempt(NamedTuple, Generic[At]):
     """One attempt at a job and how it ended."""
 
@@ -109,6 +120,7 @@ class Attempt(NamedTuple, Generic[At]):
     outcome: str
     error: str | None
     traceback: str | None
+    code: str | None = None  # of the error
 
 
 def history(job: Job, recorded: list[Attempt]) -> list[Attempt]:

@@ -14,28 +14,35 @@ if TYPE_CHECKING:
 class Signal(Exception):
     """Base class of the exceptions that a handler raises to end its attempt without failing."""
 
+    code: str | int | None = None  # kept with the attempt
+
+    def __init__(self, reason: str = "", *, code: str | int | None = None) -> None:
+        super().__init__(*([reason] if reason else []))
+        if code is not None:  # a subclass may have its own
+            self.code = code
+
 
 class Snooze(Signal):
     """Not now: run the job again after `delay`. Costs no attempt."""
 
-    def __init__(self, delay: Duration, reason: str = "") -> None:
-        super().__init__(reason or f"snoozed for {delay}")
+    def __init__(self, delay: Duration, reason: str = "", *, code: str | int | None = None) -> None:
+        super().__init__(reason or f"snoozed for {delay}", code=code)
         self.delay, self.reason = milliseconds(delay), reason
 
 
 class Review(Signal):
     """A person decides: the job waits in `review`, with `output` as the proposed result."""
 
-    def __init__(self, reason: str, output: Any = None) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str, output: Any = None, *, code: str | int | None = None) -> None:
+        super().__init__(reason, code=code)
         self.reason, self.output = reason, output
 
 
 class Cancel(Signal):
     """The job is no longer wanted: it ends as `cancelled`."""
 
-    def __init__(self, reason: str = "cancelled by its handler") -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str = "cancelled by its handler", *, code: str | int | None = None) -> None:
+        super().__init__(reason, code=code)
         self.reason = reason
 
 
@@ -64,6 +71,7 @@ class Outcome(NamedTuple):
     reason: str | None = None
     delay: int = 0  # of a snooze or a release; of a failure the shortest time until the next attempt
     retry: bool = True
+    code: str | None = None  # of the error
     children: tuple[Draft, ...] = ()
 
 

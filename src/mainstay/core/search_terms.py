@@ -16,7 +16,7 @@ _EQUALS, _COMPARES, _CONTAINS = ("=",), ("=", "<", "<=", ">", ">="), ("=", "~")
 FIELDS = {
     "id": _EQUALS, "type": _EQUALS, "queue": _EQUALS, "state": _EQUALS, "priority": _COMPARES, "attempt": _COMPARES,
     "worker": _EQUALS, "key": _EQUALS, "ref": _EQUALS, "tenant": _EQUALS, "tag": _EQUALS, "parent": _EQUALS,
-    "error": _CONTAINS, "args": _COMPARES, "took": _COMPARES, "created": _COMPARES, "finished": _COMPARES,
+    "error": _CONTAINS, "code": _EQUALS, "args": _COMPARES, "took": _COMPARES, "created": _COMPARES, "finished": _COMPARES,
     "text": _CONTAINS,
 }  # fmt: skip
 COMPARED = frozenset(field for field, operators in FIELDS.items() if operators is _COMPARES)
@@ -68,6 +68,15 @@ def possible_id(term: Term) -> str | None:
         return None
     word = ids.prefix(str(term.values[0]))
     return word if word is not None and len(word) >= SHORT_ID else None
+
+
+def reference_range(value: object) -> tuple[str, str] | None:
+    """Return from and until of every reference of a type, for the value `profile/*`; None for a value that is one reference.
+
+    A zero follows the slash, so that every text from `profile/` to `profile0` begins with the type.
+    """
+    text = str(value)
+    return (text[:-1], f"{text[:-2]}0") if text.endswith("/*") else None
 
 
 def is_number(text: str) -> bool:

@@ -9,6 +9,7 @@ from ..context import Context
 from ..core.clock import SECOND
 from ..core.outcome import RELEASED
 from ..worker.claimer import Claimer
+from ..worker.hook_runner import run_hooks
 from ..worker.in_flight import InFlight
 from ..worker.outcome_buffer import OutcomeBuffer, WorkerReporter
 from ..worker.registration import Registration
@@ -45,7 +46,7 @@ class InlineWorker:
         self.dead: list[str] = []  # the jobs that died
         self._in_flight = InFlight()
         self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events, UpdateBuffer(pause=0))
-        self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None)
+        self._reporter = WorkerReporter(app.store, self._outcomes, app.clock, lambda: None, app.events)
         names = app.registry.served()
         wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)
         self._registration = Registration(app, wants, 1, LEASE)
@@ -61,6 +62,7 @@ class InlineWorker:
         for execution in executions:
             execution.started = True
             context = execution.context = Context(execution.job, self._reporter)
+            self._app.events.emit("started", job=execution.job)
             if execution.type.is_async:
                 _run_async(execution, context, self._end)
             else:
@@ -76,6 +78,7 @@ class InlineWorker:
         """Run everything that is due now, and what that enqueues."""
         forget = self._app.events.on("stored", self._count)
         self._registration.register()
+        end_hooks = run_hooks(self._app)
         try:
             before = -1
             while self._in_flight.ended != before or self._outcomes.pending:
@@ -83,6 +86,7 @@ class InlineWorker:
                 self._claimer.step(self._app.clock.now())
         finally:
             forget()
+            end_hooks()
             self._registration.deregister()
 
     def _count(self, transitions: list[Transition]) -> None:

@@ -10,10 +10,12 @@ from ..context import Context, current
 from ..core.clock import SystemClock
 from ..core.errors import TransactionUnsupported
 from ..core.ids import IDS
-from ..core.job import Claimed
+from ..core.job import Claimed, Labels
 from ..core.updates import Checkpoint, Log, Progress, Update
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..core.draft import Draft
     from ..registry import JobType
     from ..stores.contract import Store
@@ -31,9 +33,11 @@ class Trial(Generic[P, R]):
 
     def __init__(
         self, type: JobType[P, R, Any], *, attempt: int = 1, checkpoint: dict[str, Any] | None = None,
-        cancelled: str | None = None, stopping: bool = False,
+        cancelled: str | None = None, stopping: bool = False, tenant: str | None = None, ref: str | None = None,
+        key: str | None = None, tags: Sequence[str] = (), parent: str | None = None, priority: int = 0,
     ) -> None:  # fmt: skip
-        self._type, self._checkpoint = type, checkpoint
+        self._type, self._checkpoint, self._priority = type, checkpoint, priority
+        self._labels = Labels(tenant, ref, key, tuple(tags), parent)
         self._cancelled, self._stopping, self._attempt = cancelled, stopping, attempt
         self.logs: list[Log] = []
         self.progress: list[Progress] = []
@@ -46,7 +50,7 @@ class Trial(Generic[P, R]):
         context = self._context()
         held = current.set(context)
         try:
-            made = cast("Any", self._type.function)(**arguments)
+            made = cast("Any", self._type.handler)(**arguments)
             return cast("R", asyncio.run(made) if self._type.is_async else made)
         finally:
             current.reset(held)
@@ -56,7 +60,7 @@ class Trial(Generic[P, R]):
         now = self.now()
         job = Claimed(
             0, IDS.new(now), self._type.name, self._type.queue, self._attempt, max(self._attempt, 3), 0, self._attempt,
-            None, None, None, now, now, False, "{}", 0, 0, "trial",
+            None, None, None, now, now, False, "{}", -self._priority, 0, "trial",
         )  # fmt: skip
         context = Context(job, self)
         context.cancelled_because, context.stopping = self._cancelled, self._stopping
@@ -79,6 +83,10 @@ class Trial(Generic[P, R]):
     def checkpoint(self, job: Claimed) -> str | None:
         """Return the checkpoint of the trial, as if an earlier attempt had saved it."""
         return json.dumps(self._checkpoint) if self._checkpoint else None
+
+    def labels(self, job: Claimed) -> Labels:
+        """Return what the trial was given."""
+        return self._labels
 
     @property
     def store(self) -> Store:

@@ -7,10 +7,12 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from ..core.decide import Completed, Transition, completed, decide
-from ..core.errors import StoreError
+from ..core.errors import LeaseLost, StoreError
+from ..core.job import Labels
 from ..core.outcome import CANCELLED, COMPLETED, INVALID, Outcome
 from ..core.payload import clean
 from ..core.states import COMPLETED as COMPLETED_STATE
+from ..core.updates import Progress
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 from .rolling_deploy import left_to_others
 from .update_buffer import ROUND, ROUND_CHARACTERS, UpdateBuffer
@@ -191,14 +193,19 @@ def _size(transition: Transition) -> int:
 class WorkerReporter:
     """The `Reporter` of handlers that run in the worker's own process."""
 
-    def __init__(self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None], events: Events
+    ) -> None:
         self.store, self._outcomes, self._clock, self._wake = store, outcomes, clock, wake
+        self._events, self._on_progress = events, events.listeners("progress")
 
     def now(self) -> int:
         return self._clock.now()
 
     def report(self, update: Update) -> None:
         self._outcomes.add_update(update)
+        if self._on_progress and type(update) is Progress:
+            self._events.emit("progress", update=update)
         self._wake()
 
     def checkpoint(self, job: Claimed) -> str | None:
@@ -208,6 +215,13 @@ class WorkerReporter:
         saved = self.store.checkpoint(job.id)
         found = self.store.get(job.id)
         return saved if found is not None and found.token == job.token else None
+
+    def labels(self, job: Claimed) -> Labels:
+        """Return what the producer said about the job, read now. A newer draft may have replaced one that was lost."""
+        found = self.store.get(job.id)
+        if found is None or found.token != job.token:
+            raise LeaseLost
+        return Labels._make(getattr(found, name) for name in Labels._fields)
 
     def checked(self, execution: Execution, outcome: Outcome) -> Outcome:
         """Return the outcome to store: the store knows about a completion in a transaction, and about other workers."""

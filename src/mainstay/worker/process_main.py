@@ -13,12 +13,12 @@ import sys
 import threading
 import traceback
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from ..context import Context
-from ..core.errors import StoreUnavailable
-from ..core.job import Claimed
+from ..core.errors import LeaseLost, StoreUnavailable
+from ..core.job import Claimed, Labels
 from ..core.outcome import Outcome
 from ..core.payload import clean
 from . import runner
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..stores.contract import Store
 
 DEATH_OF_PARENT = 1  # prctl's PR_SET_PDEATHSIG
+REPLY = 60.0  # seconds to wait for a reply of the worker
 
 
 class PipeReporter:
@@ -42,6 +43,7 @@ class PipeReporter:
 
     def __init__(self, out: Writer, app: Mainstay, checkpoint: str | None) -> None:
         self._out, self._app, self._checkpoint = out, app, checkpoint
+        self.replies: SimpleQueue[dict[str, Any]] = SimpleQueue()
 
     def now(self) -> int:
         return self._app.clock.now()
@@ -51,6 +53,20 @@ class PipeReporter:
 
     def checkpoint(self, job: Claimed) -> str | None:
         return self._checkpoint
+
+    def labels(self, job: Claimed) -> Labels:
+        """Ask the worker, whose store may be out of reach here."""
+        self._out.write({"ask": job.id})
+        try:
+            reply = self.replies.get(timeout=REPLY)
+        except Empty:
+            raise StoreUnavailable("the worker did not reply: the attempt has ended, or its store is away") from None
+        if "error" in reply:
+            raise StoreUnavailable(reply["error"])
+        if reply["labels"] is None:
+            raise LeaseLost
+        tenant, ref, key, tags, parent = reply["labels"]
+        return Labels(tenant, ref, key, tuple(tags), parent)
 
     @property
     def store(self) -> Store:
@@ -65,6 +81,7 @@ class MessageLoop:
         self._types: dict[str, JobType[..., Any, Any]] = {}
         self._tasks: SimpleQueue[Callable[[], dict[str, Any]] | None] = SimpleQueue()
         self._context: Context | None = None
+        self._reporter: PipeReporter | None = None
         self._busy = False
         self._pid = os.getpid()
         os.register_at_fork(after_in_child=self._forked)
@@ -97,10 +114,13 @@ class MessageLoop:
             case "run":  # makes the context on this thread: a message to stop may follow at once
                 job = Claimed._make(message["job"])
                 type = self._types[job.type]
-                self._context = Context(job, PipeReporter(self._out, type.app, message["checkpoint"]))
+                self._reporter = PipeReporter(self._out, type.app, message["checkpoint"])
+                self._context = Context(job, self._reporter)
                 self._put(partial(_attempt, type, self._context))
             case "cancel" if context is not None and context.id == message["id"]:
                 context.cancelled_because = message["because"]
+            case "reply" if self._reporter is not None and context is not None and context.id == message["id"]:
+                self._reporter.replies.put(message)
             case "stop" if context is not None and context.id == message["id"]:
                 context.stopping = True
 

@@ -13,7 +13,7 @@ import threading
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import StoreError
+from ..core.errors import LeaseLost, StoreError
 from ..core.outcome import CANCELLED, RELEASED, Outcome
 from .executors import Executor
 from .handler_address import address
@@ -22,6 +22,7 @@ from .runner import described
 
 if TYPE_CHECKING:
     from ..context import Reporter
+    from ..core.job import Claimed
     from ..registry import JobType
     from .executors import Begin, End
     from .in_flight import Execution
@@ -186,9 +187,21 @@ class ProcessSlot:
             if "update" in message:
                 kind, *fields = message["update"]
                 self._reporter.report(UPDATES[kind](*fields))
+            elif "ask" in message:
+                if message["ask"] == job.id:  # else a thread that an earlier handler has left
+                    self.send(execution, self._labels(job))
             else:
                 return outcome_in(message["outcome"])
         return _died(execution, self.discard())
+
+    def _labels(self, job: Claimed) -> dict[str, Any]:
+        """Return the reply to a handler that asks about its job."""
+        try:
+            return {"do": "reply", "labels": self._reporter.labels(job)}
+        except LeaseLost:
+            return {"do": "reply", "labels": None}
+        except StoreError as error:
+            return {"do": "reply", "error": str(error)}
 
     def _repeat(self, execution: Execution) -> None:
         """Send again what was sent before the job: the child ignores messages about a job that it does not know."""

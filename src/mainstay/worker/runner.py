@@ -9,8 +9,10 @@ from ..context import Context, current
 from ..core import outcome as ended
 from ..core.codec import encode_result
 from ..core.errors import InvalidPayload
+from ..core.failures import error_code
 from ..core.outcome import COMPLETED, Outcome
 from ..core.payload import clean
+from ..core.retry import Undecided
 from ..stores.outbox.let_go import alet_go, let_go
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def run(execution: Execution, context: Context) -> Outcome:
         return undecoded(error)
     held = current.set(context)
     try:
-        return success(context, type.function(**arguments))
+        return success(context, type.handler(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
         return failure(type, context, error)
     finally:
@@ -50,7 +52,7 @@ async def arun(execution: Execution, context: Context, end: Callable[[Execution,
         end(execution, undecoded(error))
         return
     try:
-        outcome = success(context, await execution.type.function(**arguments))
+        outcome = success(context, await execution.type.handler(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
         outcome = failure(execution.type, context, error)
     if context.completed_in is not None:
@@ -91,12 +93,21 @@ def failure(type: JobType[..., Any, Any], context: Context, error: BaseException
 
 
 def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
-    retry = type.retry.retryable(error)
+    code, trace = error_code(error), _trace(error)
+    try:
+        retry = type.retry.retryable(error)
+    except Undecided as undecided:  # a mistake in the policy must not end the job
+        text = f"{described(error)} ({undecided})"
+        return Outcome("failed", error=clean(text, ERROR), traceback=trace + _trace(undecided), code=code)
     reason = None if retry else f"{_name(error)} is final for {type.name}"
-    return Outcome("failed", error=described(error), traceback=_trace(error), retry=retry, reason=_stored(reason))
+    return Outcome("failed", error=described(error), traceback=trace, retry=retry, reason=_stored(reason), code=code)
 
 
 def _signalled(context: Context, error: ended.Signal) -> Outcome:
+    return _of_signal(context, error)._replace(code=error_code(error))
+
+
+def _of_signal(context: Context, error: ended.Signal) -> Outcome:
     if isinstance(error, ended.Snooze):
         return Outcome("snoozed", reason=_stored(error.reason), delay=error.delay)
     if isinstance(error, ended.Review):

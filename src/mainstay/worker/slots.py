@@ -35,7 +35,7 @@ class Slots:
     ) -> None:  # fmt: skip
         self.size, self._wake, self._monotonic, self._events = size, wake, monotonic(app.clock), app.events
         self._registration, self._in_flight, self._outcomes = registration, in_flight, outcomes
-        self._reporter = WorkerReporter(app.store, outcomes, app.clock, wake)
+        self._reporter = WorkerReporter(app.store, outcomes, app.clock, wake, app.events)
         self._on_started, self._on_ended = app.events.listeners("started"), app.events.listeners("ended")
         self.loop = loop(size, self.begin, self.end)
         self.threads = threads(size, self.begin, self.end)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..core.clock import human, monotonic
 from ..core.outcome import Outcome
+from ..core.payload import clean
+from ..core.retry import Undecided
 
 if TYPE_CHECKING:
     from ..core.clock import Clock
@@ -50,6 +52,9 @@ class Timeouts:
 
 def timed_out(execution: Execution) -> Outcome:
     """Return the outcome of an attempt that ran out of time."""
-    retry = execution.type.retry.retryable(TimeoutError())
     error = f"TimeoutError: ran longer than timeout={human(execution.job.timeout or 0)}"
+    try:
+        retry = execution.type.retry.retryable(TimeoutError(error))
+    except Undecided as undecided:  # a mistake in the policy must not end the job
+        error, retry = clean(f"{error} ({undecided})", 2_000), True
     return Outcome("timed out", error=error, retry=retry)

@@ -21,6 +21,7 @@ from ..upkeep.chores import chores
 from ..upkeep.sweep import GRACE
 from .claimer import Claimer
 from .executors import CLEAN_UP, Loop, Threads
+from .hook_runner import run_hooks
 from .in_flight import InFlight
 from .listener import Listener
 from .outcome_buffer import OutcomeBuffer
@@ -124,6 +125,7 @@ class Worker:
         steps["sweep"] = partial(self._sweep, steps["sweep"])
         for name, step in steps.items():
             self.services[name] = self._runtime.service(name, step, self._clock, _complain)
+        self._end_hooks = run_hooks(self.app)
         self._events.emit("worker_started", worker=self)  # before the first job can start
         for service in self.services.values():
             service.start()
@@ -181,6 +183,7 @@ class Worker:
         for service in self.services.values():  # the heartbeat last: the lease is renewed to the end
             service.stop()
         self._deregister()
+        self._end_hooks()
         self.services = {}
 
     def _store_the_rest(self) -> None:

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 _WORKER, _ERROR = Attempt._fields.index("worker"), Attempt._fields.index("error")
 _TABLES = f"""
-CREATE TABLE candidate (seq INTEGER PRIMARY KEY, attempts, {", ".join(JobRecord._fields)});
+CREATE TABLE candidate (seq INTEGER PRIMARY KEY, attempts, codes, {", ".join(JobRecord._fields)});
 CREATE VIEW mainstay_tag AS SELECT seq AS job, t.value AS tag FROM candidate, json_each(tags) t;
 CREATE VIEW mainstay_attempt AS SELECT seq AS job, json_extract(a.value, '$[{_WORKER}]') AS worker,
-json_extract(a.value, '$[{_ERROR}]') AS error FROM candidate, json_each(attempts) a;
+json_extract(a.value, '$[{_ERROR}]') AS error, NULL AS code FROM candidate, json_each(attempts) a
+UNION ALL SELECT seq, NULL, NULL, c.value FROM candidate, json_each(codes) c;
 """  # noqa: S608
-_INSERT = f"INSERT INTO candidate VALUES (?, ?{', ?' * len(JobRecord._fields)})"  # noqa: S608
+_INSERT = f"INSERT INTO candidate VALUES (?, ?, ?{', ?' * len(JobRecord._fields)})"  # noqa: S608
 _PASSED = "SELECT j.id FROM candidate j JOIN candidate b ON b.seq = j.seq WHERE {} ORDER BY j.seq"
 _UNSEEN = ("result", "children", "checkpoint", "bulks", *record.PROGRESS)  # no term asks for these
 _WITH_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, *_UNSEEN)
@@ -46,7 +47,8 @@ class Checks:
         self._rows = _WITH_PAYLOAD if "args" in fields else _WITHOUT_PAYLOAD
         asked = {term.field: [str(value) for value in term.values] for term in terms if not term.negated}
         self.request = header.dumps(self._rows.shape | {
-            "digests": digests, "attempts": bool(fields & {"worker", "error", "text"}), "types": asked.get("type", []),
+            "digests": digests, "attempts": bool(fields & {"worker", "error", "text"}),
+            "codes": "code" in fields, "types": asked.get("type", []),
             "states": "".join({LETTERS[_STATES.get(label, label)] for label in asked.get("state", ())}),
         })  # fmt: skip
         self._table = sqlite3.connect(":memory:", isolation_level=None)
@@ -61,6 +63,6 @@ class Checks:
         return [row[0] for row in self._table.execute(*self._passed)]
 
     def _row(self, n: int, *row: Any) -> tuple[Any, ...]:
-        *values, attempts = row
+        *values, attempts, codes = row
         job = self._rows.read(values)
-        return n, f"[{','.join(attempts)}]", *job._replace(tags=json.dumps(job.tags))
+        return n, f"[{','.join(attempts)}]", json.dumps(codes), *job._replace(tags=json.dumps(job.tags))

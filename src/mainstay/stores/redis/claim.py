@@ -149,7 +149,7 @@ def _extra(server: Server, t: Transition) -> str:
     found: dict[str, Any] = {
         "worker": t.worker or "", "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes,
         "crashed": 1 if t.outcome in DEATHS else None, "run_at": t.run_at, "finished": t.finished_at, "reason": t.reason,
-        "error": t.error, "result": t.result,
+        "error": t.error, "code": t.code, "result": t.result,
     }  # fmt: skip
     if t.recorded:
         attempt = (t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback)

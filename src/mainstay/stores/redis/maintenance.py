@@ -71,10 +71,10 @@ def retract_crashes(store: RedisStore, jobs: Sequence[Claimed]) -> int:
     values: list[object] = []
     for job in jobs:
         for line in store.server.read("LRANGE", f"attempt:{job.id}", 0, -1):
-            was = Attempt._make(json.loads(line))
+            was = Attempt(*json.loads(line))
             if (was.token, was.worker) == (job.token, job.worker) and was.outcome in DEATHS:
                 ended = was._replace(outcome=INTERRUPTED.kind, error=INTERRUPTED.error)
-                values += (job.seq, line, header.dumps(ended), was.error, ended.error)
+                values += (job.seq, line, header.dumps(ended[:-1]), was.error, ended.error)
     retracted: int = store.server.run("retract_crashes", values) if values else 0
     return retracted
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -25,7 +27,7 @@ from ...core.export import (
 )
 from ...core.job import Attempt
 from . import header, record
-from .reads import read
+from .reads import read, with_codes
 from .record import LETTERS, SEQ
 
 if TYPE_CHECKING:
@@ -105,13 +107,20 @@ def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore,
             job, through, *found = store.server.run("export_history", [kind, job, through, limit, LOOKED])
             if found or not job:
                 rows = [row(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
-                return Batch(rows, f"{job} {through}" if job else None)
+                return Batch(_coded(store, rows) if kind == "attempt" else rows, f"{job} {through}" if job else None)
 
     return export
 
 
 def _attempt(job: str, line: str) -> Row:
-    return AttemptRecord(job, **dict(zip(Attempt._fields, json.loads(line), strict=True)))
+    return AttemptRecord(job, **Attempt(*json.loads(line))._asdict())
+
+
+def _coded(store: RedisStore, rows: list[Row]) -> list[Row]:
+    """Return attempts with their codes, which are in a hash for each job that has any."""
+    of_job = {job: list(some) for job, some in groupby(rows, key=itemgetter(0))}
+    codes = store.server.on_keys([("HGETALL", f"codes:{job}") for job in of_job])
+    return [row for some, found in zip(of_job.values(), codes, strict=True) for row in with_codes(some, found)]
 
 
 def _log(job: str, member: str) -> Row:
@@ -185,10 +194,13 @@ def _lock(job: JobRecord) -> str | None:
 
 
 def _packed_attempt(*row: Any) -> tuple[str, bytes]:
+    """Return the commands of an attempt, its token and its code, which becomes a term of the job too."""
     attempt = AttemptRecord._make(row)
-    line = header.dumps([getattr(attempt, name) for name in Attempt._fields])
-    error = [] if attempt.error is None else [("HSET", "error", attempt.job, attempt.error)]
-    return attempt.job, msgpack.encode([("RPUSH", f"attempt:{attempt.job}", line), *error])
+    line = header.dumps([getattr(attempt, name) for name in Attempt._fields[:-1]])  # the code is apart
+    commands: list[tuple[str, ...]] = [("RPUSH", f"attempt:{attempt.job}", line)]
+    if attempt.error is not None:
+        commands += [("HSET", "error", attempt.job, attempt.error), ("HDEL", "code", attempt.job)]
+    return attempt.job, msgpack.encode([commands, attempt.token, attempt.code or False])
 
 
 def _packed_log(job: str, token: int, n: int, *line: Any) -> tuple[str, bytes]:

@@ -61,8 +61,14 @@ def attempts(store: RedisStore, job_id: str) -> list[Attempt]:
     job = store.get(job_id)
     if job is None:
         return []
-    lines = store.server.read("LRANGE", f"attempt:{job_id}", 0, -1)
-    return history(job, [Attempt._make(json.loads(line)) for line in lines])
+    lines, codes = store.server.on_keys([("LRANGE", f"attempt:{job_id}", 0, -1), ("HGETALL", f"codes:{job_id}")])
+    return history(job, with_codes([Attempt(*json.loads(line)) for line in lines], codes))
+
+
+def with_codes(attempts: Sequence[Any], codes: Sequence[str]) -> list[Any]:
+    """Return attempts of one job, or their records, with the codes that a hash has by token."""
+    by_token = dict(zip(map(int, codes[::2]), codes[1::2], strict=True))
+    return [each._replace(code=by_token[each.token]) if each.token in by_token else each for each in attempts]
 
 
 def logs(store: RedisStore, job_id: str, after: int, limit: int) -> list[LogLine]:

@@ -32,7 +32,7 @@ FIELDS: dict[str, int | bool] = {  # in the order stored, each with its value in
 }  # fmt: skip
 POSITIONS = {name: n for n, name in enumerate(FIELDS, 1)}
 CLAIMED = ("header", "attempt", "crashes", "token", "ord")  # what a claim returns of a record
-TEXTS = ("payload", "result", "children", "checkpoint", "error", "bulks")
+TEXTS = ("payload", "result", "children", "checkpoint", "error", "code", "bulks")
 PROGRESS = ("done", "total", "stage")  # one text, "progress"
 SEQ = 12  # characters of the number in front of an id
 

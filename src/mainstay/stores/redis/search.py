@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core.search_terms import Page, possible_id, validate
+from ...core.search_terms import Page, possible_id, reference_range, validate
 from . import header
 from .checks import Checks
 from .reads import find
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 WINDOW = 20_000
 CHUNK = 500  # candidates read in one call
 UNSORTED = 20_000  # entries of an index in another order that are read and sorted
-TERMS = {{"tags": "tag"}.get(name, name): letter for name, letter in header.TERMS.items() if name != "parent"}
+TERMS = {{"tags": "tag"}.get(name, name): letter for name, letter in header.TERMS.items() if name != "parent"} | {
+    "code": "c"
+}
 BY_ID = ("review", "dead")  # states with an index by id
 EXACT = ("queued", "scheduled", "running", *BY_ID)  # labels of which the index has exactly the jobs
 EDGES = {"<": ("-inf", "({}"), "<=": ("-inf", "{}"), ">": ("({}", "+inf"), ">=": ("{}", "+inf")}
@@ -147,7 +149,7 @@ def _path(server: Server, term: Term, types: Sequence[Term]) -> Path | None:
     """Return the path that a term offers."""
     values = dict.fromkeys(map(str, term.values))
     if term.field in TERMS and term.op == "=":
-        return Path(tuple(_by_id("terms", header.term(TERMS[term.field], value)) for value in values), (term,))
+        return Path(tuple(_of_term(term.field, value) for value in values), (term,))
     if term.field == "id":
         return Path(tuple(_by_id("ids", "", value) for value in values), (term,))
     if term.field == "parent":
@@ -163,6 +165,14 @@ def _path(server: Server, term: Term, types: Sequence[Term]) -> Path | None:
 def _by_id(key: str, before: str = "", start: str = "") -> Part:
     """Return the part of an index by id whose ids begin so, with a text before each id."""
     return Part(key, f"[{before}{start}", f"({before}{start}~", len(before), by_id=True)
+
+
+def _of_term(field: str, value: str) -> Part:
+    of_type = reference_range(value) if field == "ref" else None
+    if of_type is None:
+        return _by_id("terms", header.term(TERMS[field], value))
+    low, high = (header.term("r", text)[:-1] for text in of_type)
+    return Part("terms", f"[{low}", f"({high}", -1)
 
 
 def _of_parent(value: str) -> Part:

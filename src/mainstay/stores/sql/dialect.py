@@ -36,6 +36,8 @@ COLUMNS = {
     "result": "r.body", "children": "r.children", "checkpoint": "c.body", "done": "p.done", "total": "p.total", "stage": "p.stage",
     "error": "(SELECT a.error FROM mainstay.attempt a WHERE a.job = j.seq AND a.error IS NOT NULL "
              "ORDER BY a.token DESC LIMIT 1)",
+    "code": "(SELECT a.code FROM mainstay.attempt a WHERE a.job = j.seq AND (a.error IS NOT NULL OR a.code IS NOT NULL) "
+            "ORDER BY a.token DESC LIMIT 1)",
     "bulks": "(SELECT x.bulks FROM mainstay.acted x WHERE x.job = j.seq)",
     "cancelling": "j.cancel_at IS NOT NULL", "rank": "-j.priority", "Orphaned.payload": "''",
     "AttemptRecord.job": "i.id", "LogRecord.job": "i.id",

@@ -14,7 +14,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import ids, states
-from ...core.search_terms import Page, is_number, possible_id, validate
+from ...core.search_terms import Page, is_number, possible_id, reference_range, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,6 +48,7 @@ SELECTS = {
     "id": "SELECT {number} AS seq FROM {indexed_ids} WHERE id >= ?::text AND id < ?::text",
     "key": "SELECT job AS seq FROM mainstay.body WHERE key = ?::text",
     "ref": "SELECT job AS seq FROM mainstay.body WHERE ref = ?::text",
+    "code": "SELECT DISTINCT job AS seq FROM mainstay.attempt WHERE code = ?::text",
     "parent": "SELECT job AS seq FROM mainstay.body WHERE parent >= ?::text AND parent < ?::text",
     "tag": "SELECT job AS seq FROM mainstay.tag WHERE tag = ?::text",
     "tenant": "SELECT job AS seq FROM mainstay.body WHERE tenant = ?::text",
@@ -179,10 +180,17 @@ def _paths(terms: Sequence[Term]) -> list[Path]:
 
 
 def _values(term: Term) -> Path:
-    """One select for each value. Tags, and prefixes that overlap, can select a job twice."""
-    ranged = term.field in {"id", "parent"}
-    selects = [(SELECTS[term.field], _range(value) if ranged else (value,)) for value in dict.fromkeys(term.values)]
-    return Path(*joined(" UNION " if ranged or term.field == "tag" else " UNION ALL ", selects, "{}"), (term,))
+    """One select for each value. Tags, codes, and prefixes that overlap, can select a job twice."""
+    selects = [_select(term.field, value) for value in dict.fromkeys(term.values)]
+    once = term.field in {"key", "tenant"}
+    return Path(*joined(" UNION ALL " if once else " UNION ", selects, "{}"), (term,))
+
+
+def _select(field: str, value: object) -> Sql:
+    if field in {"id", "parent"}:
+        return SELECTS[field], _range(value)
+    of_type = reference_range(value) if field == "ref" else None
+    return (SELECTS["parent"].replace("parent", "ref"), of_type) if of_type else (SELECTS[field], (value,))
 
 
 def _states(term: Term, types: tuple[Term, ...]) -> Path:
@@ -242,7 +250,8 @@ def _holds(term: Term, value: Any, now: int) -> Sql:
         return LABELS[value], ()
     if term.field == "args":
         return _args(term, value)
-    wide = type(value) is tuple or (term.field in {"type", "queue"} and value.endswith("*"))
+    star = {"type": "*", "queue": "*", "ref": "/*"}.get(term.field)
+    wide = type(value) is tuple or (star is not None and value.endswith(star))
     sql, values = WIDE[term.field] if wide else CHECKS[term.field]
     column = COLUMNS.get(term.field, term.field)
     return sql.format(f"{{{column}}}", term.op), values(value, now)
@@ -292,6 +301,7 @@ CHECKS: Checks = {
     ),
     # Contained in the error of an attempt, or in the reason for the job's state.
     "error": (ERROR, lambda value, _: (_like(value),) * 2),
+    "code": (OF_ATTEMPT.format("a.code = ?::text"), lambda value, _: (value,)),
     # The beginning of the id, or contained in the type or an error.
     "text": (
         f"{{{{id}}}} >= ?::text AND {{{{id}}}} < ?::text OR {LIKE.format('j.type')} OR {ERROR}",
@@ -302,4 +312,5 @@ CHECKS: Checks = {
 WIDE: Checks = {
     **dict.fromkeys(("type", "queue"), ("starts_with({0}, ?::text)", lambda value, _: (value[:-1],))),
     **dict.fromkeys(("created", "finished"), ("{0} >= ?::bigint AND {0} < ?::bigint", lambda value, _: value)),
+    "ref": ("{0} >= ?::text AND {0} < ?::text", lambda value, _: reference_range(value) or ()),
 }

@@ -46,7 +46,7 @@ TEXTS, _ONE = tuple(_TEXT), ("id", "type", "payload")  # of several queues, and 
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _DONE = field_getter(Completed, "seq", "token", "finished_at")
 _ATTEMPT = field_getter(
-    Transition, "seq", "token", "number", "worker", "started_at", "at", "outcome", "error", "traceback"
+    Transition, "seq", "token", "number", "worker", "started_at", "at", "outcome", "error", "traceback", "code"
 )
 _STATEMENTS = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}
 

@@ -25,8 +25,8 @@ WITH given AS MATERIALIZED (
     UPDATE mainstay.body b SET lock = NULL
     FROM done WHERE done.lock_until = -1 AND done.finished_at IS NOT NULL AND b.job = ANY (ARRAY[done.seq])
 ), recorded AS (
-    INSERT INTO mainstay.attempt (job, token, number, worker, started_at, ended_at, outcome, error, traceback)
-    SELECT seq, token, number, worker, started_at, at, outcome, error, traceback FROM given
+    INSERT INTO mainstay.attempt (job, token, number, worker, started_at, ended_at, outcome, error, traceback, code)
+    SELECT seq, token, number, worker, started_at, at, outcome, error, traceback, code FROM given
     WHERE outcome IS NOT NULL AND CASE WHEN seq IN (SELECT seq FROM done) THEN true END
     ON CONFLICT DO NOTHING
 ), kept AS (

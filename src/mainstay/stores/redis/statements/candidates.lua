@@ -1,7 +1,7 @@
--- The candidates of a search that may match. ARGV: JSON of what a row holds (parts/row.lua), whether the attempts are wanted
--- too, the letters of the possible states ("": any) and the names of the possible types (a name that ends with a star means
+-- The candidates of a search that may match. ARGV: JSON of what a row holds (parts/row.lua), whether the attempts or their
+-- codes are wanted too, the letters of the possible states ("": any) and the names of the possible types (a name that ends with a star means
 -- what starts so; none: any); then ids. Most candidates are ruled out here, where it costs least. Returns a row for each of
--- the others; behind it its attempts and, where wanted, its digest (parts/audit.lua).
+-- the others; behind it its attempts, their codes and, where wanted, its digest (parts/audit.lua).
 -- uses: base batch record lane row audit
 local want, ids = cjson.decode(ARGV[1]), { unpack(ARGV, 2) }
 
@@ -29,6 +29,7 @@ end
 local found = rows(possible_ids, want)
 for _, values in ipairs(found) do
     values[#values + 1] = want.attempts and call("LRANGE", P .. "attempt:" .. values[1], 0, -1) or {}
+    values[#values + 1] = want.codes and call("HVALS", P .. "codes:" .. values[1]) or {}
     values[#values + 1] = want.digests and digest(values[1]) or nil
 end
 return found

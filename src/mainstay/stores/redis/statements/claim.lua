@@ -2,7 +2,7 @@
 -- the lease is over. ARGV: now, worker, limit, what it wants (parts/few.lua or many.lua), how many updates, updates
 -- (parts/update.lua), transitions (parts/outcome.lua). Returns the verdicts, the instant, how long until the next job is due
 -- (false: none is scheduled, or there were enough to take), then the jobs (parts/take.lua).
--- uses: base batch record admit notify draft update outcome take few
+-- uses: base batch record admit notify draft update code outcome take few
 local now, worker, limit = instant(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 local lease = call("ZSCORE", P .. "workers", worker)
 if not lease or tonumber(lease) <= now then

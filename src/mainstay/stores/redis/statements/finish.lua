@@ -1,6 +1,6 @@
 -- Applies transitions. ARGV: now, their worker, how many updates, updates (parts/update.lua), transitions (parts/outcome.lua). Returns the
 -- verdicts.
--- uses: base batch record admit notify draft update outcome
+-- uses: base batch record admit notify draft update code outcome
 allow_oom()
 local updates = tonumber(ARGV[3])
 write_updates(ARGV, 4, updates)

@@ -1,7 +1,7 @@
 -- Imports rows of one part, in their order. ARGV: where the move is, where it is then, the part, and per row the id of its job
 -- and the row (move.py). The move continues only from where the mover expects it to be, so two of them cannot
 -- mix. Returns 1, or 0 where the move is elsewhere by now.
--- uses: base batch record admit draft audit
+-- uses: base batch record admit draft code audit
 if call("HGET", P .. "setting", "move.mark") ~= ARGV[1] then
     return 0
 end
@@ -30,12 +30,28 @@ local function import_job(id, packed)
     later("ZADD", P .. "ids", 0, id)
 end
 
--- A row is a packed array of commands on keys, which belong to a job that must exist, or to none ("").
-local function import_commands(id, packed)
+-- Runs commands on keys, which belong to a job that must exist, or to none ("").
+local function run(id, commands)
     if id == "" or call("HEXISTS", P .. "job", id) == 1 then
-        for _, command in ipairs(cmsgpack.unpack(packed)) do
+        for _, command in ipairs(commands) do
             call(command[1], P .. command[2], unpack(command, 3))
         end
+    end
+end
+
+local function import_commands(id, packed)
+    run(id, cmsgpack.unpack(packed))
+end
+
+-- A row is a packed array: commands, the token, and the code of the attempt's error or false.
+local function import_attempt(id, packed)
+    local commands, token, code = unpack(cmsgpack.unpack(packed))
+    run(id, commands)
+    local r = code and read_one(id)
+    if r then
+        keep_code(r, id, token, code)
+        write(id, r)
+        flush()
     end
 end
 
@@ -45,7 +61,7 @@ local function import_action(id, packed)
     add_action(id, entry, bulk)
 end
 
-local import = ({ jobs = import_job, actions = import_action })[ARGV[3]] or import_commands
+local import = ({ jobs = import_job, attempts = import_attempt, actions = import_action })[ARGV[3]] or import_commands
 for n = 4, #ARGV, 2 do
     import(ARGV[n], ARGV[n + 1])
 end

@@ -15,14 +15,14 @@ local function asked(list, i, extra, seq)
     return r
 end
 
--- The index `terms`: a search finds a job by its key, tenant, ref, parent and tags, each a term with the id behind it.
+-- The index `terms`: a search finds a job by its key, tenant, ref, parent, tags and codes, each a term with the id behind it.
 local function add_terms(r, id)
     for _, term in ipairs(r[TERMS] or {}) do
         later("ZADD", P .. "terms", 0, term .. id)
     end
 end
 
--- Makes a waiting job what a newer draft asks for, with all attempts; number, token, origin and parent stay. What an attempt
+-- Makes a waiting job what a newer draft asks for, with all attempts; number, token, origin, parent and codes stay. What an attempt
 -- at the old work has left goes: the new work must not start where the old one stopped.
 local function replace(id, list, i, extra, now)
     flush()
@@ -37,7 +37,7 @@ local function replace(id, list, i, extra, now)
     local terms = {}
     for n, from in ipairs({ old[TERMS] or {}, r[TERMS] or {} }) do
         for _, term in ipairs(from) do
-            terms[#terms + 1] = (string.sub(term, 1, 1) == "p") == (n == 1) and term or nil
+            terms[#terms + 1] = (string.find(term, "^[pc]") ~= nil) == (n == 1) and term or nil
         end
     end
     r[TERMS] = #terms > 0 and terms

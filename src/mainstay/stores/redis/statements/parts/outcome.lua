@@ -1,7 +1,7 @@
 -- The one door out of `running`: a list of seq, token, instant, expiry and extra, five values each (claim.py writes it). After
 -- a failover to a replica that lagged behind, a token is given again: then the worker tells two attempts apart.
 -- An empty extra means that a job of the worker that is named once completed, and no more. Otherwise it is JSON: worker, state,
--- attempt, crashes, and where there are any crashed (1), run_at, finished, reason, record, error, result, children (a flat list
+-- attempt, crashes, and where there are any crashed (1), run_at, finished, reason, record, error, code, result, children (a flat list
 -- of drafts), kept (children of a job in review, as text).
 -- A verdict is one letter: s stored, a already, c cancelling, l lost.
 local FINAL = { x = true, d = true }
@@ -39,6 +39,11 @@ local function move(r, id, expires, extra)
     end
     if extra.error then
         later("HSET", P .. "error", id, extra.error)
+    end
+    if extra.code then
+        keep_code(r, id, r[TOKEN], extra.code)
+    elseif extra.error then
+        call("HDEL", P .. "code", id) -- that of an earlier attempt
     end
     if extra.result then
         later("HSET", P .. "result", id, extra.result)

@@ -4,11 +4,11 @@ local function remove(found)
         index("ZREM", r, id)
         release(r)
         remove_terms(r, id)
-        for _, hash in ipairs({ "job", "payload", "result", "children", "checkpoint", "progress", "error", "bulks" }) do
+        for _, hash in ipairs({ "job", "payload", "result", "children", "checkpoint", "progress", "error", "code", "bulks" }) do
             later("HDEL", P .. hash, id)
         end
         later("ZREM", P .. "ids", id)
-        call("UNLINK", P .. "attempt:" .. id, P .. "log:" .. id)
+        call("UNLINK", P .. "attempt:" .. id, P .. "codes:" .. id, P .. "log:" .. id)
     end
     flush()
 end
