@@ -83,6 +83,8 @@ class Soak:
 
     def _start(self, name: str, *command: str) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "MAINSTAY_URL": self._url, "SOAK_FOLDER": str(self._folder)}
+        # Else glibc keeps blocks of this size after they are freed, and memory grows to what the largest jobs once needed together.
+        environment["MALLOC_MMAP_THRESHOLD_"] = str(256 << 10)
         environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         with (self._folder / f"{name}.log").open("ab") as log:
             return subprocess.Popen(

@@ -166,7 +166,7 @@ def run_for_ever(item: str) -> None:
             journal.write("alive", item=item, token=ctx.job.token)
 
 
-@app.job(timeout="1s", retry=TWICE, process=True)
+@app.job(timeout="3s", retry=TWICE, process=True)  # enough to begin, and write that down, on a busy machine
 def endless_process(item: str) -> None:
     run_for_ever(item)
 

@@ -10,7 +10,6 @@ ENDS_DEAD = NEVER_END | {"overrun", "overrun_async", "rejected_parent"}
 ENDLESS = "endless"  # the queue of handlers that only the end of their process ends, with a supervisor of its own
 WEIGHTS = {
     "quick": 12, "awaited": 4, "chatty": 1, "large": 1, "separate": 3, "parent": 3, "reviewed": 2, "unique": 4, "napping": 3,
-    "flaky": 3, "steps": 3, "overrun": 1, "overrun_async": 1, "endless_process": 1,
-    "reviewed_parent": 2, "rejected_parent": 1,
+    "flaky": 3, "steps": 3, "overrun": 1, "overrun_async": 1, "reviewed_parent": 2, "rejected_parent": 1,
 }  # fmt: skip
-RARE = {"endless": 0.004}  # the share of the enqueues: each costs two processes
+RARE = {"endless": 0.004, "endless_process": 0.006}  # the share of the enqueues: each costs two processes
