@@ -47,7 +47,10 @@ def test_a_list_has_every_match(app, old):
 
 
 def test_people_are_told_how_far_a_search_looked(run, old):
-    assert "searched the newest 10 jobs; to search older ones: --after" in run("ls", "priority:7").err
+    assert (
+        "searched the newest 10 jobs; to search older ones: mainstay ls priority:7 --after"
+        in run("ls", "priority:7").err
+    )
 
 
 def test_a_number_that_is_a_lower_bound_says_so(run, shop, monkeypatch):
