@@ -208,6 +208,10 @@ class Checker:
             return
         life.finish(record, self._breach, self._ordered)
         attempt = life.attempt(record.token)
+        if record.args.get("by") == "lost lease" and not (self._faults or self._back):
+            self._breach(
+                "I7", f"was given up by {record.process}, which could renew its lease: nothing had happened to anyone"
+            )
         if record.args.get("outcome") in ("crashed", "lost_unknown") and attempt.taken is not None:
             self._check_robbed(record, attempt.taken.args.get("worker") or "", attempt.holders)
             if record.args["state"] == DEAD and self._back:

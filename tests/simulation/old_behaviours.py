@@ -16,6 +16,7 @@ from mainstay.stores import worker_locks
 from mainstay.stores.sql import actions, maintenance
 from mainstay.stores.sqlite import enqueue, leases, sql
 from mainstay.stores.sqlite.connect import Stall
+from mainstay.stores.sqlite.store import SqliteStore
 from mainstay.worker.registration import Registration
 from mainstay.worker.slots import Slots
 from mainstay.worker.worker import Worker
@@ -125,8 +126,9 @@ def records_removed_by_the_first_sweep() -> AbstractContextManager[object]:
 def leases_end_during_a_long_write() -> AbstractContextManager[object]:
     """A lease ends by the clock, although nobody could renew it and its worker holds its lock."""
     return patched(
-        (leases, "lease_now", lambda store, now: now), (leases, "spared", lambda *_: []), (Stall, "ms", lambda _: 0)
-    )
+        (leases, "lease_now", lambda store, now: now), (leases, "spared", lambda *_: []), (Stall, "ms", lambda _: 0),
+        (SqliteStore, "clock_ends_leases", True), (Worker, "_sweep", lambda _, step, now: step(now)),
+    )  # fmt: skip
 
 
 @variant("I1", only="identities")

@@ -75,7 +75,7 @@ class Claimer:
         """Do one round; return after how many milliseconds to do the next if nothing wakes the claimer before."""
         if self._start_arrived():
             return FIRST
-        if self.offers.uncertain and self._registration.open:
+        if self.offers.uncertain and (self._registration.claiming or self._can_release_missed()):
             return self._recover(self._registration.registered)
         batch, updates = self._outcomes.take(self._failures)
         since = self._monotonic()
@@ -144,6 +144,10 @@ class Claimer:
         if missed and same and self._registration.open:
             self._take_over(missed, since, spare=not self._registration.claiming)
         return 0
+
+    def _can_release_missed(self) -> bool:
+        """Return whether a worker that stops can find out what it missed. An offer that is open then is answered no more."""
+        return self._registration.open and not self.offers.outstanding
 
     def _retract_crashes(self, jobs: list[Claimed]) -> None:
         """Undo the crashes that a sweep of others has counted for these attempts: they ended, but were stored too late."""
