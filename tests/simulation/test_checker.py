@@ -66,12 +66,13 @@ def test_a_retried_handed_back_and_cancelled_job_passes():
 
 def test_a_handler_that_outlives_the_lease_of_its_worker_passes():
     story = Story().enqueued().claimed().tell("start", token=1, process="one", limit=3_000)
-    story.finished("scheduled", outcome="failed", by="lost lease")
+    story.tell("fault", process="one", kind="pause").finished("scheduled", outcome="failed", by="lost lease")
     story.tell("end", token=1, process="one", outcome="completed", ran=60_000)
     assert check(story.stands("scheduled")) == []
 
 
 BREACHES = {
+    "a lease given up in vain": ("I7", Story().enqueued().claimed().finished("scheduled", outcome="failed", by="lost lease")),
     "accepted and lost": ("I1", Story().tell("enqueue", "invoke").tell("enqueue", "ok", sent="J", created=True)),
     "lost_unknown": ("I1", Story().enqueued()),
     "never ends": ("I1", Story().enqueued().claimed().stands("running")),
