@@ -1,11 +1,15 @@
 """`demo`: the whole story, told by a real store and real processes."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 
 from mainstay import Mainstay
+from tests.waiting import eventually
 
 
 @pytest.mark.slow
@@ -24,10 +28,17 @@ def test_the_demo_tells_its_story_and_leaves_a_file_to_look_at(shell, tmp_path):
     (victim,) = app.list("type:import_catalog")
     assert (victim.state, victim.attempt, victim.crashes) == ("completed", 2, 1)
     assert app.list("state:running") == []
+    tips = [line for line in result.out.partition("Try next")[2].splitlines() if line.strip().startswith("mainstay")]
+    for line in tips[:-1]:
+        assert shell(*shlex.split(line, comments=True)[1:], env={"MAINSTAY_URL": url}).code == 0, line
+    last = shlex.split(tips[-1], comments=True)
+    assert last[1] == "worker"
+    assert app.list("state:queued"), "the job that was retried"
+    with subprocess.Popen([sys.executable, "-m", *last], env={**os.environ, "MAINSTAY_URL": url}) as worker:
+        eventually(lambda: not app.list("state:queued,running"), "the worker to run it", 30)
+        worker.terminate()
+    assert worker.returncode == 0
     app.close()
-    for line in result.out.partition("Try next")[2].splitlines():
-        if line.strip().startswith("mainstay"):
-            assert shell(*shlex.split(line, comments=True)[1:], env={"MAINSTAY_URL": url}).code == 0, line
 
 
 @pytest.mark.slow
