@@ -27,6 +27,7 @@ COLD = {
 
 
 _stores: list[type[Verbs]] = []
+LATE = {"worker_locks", "local_workers", "sqlite.dialect"}  # modules that verbs import when they are called
 
 
 def preload() -> None:
@@ -34,7 +35,7 @@ def preload() -> None:
 
     Called before a fork: a child would wait for ever for a module that another thread of its parent was importing.
     """
-    for module in {module for store in _stores for module in store.VERBS.values()}:
+    for module in {module for store in _stores for module in store.VERBS.values()} | LATE:
         __import__(PACKAGE + module)
 
 
