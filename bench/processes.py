@@ -98,6 +98,10 @@ class Workers:
         """Wait until the first `jobs` jobs have started."""
         self._must(until(lambda: self.marks.reached(jobs), self.alive), f"{jobs} jobs to start")
 
+    def run_numbers(self, numbers: range) -> None:
+        """Wait until these jobs have started."""
+        self._must(until(lambda: all(map(self.marks.started, numbers)), self.alive), f"jobs {numbers} to start")
+
     def run_some(self, jobs: int) -> int:
         """As `run`, for at most `ENOUGH` seconds; returns how many of them have started."""
         until(lambda: self.marks.reached(jobs), self.alive, ENOUGH)

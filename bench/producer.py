@@ -11,7 +11,7 @@ import json
 import sys
 import time
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .contenders import CHUNK, Contender, Producer, named
 
@@ -60,6 +60,11 @@ def ones(producer: Producer, count: int) -> dict[str, object]:
     return {}
 
 
+def pausing(producer: Any, rest: int) -> dict[str, object]:
+    """Pauses the type and resumes it, so many ms after each other; returns when, and when another connection wrote."""
+    return dict(producer.pauser().run(rest / 1_000))
+
+
 def wake(producer: Producer, _: int) -> dict[str, object]:
     """Job 0 alone: when it has run, the worker has started."""
     producer.one(0)
@@ -86,7 +91,7 @@ def main(engine: str, name: str, address: str, action: str, count: str) -> None:
     """Connect, run the action, and print its figures."""
     contender = named(engine, name)
     actions = {
-        "singles": singles, "bulk": bulk, "pickup": pickup, "ones": ones, "wake": wake, "burst": burst, "fill": waiting(contender),
+        "singles": singles, "bulk": bulk, "pickup": pickup, "ones": ones, "wake": wake, "burst": burst, "fill": waiting(contender), "pausing": pausing,
         "foreign": waiting(contender),
     }  # fmt: skip
     producer = contender.foreign(address) if action == "foreign" else contender.open(address)

@@ -26,6 +26,7 @@ RATE, OF_LIMIT = Column("jobs/s", "rate"), Column("of limit", "rate", of_limit=T
 STEADY, PEAK = Column("steady jobs/s", "rate"), Column("peak MiB", "peak")
 CPU = [Column("CPU µs/job", "cpu"), Column("server CPU µs/job", "server")]
 STARTING = [Column("from start jobs/s", "from_start"), Column("start-up s", "startup")]
+HELD = [STEADY, Column("without", "control"), Column("of that", "itself"), *CPU]
 AGED = [STEADY, OF_LIMIT, Column("of itself", "itself"), *CPU, PEAK]
 
 TABLES: dict[str, tuple[str, list[Column]]] = {
@@ -41,6 +42,19 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
         [Column("one lane p50 ms", "one_p50"), Column("100 lanes p50 ms", "p50"), Column("slower", "slower"),
          Column("one lane: rest % core", "one_cpu"), Column("server", "one_server"), Column("all: rest % core", "idle_cpu"), Column("server", "idle_server")],
     ),
+    "limited": (
+        "Drain, 2 processes with 50 slots, {limited:,} jobs of 200 tenants: 5 of each at once; beside no limit",
+        [STEADY, Column("without", "control"), Column("of that", "itself"), *CPU, Column("CPU of that", "cpu_itself"), Column("server CPU of that", "server_itself")],
+    ),
+    "blocked": ("Drain behind {blocked:,} jobs that wait for a limit", HELD),
+    "rated": ("Drain behind {blocked:,} jobs that wait for a rate", HELD),
+    "paused": ("Drain behind {paused:,} jobs of a paused type", HELD),
+    "pausing": (
+        "A pause of a type with {paused:,} waiting jobs",
+        [Column("last start ms", "stops"), Column("first start after resume ms", "starts"), Column("longest write ms", "longest"),
+         Column("at other times ms", "otherwise"), Column("pause() ms", "pause"), Column("resume() ms", "resume")],
+    ),
+    "fair": ("A tenant with {blocked:,} jobs and one with 10 behind them", [Column("% started when the 10 have", "before")]),
     "pickup": (
         "Pickup across processes, and a worker at rest",
         [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("p95 of limit", "p95", of_limit=True), Column("rest MiB", "idle_rss"),

@@ -80,8 +80,19 @@ _LANES = [
     Target("behind jobs of a type that the worker lacks, of itself", plain("foreign", THREADS, "itself"), "≥", 0.9),
     Target("a burst over many lanes, time of one lane's", plain("lanes", THREADS, "slower"), "≤", 2),
 ]
+_FLOW = [
+    Target("jobs with a limit, of the same without", plain("limited", THREADS, "itself"), "≥", 0.8),
+    *(
+        Target(f"behind jobs that are {name}, of itself", plain(name, THREADS, "itself"), "≥", 0.9)
+        for name in ("blocked", "rated", "paused")
+    ),
+    Target("last start after a pause", plain("pausing", THREADS, "stops"), "≤", 1_000, " ms"),
+    Target("longest write during a pause or a resume", plain("pausing", THREADS, "longest"), "≤", 50, " ms"),
+    Target("share of a tenant's many jobs before another's ten", plain("fair", THREADS, "before"), "≤", 1, " %"),
+]
 _REST = [
     *_LANES,
+    *_FLOW,
     Target("bulk enqueue, of the limit", _of_limit("bulk", "rate"), "≥", 0.4),
     Target("idle worker, share of a core", plain("pickup", THREADS, "idle_cpu"), "≤", 1, " %"),
 ]

@@ -39,7 +39,7 @@ A job is in one of {len(states.STATES)} states. The table lists every possible c
 * A job that is {alternatives(states.ENDED)} has **ended**. Only a person can start it again.
 * A job that is {alternatives(states.WAITING)} is **waiting**. Workers claim only `queued` jobs, so many scheduled jobs do not
   slow the others down.
-* No release has limits or parents yet, so no job is `blocked` yet.
+* A job that is `blocked` waits for a limit, a rate, a parent or the end of a pause: [control the flow](../how-to/flow-control.md).
 
 The commands also show and accept these words, which are not states:
 
@@ -105,7 +105,10 @@ def cli_page():
     for title, commands in SECTIONS.items():
         parts += ["", f"## {title}"]
         for name in commands:
-            parts += ["", f"### mainstay {name}", "", "```text", help_of(command(name), name), "```"]
+            found = command(name)
+            parts += ["", f"### mainstay {name}", "", "```text", help_of(found, name), "```"]
+            for sub, inner in getattr(found, "commands", {}).items():
+                parts += ["", f"#### mainstay {name} {sub}", "", "```text", help_of(inner, f"{name} {sub}"), "```"]
     codes = [[str(code), meaning] for code, meaning in exits.MEANINGS.items()]
     parts += ["", "## Exit codes", "", table(["code", "meaning"], codes)]
     return "\n".join(parts) + "\n"

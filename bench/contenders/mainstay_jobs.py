@@ -8,7 +8,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..marks import mark, payload
-from . import Contender, Stored, ask, ask_postgres
+from . import Contender, Stored, ask, ask_postgres, flow_jobs
+from .flow_jobs import HeldProducer, Pauser, TenantsProducer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,9 @@ def make(address: str) -> Mainstay:
     app = Mainstay(url(address))
     if LANES:
         return with_lanes(app)
+    if flow_jobs.FLOW:
+        flow_jobs.add_types(app)
+        return app
 
     @app.job
     def noop(n: int, pad: str) -> None:
@@ -76,6 +80,9 @@ class Enqueuer:
     def close(self) -> None:
         self.app.close()
 
+    def pauser(self) -> Pauser:
+        return Pauser(self.app, self.app.registry.expect(flow_jobs.FOREIGN))
+
 
 class Spreader(Enqueuer):
     """A producer that puts each of 100 jobs in a row into a lane of its own, where there are so many."""
@@ -102,12 +109,16 @@ class MainstayThreads(Contender):
     package = "mainstay"
     type = "noop"
 
-    def open(self, address: str) -> Enqueuer:
+    def open(self, address: str) -> Enqueuer | TenantsProducer:
         app = make(address)
+        if flow_jobs.FLOW in ("tenants", "limited", "fair"):
+            return TenantsProducer(app)
         return Spreader(app) if LANES else Enqueuer(app, app.registry.expect(self.type))
 
-    def foreign(self, address: str) -> Enqueuer:
+    def foreign(self, address: str) -> Enqueuer | HeldProducer:
         app = make(address)
+        if flow_jobs.FLOW:
+            return HeldProducer(app)
         return Enqueuer(app, app.job(name="foreign")(_noop))
 
     def age(self, address: str) -> None:

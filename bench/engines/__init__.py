@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ENGINES = ("sqlite", "postgres", "redis")
+FLOW = ("limited", "blocked", "rated", "paused", "pausing", "fair")  # measures of flow control
 
 
 class Site(NamedTuple):

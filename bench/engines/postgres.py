@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
 from ..processes import family_ticks, seconds
-from . import Engine, Site
+from . import FLOW, Engine, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,20 @@ class PostgresEngine(Engine):
     """A server over TCP on this machine."""
 
     name = "postgres"
-    measures = ("enqueue", "bulk", "drain", "drain2", "foreign", "lanes", "pickup", "cold", "wal", "claimers", "held")
+    measures = (
+        "enqueue",
+        "bulk",
+        "drain",
+        "drain2",
+        "foreign",
+        "lanes",
+        *FLOW,
+        "pickup",
+        "cold",
+        "wal",
+        "claimers",
+        "held",
+    )
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)

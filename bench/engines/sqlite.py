@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
-from . import Engine, Site
+from . import FLOW, Engine, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +25,7 @@ class SqliteEngine(Engine):
         "finished",
         "foreign",
         "lanes",
+        *FLOW,
         "pickup",
         "cold",
         "imports",

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from .core.clock import ManualClock
     from .core.draft import Draft
     from .core.errors import (
-        ConfigError, Conflict, DuplicateKey, InvalidPayload, JobFailed, LeaseLost, MainstayError, NotFound, ResultTimeout,
-        SchemaMismatch, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable,
-        TransactionUnsupported, UnknownType, UsageError,
+        ConfigError, Conflict, DuplicateKey, InvalidPayload, JobFailed, JobGone, LeaseLost, MainstayError, NotFound,
+        QueueFull, ResultTimeout, SchemaMismatch, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly,
+        StoreUnavailable, TransactionUnsupported, TypeDisabled, UnknownType, UsageError,
     )  # fmt: skip
     from .core.failures import transient
+    from .core.fields import by, by_payload
     from .core.job_event import JobEvent
+    from .core.limits import Breaker, Limit
     from .core.outcome import Cancel, Permanent, Review, Snooze
     from .core.retry import Retry
     from .handle import Handle
@@ -30,13 +32,14 @@ _HOMES = {
     "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "job", "JobEvent": "core.job_event",
     "Retry": "core.retry", "Handle": "handle", "Cancel": "core.outcome", "Permanent": "core.outcome",
     "Review": "core.outcome", "Snooze": "core.outcome", "transient": "core.failures",
+    "by": "core.fields", "by_payload": "core.fields", "Breaker": "core.limits", "Limit": "core.limits",
 }  # fmt: skip
 __all__ = [
-    "Cancel", "ConfigError", "Conflict", "Draft", "DuplicateKey", "Handle", "InvalidPayload", "Job", "JobEvent", "JobFailed",
-    "LeaseLost", "Mainstay", "MainstayError", "ManualClock", "NotFound", "Permanent", "ResultTimeout", "Retry", "Review",
-    "SchemaMismatch", "Snooze", "StoreBusy", "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly",
-    "StoreUnavailable", "TransactionUnsupported", "UnknownType", "UsageError", "__version__", "ctx",
-    "transient",
+    "Breaker", "Cancel", "ConfigError", "Conflict", "Draft", "DuplicateKey", "Handle", "InvalidPayload", "Job",
+    "JobEvent", "JobFailed", "JobGone", "LeaseLost", "Limit", "Mainstay", "MainstayError", "ManualClock", "NotFound",
+    "Permanent", "QueueFull", "ResultTimeout", "Retry", "Review", "SchemaMismatch", "Snooze", "StoreBusy",
+    "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable", "TransactionUnsupported",
+    "TypeDisabled", "UnknownType", "UsageError", "__version__", "by", "by_payload", "ctx", "transient",
 ]  # fmt: skip
 
 

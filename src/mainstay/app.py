@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .core.clock import SystemClock
 from .core.draft import Draft, distinct
-from .core.errors import ConfigError, Conflict, NotFound, UsageError
+from .core.errors import ConfigError, Conflict, QueueFull, UsageError
 from .core.events import Events, Hooked
 from .core.payload import MAX_BYTES, decode_result, encode
+from .flow import Flow
 from .handle import Handle
 from .options import Options, checked_name
 from .stores import open_store
@@ -16,42 +17,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
-    from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
+    from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
     from .core.clock import Clock, Duration
     from .core.job import Action, Attempt, Job as StoredJob, LogLine
-    from .core.retry import Retry
     from .core.search_terms import Page
     from .job import Job
-    from .options import JobOptions
+    from .job_decorator import BatchDecorator, Decorator, TypeOptions
+    from .options import JobOptions, WorkerOptions
     from .registry import JobType, Registry
     from .stores.contract import Store
     from .testing.kit import Kit
-    from .worker.worker import Runtime, Worker
+    from .worker.worker import Worker
 
     P = ParamSpec("P")
     R = TypeVar("R")
-
-    class WorkerOptions(TypedDict, total=False):
-        """What `app.worker` takes: the arguments of `Worker`."""
-
-        concurrency: int
-        queues: Iterable[str] | None
-        types: Iterable[str] | None
-        lease: Duration | None
-        grace: Duration
-        poll: Duration
-        audit_keep: Duration  # what operators did is forgotten after this
-        process_slots: int | None
-        identity: str | None
-        signals: bool  # SIGTERM and SIGINT leave the `with` of a worker, which then stops gracefully
-        runtime: Runtime
 
 
 CHUNK = 1_000  # jobs per transaction of enqueue_many
 
 
-class Mainstay(Hooked):
+class Mainstay(Flow, Hooked):
     """One installation of mainstay: a store and the job types of this program.
 
     `Mainstay("sqlite:///jobs.db")`; without a URL it is taken from `MAINSTAY_URL` or the settings file. Nothing is opened
@@ -86,13 +72,9 @@ class Mainstay(Hooked):
         @overload
         def job(self, function: Callable[P, R], /) -> JobType[P, R, R]: ...
         @overload
-        def job(
-            self, *, name: str | None = None, queue: str = ..., priority: int = ..., retry: Retry | int = ...,
-            timeout: Duration | None = ..., keep: Duration | None = ..., tags: Iterable[str] = ...,
-            stages: Iterable[str] = ..., process: bool = ..., on_timeout: Literal["wait", "abandon"] = ...,
-            aliases: Iterable[str] = ..., version: int = ...,
-            upgrades: Mapping[int, Callable[[Any], Mapping[str, Any]]] = ...,
-        ) -> _Decorator: ...  # fmt: skip
+        def job(self, *, process: bool = ..., **options: Unpack[TypeOptions]) -> Decorator: ...
+        @overload
+        def job(self, *, batch: int, wait: Duration = ..., **options: Unpack[TypeOptions]) -> BatchDecorator: ...
         def job(self, *function: Any, **given: Any) -> Any:
             """Make a function a job type: `@app.job` or `@app.job(queue="mail", retry=Retry(5), timeout="2m")`."""
     else:
@@ -110,6 +92,7 @@ class Mainstay(Hooked):
             raise UsageError(f"@app.job needs a function, not {function!r}; options go by name: @app.job(queue=…)")
         made: JobType[..., Any, Any] = JobType(self, function, name or function.__name__, given)
         self.registry.add(made)
+        self.declares = self.declares or made.flow is not None
         return made
 
     # produce ------------------------------------------------------------------------------------------------------
@@ -159,28 +142,49 @@ class Mainstay(Hooked):
         known = self._registry.get(job) if self._registry is not None else None
         if known is not None:
             text = known.schema.encode_mapping(payload or {}, self.max_payload)
-            return given.with_defaults(known.defaults).draft(known.name, text, self.clock.now())
+            return known.draft_of(text, given.with_defaults(known.defaults))
+        given.check_key()
         draft = given.draft(checked_name(job), encode(payload or {}, self.max_payload), self.clock.now())
-        draft.undeclared = tuple(given.values)
+        draft.undeclared = (*given.values, *given.relative)
         return draft
 
     def _accept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
-        now, drafts = self.clock.now(), distinct(drafts)
-        if tx is None:
-            return self._handles(drafts, self.store.enqueue(drafts, now))
-        from .stores import outbox
+        drafts = distinct(drafts)
+        if tx is not None:
+            from .stores import outbox
 
-        return self._handles(drafts, outbox.run(self.store, tx, lambda verbs: verbs.enqueue(drafts, now)))
+            now = self.clock.now()
+            return self._handles(drafts, outbox.run(self.store, tx, lambda verbs: verbs.enqueue(drafts, now)))
+        try:
+            return self._send(drafts)
+        except QueueFull as error:
+            from .control.room import wait_for_room
+
+            return wait_for_room(lambda: self._send(drafts), drafts, error, self)
 
     async def _aaccept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
-        if tx is None:
-            import asyncio
+        drafts = distinct(drafts)
+        if tx is not None:
+            from .stores import outbox
 
-            return await asyncio.to_thread(self._accept, drafts, None)
-        from .stores import outbox
+            now = self.clock.now()
+            return self._handles(drafts, await outbox.arun(self.store, tx, lambda verbs: verbs.enqueue(drafts, now)))
+        import asyncio
 
-        now, drafts = self.clock.now(), distinct(drafts)
-        return self._handles(drafts, await outbox.arun(self.store, tx, lambda verbs: verbs.enqueue(drafts, now)))
+        try:
+            return await asyncio.to_thread(self._send, drafts)
+        except QueueFull as error:
+            from .control.room import await_room
+
+            return await await_room(lambda: self._send(drafts), drafts, error, self)
+
+    def _send(self, drafts: list[Draft]) -> list[Handle[Any]]:
+        """Enqueue drafts, after what this program declares of their types and queues is in the store."""
+        if self.declares or self.queue_rules:
+            from .control.declared import declare
+
+            declare(self, drafts)
+        return self._handles(drafts, self.store.enqueue(drafts, self.clock.now()))
 
     def _handles(self, drafts: list[Draft], accepted: Sequence[tuple[str, bool]]) -> list[Handle[Any]]:
         for draft in drafts:
@@ -202,20 +206,10 @@ class Mainstay(Hooked):
         return stored(self.store, self.resolve(job_id))
 
     def resolve(self, job: str | Handle[Any]) -> str:
-        """Return the full id of a handle or of a prefix; raise `NotFound`, or `UsageError` with the candidates."""
-        from .core.ids import LENGTH, normal
+        """Return the full id of a handle, a prefix or both ends (`01JQ93…0A`); raise `NotFound` or `UsageError`."""
+        from .short_ids import full_id
 
-        prefix = job if isinstance(job, str) else job.id
-        wanted = normal(prefix)
-        if len(wanted) == LENGTH:
-            return wanted
-        found = self.store.find(wanted, 6) if wanted else []
-        if not found:
-            raise NotFound(f"there is no job {prefix!r}")
-        if len(found) > 1:
-            more = " …" if len(found) > 5 else ""
-            raise UsageError(f"{prefix!r} is the start of several jobs: {', '.join(found[:5])}{more}")
-        return found[0]
+        return full_id(self.store, job if isinstance(job, str) else job.id)
 
     def decode_result(self, type: str, text: str | None) -> Any:
         """Return a stored result: by the return type that the handler declares if its code is here, else as plain JSON."""
@@ -342,38 +336,9 @@ class Mainstay(Hooked):
 
 
 def _checked(verb: str, job_id: str, verdict: str) -> str:
-    """Return the store's reply, or raise the exception that it means."""
-    if verdict == "missing":
-        raise NotFound(f"there is no job {job_id}")
-    if verdict in _DONE[verb]:
-        return verdict
-    if verb == "decide":
-        raise Conflict(f"job {job_id} is {verdict}, not in review: there is nothing to decide")
-    raise Conflict(_REFUSED.get((verb, verdict), f"cannot {verb} job {job_id}: it is {verdict}"))
+    from .refusals import checked
 
-
-_DONE = {
-    "cancel": ("cancelled", "cancelling"), "retry": ("queued",), "delete": ("deleted",), "decide": ("approved", "rejected")
-}  # fmt: skip
-_REFUSED = {
-    ("cancel", "ended"): "the job has ended: there is nothing to cancel",
-    ("retry", "running"): "the job is running: cancel it first, or wait for it to end",
-    ("retry", "queued"): "the job is queued already",
-    ("retry", "completed"): "the job completed: app.rerun(id) enqueues a copy",
-    ("retry", "duplicate"): "another job holds its key: wait for that one to end, or cancel it",
-    ("delete", "running"): "the job is running: cancel it first",
-}
-
-if TYPE_CHECKING:
-    from typing import Protocol
-
-    class _Decorator(Protocol):
-        @overload
-        def __call__(
-            self, function: Callable[P, Coroutine[Any, Any, R]], /
-        ) -> JobType[P, R, Coroutine[Any, Any, R]]: ...
-        @overload
-        def __call__(self, function: Callable[P, R], /) -> JobType[P, R, R]: ...
+    return checked(verb, job_id, verdict)
 
 
 def _prepared(job: Draft) -> Draft:

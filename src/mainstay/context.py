@@ -12,17 +12,21 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
+from .core.clock import milliseconds
 from .core.decide import decide
 from .core.errors import UsageError
-from .core.outcome import COMPLETED, Cancelled, Stopping
+from .core.outcome import COMPLETED, Cancelled, Snooze, Stopping
 from .core.payload import clean
+from .core.rules import rate_slots, unpack
 from .core.updates import Checkpoint, Log, Progress, Update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from datetime import datetime
+    from typing import NoReturn
 
+    from .core.clock import Duration
     from .core.decide import Transition
     from .core.draft import Draft
     from .core.job import Claimed, Labels
@@ -65,6 +69,7 @@ class Context:
     _progress: tuple[float | None, float | None] = (None, None)
     _checkpoint: dict[str, Any] | None = None
     _known_labels: Labels | None = None
+    whole: Context | None = None  # of the batch that the job runs in
 
     def __init__(self, job: Claimed, reporter: Reporter) -> None:
         self.job, self._reporter = job, reporter
@@ -79,6 +84,11 @@ class Context:
     def id(self) -> str:
         """The job's id."""
         return self.job.id
+
+    @property
+    def title(self) -> str:
+        """What runs here, for people."""
+        return f"job {self.id}"
 
     @property
     def attempt(self) -> int:
@@ -148,6 +158,11 @@ class Context:
         """Whether to stop: the job was cancelled, timed out, lost its lease, or the worker shuts down."""
         return self.cancelled_because is not None or self.stopping
 
+    @property
+    def batch(self) -> tuple[Context, ...]:
+        """In a batch handler the contexts of the jobs, in the order of the items; in any other that of its only job."""
+        return (self,) * plain_items.get()
+
     def log(self, message: str, *, level: Level = "info", **fields: Any) -> None:
         """Add a line to the job's log."""
         if level not in LEVELS:
@@ -205,10 +220,11 @@ class Context:
         self.check()
 
     def check(self) -> None:
-        """A safe point: stop here if the job was cancelled or the worker shuts down."""
-        if self.cancelled_because is not None:
-            raise Cancelled(self.cancelled_because)
-        if self.stopping:
+        """A safe point: stop here if the job was cancelled or the worker shuts down. A batch goes on for its other jobs."""
+        context = self.whole or self
+        if context.cancelled_because is not None:
+            raise Cancelled(context.cancelled_because)
+        if context.stopping:
             raise Stopping
 
     def enqueue(self, *drafts: Draft) -> None:
@@ -222,6 +238,39 @@ class Context:
         for child in children:
             child.parent = parent
         self.children += children
+
+    def rate_limited(self, retry_after: Duration, reason: str = "rate limited") -> NoReturn:
+        """Start no job of this job's rates for so long, and run this one again then: no attempt is spent.
+
+        For a service that says "too many requests". Raises `Snooze`, so let it pass. The type needs a `Limit(rate=…)`.
+        """
+        delay = self._pushed(retry_after)
+        self._push(self._rates(), delay)
+        raise Snooze(delay / 1000, reason)
+
+    async def arate_limited(self, retry_after: Duration, reason: str = "rate limited") -> NoReturn:
+        """As `rate_limited`, for async handlers: the event loop goes on meanwhile."""
+        import asyncio
+
+        delay = self._pushed(retry_after)
+        await asyncio.to_thread(self._push, self._rates(), delay)
+        raise Snooze(delay / 1000, reason)
+
+    def _rates(self) -> list[str]:
+        found = rate_slots(unpack(self.job.rules))
+        if not found:
+            raise UsageError(f'the type {self.job.type} has no rate: give it limit=Limit(rate="10/s"), or raise Snooze')
+        return found
+
+    def _push(self, rates: list[str], delay: int) -> None:
+        self._reporter.store.push_rate(rates, self._reporter.now(), delay)
+
+    def _pushed(self, retry_after: Duration) -> int:
+        self._rates()
+        delay = milliseconds(retry_after)
+        if delay <= 0:
+            raise UsageError("retry_after: give a duration above zero, such as retry_after='30s'")
+        return delay
 
     def complete_in(self, tx: object, result: Any = None) -> None:
         """Complete the job in the caller's transaction: its writes and the completion are one. Raises `LeaseLost`."""
@@ -280,6 +329,7 @@ def _text(value: Any, limit: int) -> str:
 
 
 current: ContextVar[Context] = ContextVar("mainstay.ctx")
+plain_items: ContextVar[int] = ContextVar("mainstay.items", default=1)  # of a batch handler that is called plainly
 
 
 class _Proxy:
@@ -290,7 +340,7 @@ class _Proxy:
 
     def __repr__(self) -> str:
         context = current.get(None)
-        return f"<ctx of job {context.id}>" if context else "<ctx: no job runs here>"
+        return f"<ctx of {context.title}>" if context else "<ctx: no job runs here>"
 
 
 class _Outside(Context):

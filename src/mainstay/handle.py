@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .core.errors import JobFailed, ResultTimeout
+from .core.errors import JobFailed, JobGone, NotFound, ResultTimeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,12 +43,15 @@ class Handle(_Typed[R]):
         return self.job().state
 
     def result(self, timeout: Duration | None = None) -> R:
-        """Wait for the job to end and return its result; raises `JobFailed` or `ResultTimeout`."""
+        """Wait for the job to end and return its result; raises `JobFailed`, `ResultTimeout` or `JobGone`."""
         from .waiting import wait_for
 
         if self._app.kit is not None:
             self._app.kit.check_runs(self)
-        return self._outcome(wait_for(self._app.store, self.id, timeout))
+        try:
+            return self._outcome(wait_for(self._app.store, self.id, timeout))
+        except NotFound as error:
+            raise self._gone(error) from None
 
     async def aresult(self, timeout: Duration | None = None) -> R:  # noqa: ASYNC109  (of the job, not of the task)
         """The async form of `result`: any number of them share one thread of the event loop's executor."""
@@ -58,8 +61,15 @@ class Handle(_Typed[R]):
 
         if self._app.kit is not None:
             self._app.kit.check_runs(self)
-        job = await await_end(asyncio.get_running_loop(), self._app.store, self.id, timeout)
+        try:
+            job = await await_end(asyncio.get_running_loop(), self._app.store, self.id, timeout)
+        except NotFound as error:
+            raise self._gone(error) from None
         return await asyncio.to_thread(self._outcome, job)
+
+    def _gone(self, error: NotFound) -> NotFound:
+        """Return what a job that is missing means: one that had the key was there, and is not any more."""
+        return error if self.created else JobGone(f"job {self.id} had the key, and was deleted or removed by retention")
 
     def _outcome(self, job: StoredJob | None) -> R:
         if job is None:

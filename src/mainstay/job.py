@@ -20,6 +20,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DURATIONS = ("timeout", "keep")
 _COPIED = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "tenant", "ref", "tags", "version")
 
+_KEPT_RULES = ("limits", "rates", "breaker")  # the others are of one job, or given by its queue
+
 
 class Job(stored.Job[datetime, timedelta]):
     """A job as it is stored now: its arguments, its policy and its state."""
@@ -70,5 +72,10 @@ def _value(name: str, value: Any) -> Any:
 
 
 def copy_of(job: stored.Job) -> Draft:
-    """Return a draft of the same work: arguments and policy, no key. Its parent is the first job."""
-    return Draft(job.type, job.payload, parent=job.id, **{name: getattr(job, name) for name in _COPIED})
+    """Return a draft of the same work: arguments, policy and limits, no key. Its parent is the first job."""
+    draft = Draft(job.type, job.payload, parent=job.id, **{name: getattr(job, name) for name in _COPIED})
+    if job.rules is not None:
+        from .core import limits, rules
+
+        limits.set_rules(draft, {name: rule for name, rule in rules.unpack(job.rules).items() if name in _KEPT_RULES})
+    return draft

@@ -9,12 +9,16 @@ from .core.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any, Literal, TypedDict
 
     from .core.clock import Duration
+    from .core.fields import by
     from .core.retry import Retry
+    from .handle import Handle
+    from .job import Job
+    from .worker.worker import Runtime
 
     class JobOptions(TypedDict, total=False):
         """The options of one job, as type checkers see them; `NAMES` is the same list at run time."""
@@ -26,20 +30,39 @@ if TYPE_CHECKING:
         retry: Retry | int
         timeout: Duration | None
         keep: Duration | None
-        key: str | None
-        unique: Literal["alive", "start"] | None
+        key: str | by | None
+        unique: Literal["alive", "start", "forever"] | None
         period: Duration | None
         on_conflict: Literal["existing", "replace", "raise"] | None
         tags: Sequence[str]
         tenant: str | None
         ref: str | None
+        after: Sequence[Handle[Any] | Job | str]
+        if_parent_fails: Literal["cancel", "run", "dead"]
+        start_by: Duration | datetime | None
+
+    class WorkerOptions(TypedDict, total=False):
+        """What `app.worker` takes: the arguments of `Worker`."""
+
+        concurrency: int
+        queues: Iterable[str] | None
+        types: Iterable[str] | None
+        lease: Duration | None
+        grace: Duration
+        poll: Duration
+        audit_keep: Duration  # what operators did is forgotten after this
+        process_slots: int | None
+        identity: str | None
+        signals: bool  # SIGTERM and SIGINT leave the `with` of a worker, which then stops gracefully
+        runtime: Runtime
 
 
+IF_PARENT_FAILS = ("cancel", "run", "dead")
 # What a type passes on to its jobs.
 POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "version")
 NAMES = (
     "queue", "priority", "delay", "at", "retry", "timeout", "keep", "key", "unique", "period", "on_conflict", "tags",
-    "tenant", "ref",
+    "tenant", "ref", "after", "if_parent_fails", "start_by",
 )  # fmt: skip
 
 
@@ -64,7 +87,9 @@ class Options:
         self.values = {name: value for name, value in checked.items() if name not in _RELATIVE}
         self.relative = {name: given[name] for name in _RELATIVE if name in given}
         _consistent(given)
-        if not of_type:
+        if of_type:
+            self.check_key()
+        else:
             _waits_only(given.get("retry"))
 
     def draft(self, type: str, payload: str, now: int) -> Draft:
@@ -74,23 +99,38 @@ class Options:
             setattr(draft, name, value)
         if self.relative or draft.key is not None:
             self._settle(draft, now)
+        if draft.after or "start_by" in self.relative:
+            from .control.drafts import add_rules
+
+            add_rules(draft, self.relative, now)
         return draft
+
+    def check_key(self) -> None:
+        """Raise for options about a key where there is none."""
+        if "key" not in self.values:
+            for name in _OF_KEY:
+                if name in self.values or name in self.relative:
+                    raise UsageError(f"{name}= needs key=: it says how long and how strictly the key holds")
 
     def _settle(self, draft: Draft, now: int) -> None:
         relative = self.relative
         if "delay" in relative:
             draft.run_at = now + milliseconds(relative["delay"])
         if "at" in relative:
-            draft.run_at = _instant(relative["at"])
+            draft.run_at = _at(relative["at"])
         if draft.key is not None:
-            unique, period = relative.get("unique", "alive"), relative.get("period")
-            draft.lock, draft.lock_until = keys.lock(draft.type, draft.key, unique, period, now)
+            keys.take(draft, draft.key, relative.get("unique", "alive"), relative.get("period"), now)
 
     def with_defaults(self, defaults: Options) -> Options:
         """Return these options, completed by a type's defaults."""
         merged = Options.__new__(Options)
         merged.values = {**defaults.values, **self.values}
         merged.relative = {**defaults.relative, **self.relative}
+        if "unique" in self.relative or "period" in self.relative:  # one replaces the other
+            for name in ("unique", "period"):
+                if name not in self.relative:
+                    merged.relative.pop(name, None)
+        merged.check_key()
         return merged
 
 
@@ -107,16 +147,26 @@ def _checked(name: str, value: Any) -> Any:
         raise UsageError(f"{name}: {error}") from error
 
 
-_RELATIVE = ("delay", "at", "unique", "period")  # a draft gets what follows from them and the time
-_NONE_IS_UNSET = (*_RELATIVE, "key", "on_conflict", "tenant", "ref")
+# A draft gets what follows from them and the time.
+_RELATIVE = ("delay", "at", "unique", "period", "if_parent_fails", "start_by")
+_OF_KEY = ("unique", "period", "on_conflict")
+_NONE_IS_UNSET = (*_RELATIVE, "key", "on_conflict", "tenant", "ref", "after")
 
 
 def _consistent(given: Mapping[str, Any]) -> None:
     if "delay" in given and "at" in given:
         raise UsageError("give delay= or at=, not both")
-    for name in ("unique", "period", "on_conflict"):
-        if name in given and "key" not in given:
-            raise UsageError(f"{name}= needs key=: it says how long and how strictly the key holds")
+    if "if_parent_fails" in given and not given.get("after"):
+        raise UsageError(
+            "if_parent_fails= needs after=: it says what becomes of the job if one of those does not complete"
+        )
+    if "period" in given and given.get("unique") == "forever":
+        raise UsageError("give period= or unique='forever', not both: each says how long the key is taken")
+    if "unique" in given or "period" in given:
+        try:
+            keys.lock("", "-", given.get("unique", "alive"), given.get("period"), 0)
+        except ValueError as error:
+            raise UsageError(f"period: {error}") from error
 
 
 def _waits_only(retry: Any) -> None:
@@ -165,6 +215,55 @@ def listed(value: Any) -> tuple[Any, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+def _key(value: Any) -> Any:
+    """Return a key: a text, or the rule by which each payload gives one."""
+    if type(value) is str:
+        return value
+    from .core.fields import by
+
+    if isinstance(value, (type, list, tuple, dict, set)) or callable(value):
+        raise UsageError(
+            f"key={value!r:.60}: a text, by('field') for a field of the payload, or by_payload for all of it"
+        )
+    return value if isinstance(value, by) else str(value)
+
+
+def _after(value: Any) -> tuple[str, ...]:
+    """Return the ids of parents: handles, jobs or whole ids."""
+    return tuple(map(_parent, (value,) if hasattr(value, "id") else listed(value)))
+
+
+def _parent(value: Any) -> str:
+    from .core.ids import LENGTH, normal, prefix
+
+    found = value if isinstance(value, str) else getattr(value, "id", None)
+    if found == "":
+        raise UsageError(f"after: {value!r} is not enqueued yet; enqueue it first and give what that returns")
+    full = normal(found) if isinstance(found, str) else ""
+    if len(full) != LENGTH or prefix(full) is None:
+        raise UsageError(f"after: {value!r:.60} is no job; give what enqueue returned, or a whole id")
+    return full
+
+
+def _tenant(value: Any) -> str:
+    """Return a tenant: a name, or two with a slash between them."""
+    parts = value.split("/") if _is_text(value, 200) else ()
+    if not parts or len(parts) > 2 or (len(parts) > 1 and not all(parts)):
+        raise UsageError(
+            f'tenant={value!r:.60}: a name, or two with a slash ("acme/team-a"), up to 200 printable characters'
+        )
+    return str(value)
+
+
+def _start_by(value: Any) -> Any:
+    """Return a time until which a job has to start: a duration from now on, or an instant."""
+    if hasattr(value, "timestamp"):
+        instant("start_by", value)
+    elif milliseconds(value) <= 0:
+        raise UsageError("start_by: give a duration above zero, such as start_by='1h', or an aware datetime")
+    return value
+
+
 def _tags(value: Any) -> tuple[str, ...]:
     tags = listed(value)
     for tag in tags:
@@ -173,7 +272,11 @@ def _tags(value: Any) -> tuple[str, ...]:
     return tags
 
 
-def _instant(value: Any) -> int:
+def _at(value: Any) -> int:
+    return instant("at", value)
+
+
+def instant(name: str, value: Any) -> int:
     """Return an instant as milliseconds: from an aware datetime, ISO text with a zone, or seconds since the epoch."""
     if isinstance(value, str):
         from datetime import datetime
@@ -181,13 +284,13 @@ def _instant(value: Any) -> int:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise UsageError(f"at={value!r} is not an instant: write it as 2030-01-31T09:30:00+00:00") from None
+            raise UsageError(f"{name}={value!r} is not an instant: write it as 2030-01-31T09:30:00+00:00") from None
     if hasattr(value, "timestamp"):
         if value.tzinfo is None:
-            raise UsageError(f"at={value}: has no time zone; give datetime.now(timezone.utc) or another aware one")
+            raise UsageError(f"{name}={value}: has no time zone; give datetime.now(timezone.utc) or another aware one")
         return int(value.timestamp() * 1000)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e11:  # 1e11: milliseconds
-        raise UsageError(f"at={value!r}: give an aware datetime, ISO text with a zone, or seconds since the epoch")
+        raise UsageError(f"{name}={value!r}: give an aware datetime, ISO text with a zone, or seconds since the epoch")
     return round(value * 1000)
 
 
@@ -199,10 +302,11 @@ _RULES: dict[str, tuple[Callable[[Any], object], str]] = {
         "a whole number from -1000 to 1000; higher runs first",
     ),
     "on_conflict": (lambda value: value in keys.ON_CONFLICT, f"one of {', '.join(keys.ON_CONFLICT)}"),
-    "tenant": (lambda value: _is_text(value, 200), _SHORT),
+    "if_parent_fails": (lambda value: value in IF_PARENT_FAILS, f"one of {', '.join(IF_PARENT_FAILS)}"),
     "ref": (lambda value: _is_text(value, 200), _SHORT),
 }
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
-    "retry": _retry, "timeout": _timeout, "keep": _keep, "key": str, "tags": _tags, "delay": milliseconds, "at": _instant,
+    "retry": _retry, "timeout": _timeout, "keep": _keep, "key": _key, "tags": _tags, "delay": milliseconds, "at": _at,
+    "tenant": _tenant, "after": _after, "start_by": _start_by,
 }  # fmt: skip
 NO_OPTIONS = Options({})

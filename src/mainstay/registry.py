@@ -5,12 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 from inspect import iscoroutinefunction
 from json import dumps
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
+from .control.declared import declared_rules
+from .core import keys
+from .core.draft import Draft
 from .core.errors import ConfigError, InvalidPayload, UnknownType, UsageError
 from .core.events import Hooked
 from .core.job import Declaration, TypeInfo
-from .core.payload import encode, loads
+from .core.limits import follow_policy
+from .core.payload import clean, encode, loads
 from .core.retry import Retry
 from .core.schema import Schema
 from .core.suggest import did_you_mean
@@ -21,15 +25,17 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from .app import Mainstay
-    from .core.draft import Draft
+    from .core.batch import Batch
+    from .core.clock import Duration
     from .handle import Handle
     from .options import JobOptions
 
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C")
-TYPE_NAMES = ("queue", "priority", "retry", "timeout", "keep", "tags")  # the options a type may set for all its jobs
-OWN_NAMES = "process, stages, on_timeout, name, aliases, version, upgrades"
+# The options a type may set for all its jobs.
+TYPE_NAMES = ("queue", "priority", "retry", "timeout", "keep", "tags", "key", "unique", "period", "on_conflict")
+OWN_NAMES = "process, batch, wait, stages, on_timeout, name, aliases, version, upgrades, limit, breaker, description"
 # Of on_timeout: whether the next attempt waits for the end of a handler that does not stop.
 WAIT, ABANDON = "wait", "abandon"
 
@@ -62,11 +68,14 @@ class JobType(Bound[P, R], Hooked, Generic[P, R, C]):
         super().__init__(self, NO_OPTIONS)
         self.app, self.function, self.name = app, function, checked_name(name)
         self.process = bool(given.pop("process", False))
+        self.batch: Batch | None = _batch(function, name, given, self.process)
         self.on_timeout: str = given.pop("on_timeout", WAIT)
         if self.on_timeout not in (WAIT, ABANDON):
             raise UsageError(f"on_timeout={self.on_timeout!r}: one of {WAIT!r}, {ABANDON!r}")
         self.stages: tuple[str, ...] = listed(given.pop("stages", ()))
         self.aliases: tuple[str, ...] = tuple(map(checked_name, listed(given.pop("aliases", ()))))
+        self.flow = declared_rules(self.name, given.pop("limit", None), given.pop("breaker", None))
+        self.description = _description(given.pop("description", None), function)
         self.version, self.upgrades = _checked_version(given.pop("version", 1), given.pop("upgrades", {}))
         for option in given:
             if option not in TYPE_NAMES:
@@ -81,10 +90,14 @@ class JobType(Bound[P, R], Hooked, Generic[P, R, C]):
             raise UsageError(f"{name}: an async handler cannot run in a process slot; make it a plain function")
         if getattr(function, "__code__", None) and function.__code__.co_varnames[:1] == ("self",):
             raise UsageError(f"{name} is a method: a job has no object to run on; make it a plain function")
-        self.schema = Schema(function, name)
+        self.schema = Schema(function if self.batch is None else self.batch.one, name)
         self.__name__, self.__doc__, self.__wrapped__ = getattr(function, "__name__", name), function.__doc__, function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> C:
+        if self.batch is not None:
+            from .batch_context import called
+
+            return cast("C", called(self.function, self.is_async, args, kwargs))
         return self.function(*args, **kwargs)
 
     @cached_property
@@ -99,13 +112,38 @@ class JobType(Bound[P, R], Hooked, Generic[P, R, C]):
 
     def options(self, *, tx: object = None, **options: Unpack[JobOptions]) -> Bound[P, R]:
         """Return the same type with options for the next call: `f.options(delay="5m").enqueue(…)`."""
-        return Bound(self, Options(options), tx)
+        return Bound(self, Options(options).with_defaults(self.defaults), tx)
+
+    def debounce(self, wait: Duration, /, *, tx: object = None, **options: Unpack[JobOptions]) -> Bound[P, R]:
+        """Run once the calls with the same key have stopped for `wait`: each one replaces the waiting job and waits anew."""
+        return self._limited("debounce", {"delay": wait, "unique": "start", "on_conflict": "replace"}, options, tx)
+
+    def throttle(self, period: Duration, /, *, tx: object = None, **options: Unpack[JobOptions]) -> Bound[P, R]:
+        """Run at most once a period for each key: later calls in the period return the job that is there."""
+        return self._limited("throttle", {"period": period, "on_conflict": "existing"}, options, tx)
+
+    def _limited(self, verb: str, fixed: dict[str, Any], options: JobOptions, tx: object) -> Bound[P, R]:
+        for name in options:
+            if name in fixed or name in ("unique", "period"):
+                raise UsageError(f"{verb} takes no {name}=: it sets this itself; {self.name}.options(…) takes it")
+        if options.get("key") is None and "key" not in self.defaults.values:
+            raise UsageError(
+                f"{verb} needs a key: @app.job(key=by('id')), or {self.name}.{verb}(…, key=by('id')); "
+                f"key={self.name!r} makes it one for all jobs of the type"
+            )
+        return self.options(tx=tx, **{**options, **fixed})
 
     def draft(self, options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Draft:
-        """Return a job of this type with these options and arguments, checked."""
+        """Return a job of this type with these options, which its defaults complete, and these arguments, checked."""
         payload = self.schema.encode(args, kwargs, self.app.max_payload)
-        merged = self.defaults if options is NO_OPTIONS else options.with_defaults(self.defaults)
-        return merged.draft(self.name, payload, self.app.clock.now())
+        return self.draft_of(payload, self.defaults if options is NO_OPTIONS else options)
+
+    def draft_of(self, payload: str, options: Options) -> Draft:
+        """Return a job of this type with this encoded payload, and with the rules that the type declares."""
+        draft = options.draft(self.name, payload, self.app.clock.now())
+        if self.flow is not None:
+            follow_policy(draft, self.flow.policy, self.flow.functions)
+        return draft
 
     def arguments(self, payload: str, version: int) -> dict[str, Any]:
         """Return the arguments of a stored payload; raise `InvalidPayload` if this code does not take it."""
@@ -149,9 +187,14 @@ class JobType(Bound[P, R], Hooked, Generic[P, R, C]):
 
     def info(self, now: int, name: str = "") -> TypeInfo:
         """Return what producers without the code may know; `name` may be an alias."""
-        draft = self.defaults.draft(self.name, "{}", now)
-        policy = {name: getattr(draft, name) for name in POLICY} | {"stages": self.stages}
-        return TypeInfo(name or self.name, self.queue, self.schema.signature, policy, now)
+        draft, values = Draft(self.name, "{}"), self.defaults.values
+        policy = {name: values.get(name, getattr(draft, name)) for name in POLICY} | {"stages": self.stages}
+        rule = keys.pack(values, self.defaults.relative)
+        policy |= {keys.RULE: rule} if rule else {}
+        policy |= self.flow.policy if self.flow is not None else {}
+        return TypeInfo(
+            name or self.name, self.queue, self.schema.signature, policy, now, self.description or None, self.takes
+        )
 
     def __repr__(self) -> str:
         return f"<JobType {self.name}>"
@@ -186,6 +229,17 @@ class Registry(dict[str, "JobType[..., Any, Any]"]):
         return list(dict.fromkeys(name for type in types for name in (type.name, *type.aliases)))
 
 
+def _batch(function: Callable[..., Any], name: str, given: dict[str, Any], process: bool) -> Batch | None:
+    """Take the options of a batch type out of those given; None if it is none."""
+    if given.keys().isdisjoint(("batch", "wait")):
+        return None
+    from .core.batch import WAIT as SHORT, batch_of
+
+    if "batch" not in given:
+        raise UsageError("wait= needs batch=: it says how long a job waits for others; batch=32 runs up to 32 at once")
+    return batch_of(function, name, given.pop("batch"), given.pop("wait", SHORT), process)
+
+
 def _checked_version(version: Any, upgrades: Any) -> tuple[int, dict[int, Callable[[Any], Any]]]:
     if type(version) is not int or version < 1:
         raise UsageError(f"version={version!r}: a whole number from 1 on; raise it when a payload changes")
@@ -196,6 +250,14 @@ def _checked_version(version: Any, upgrades: Any) -> tuple[int, dict[int, Callab
                 "that version and returns one of the next"
             )
     return version, dict(upgrades)
+
+
+def _description(given: Any, function: Callable[..., Any]) -> str:
+    """Return what a type says about itself: what it was given, or the first line of its docstring."""
+    if given is not None and not isinstance(given, str):
+        raise UsageError(f"description={given!r:.60}: a text for people; without it, the first line of the docstring")
+    text = given if given is not None else (function.__doc__ or "").strip().partition("\n")[0]
+    return clean(text.strip(), 500)
 
 
 def _where(type: JobType[..., Any, Any]) -> str:

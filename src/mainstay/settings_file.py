@@ -14,7 +14,7 @@ from .core.settings import ARGUMENT, from_mapping, from_sources, from_variables
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .core.settings import Settings, Source
+    from .core.settings import Settings
 
 FILE, PROJECT = "mainstay.toml", "pyproject.toml"
 
@@ -26,15 +26,11 @@ def load_settings(**arguments: Any) -> Settings:
 
 def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], folder: str) -> Settings:
     """Return the settings of these arguments, these variables and the file nearest to this folder."""
-    return from_sources(from_mapping(arguments, ARGUMENT), from_variables(environ), _from_file(folder))
-
-
-def _from_file(folder: str) -> Source:
-    """Return the settings of the file nearest to a folder."""
     path, table = nearest(folder)
     if isinstance(table.get("url"), str):
         table["url"] = _anchored(table["url"], os.path.dirname(path))
-    return from_mapping(table, f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path)
+    in_file = from_mapping(table, f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path)
+    return from_sources(from_mapping(arguments, ARGUMENT), from_variables(environ), in_file)
 
 
 def nearest(folder: str) -> tuple[str, dict[str, Any]]:
@@ -62,16 +58,12 @@ def _table(path: str) -> dict[str, Any] | None:
     import tomllib
 
     try:
-        table = tomllib.loads(content.decode())
+        table: Any = tomllib.loads(content.decode())
     except ValueError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
-    return _own(table) if path.endswith(PROJECT) else table
-
-
-def _own(project: dict[str, Any]) -> dict[str, Any] | None:
-    tool = project.get("tool")
-    own = tool.get("mainstay") if isinstance(tool, dict) else None
-    return own if isinstance(own, dict) else None
+    for part in ("tool", "mainstay") if path.endswith(PROJECT) else ():
+        table = table.get(part) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else None
 
 
 def _anchored(url: str, folder: str) -> str:

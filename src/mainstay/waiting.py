@@ -17,7 +17,6 @@ from .core.states import ENDED, REVIEW
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, TimerHandle
-    from collections.abc import Iterator
 
     from .core.clock import Duration
     from .core.job import Job
@@ -81,16 +80,14 @@ class Poll:
     def _schedule(self, pause: float) -> None:
         if self._reading or not self._waiters:
             return
-        nearest = min(self._limits()) if pause else 0.0  # 0: at once, whatever the deadlines are
+        limits = [limit for waiters in self._waiters.values() for limit in waiters.values()]
+        nearest = min(limits) if pause else 0.0  # 0: at once, whatever the deadlines are
         at = max(min(self._loop.time() + pause, nearest), self._earliest)
         if self._timer is not None:
             if self._timer.when() <= at:
                 return
             self._timer.cancel()
         self._timer = self._loop.call_at(at, self._read)
-
-    def _limits(self) -> Iterator[float]:
-        return (limit for waiters in self._waiters.values() for limit in waiters.values())
 
     def _read(self) -> None:
         self._timer, self._reading = None, True

@@ -130,6 +130,17 @@ def test_a_server_that_is_not_there_is_one_clear_line(shell):
         assert len(done.err.splitlines()) <= 3
 
 
+def test_workers_are_listed(app, worker, run):
+    process = worker("--concurrency", "3")
+    assert "is ready" in process.stderr.readline()
+    (record,) = json.loads(run("workers", "--json").out)
+    assert (record["pid"], record["slots"], record["state"]) == (process.pid, 3, "live")
+    assert "greet" in record["types"]
+    assert f":{process.pid} " in run("workers").out
+    ended(process)
+    assert run("workers", "-q").out == ""
+
+
 def test_a_queue_that_no_worker_serves_is_named(app, run):
     shop = Shop(app)
     shop.join(["thumb"])

@@ -9,8 +9,9 @@ import pytest
 
 from mainstay.cli import exits
 from mainstay.cli.main import main
-from mainstay.core import errors
+from mainstay.core import errors, rules as core_rules
 from mainstay.core.decide import decide
+from mainstay.core.job import Rule, TypeInfo
 from mainstay.core.outcome import Outcome
 from mainstay.core.updates import Checkpoint, Log, Progress
 
@@ -18,7 +19,8 @@ from .shop import Shop
 
 READERS = [
     ["status"], ["ls"], ["show", "01J"], ["logs", "01J"], ["retry", "01J"], ["cancel", "01J"], ["delete", "01J"],
-    ["approve", "01J"], ["reject", "01J"],
+    ["approve", "01J"], ["reject", "01J"], ["why", "01J"], ["audit"], ["types"], ["queues"], ["limits"], ["breaker"], ["settings"],
+    ["pause", "--all"], ["types", "show", "mail"], ["queues", "set", "q", "--fair"], ["edit", "type", "mail", "--from", "-"],
 ]  # fmt: skip
 
 
@@ -81,7 +83,7 @@ class TestAStoreThatIsNot:
         assert "MAINSTAY_URL" in result.err
 
 
-@pytest.mark.parametrize("words", [words for words in READERS if len(words) > 1], ids=" ".join)
+@pytest.mark.parametrize("words", [words for words in READERS if words[1:] == ["01J"]], ids=" ".join)
 def test_an_unknown_id(run, app, words):
     Shop(app).add()
     result = run(words[0], "7ZZZ")
@@ -228,6 +230,60 @@ def test_what_a_job_stored_cannot_steer_the_terminal(run, app, hostile, kind, sh
 def test_what_a_job_stored_keeps_its_value_in_json(run, app, hostile):
     record = json.loads(run("show", hostile.id, "--json").out)
     assert (record["args"], record["stage"], record["key"]) == ({HOSTILE: HOSTILE}, HOSTILE, HOSTILE)
+
+
+@pytest.mark.parametrize("shape", [[], ["--json"], ["--jsonl"]], ids=str)
+def test_what_operators_stored_cannot_steer_the_terminal(run, app, shape):
+    """Names, keys, reasons, actors, descriptions and values, set through the store: whoever did that checked nothing."""
+    now, shop = app.clock.now(), Shop(app)
+    rules = {"limits": [[HOSTILE, HOSTILE, 1]]}
+    ids = [
+        shop.add("mail", queue=HOSTILE, rules=core_rules.pack(rules), waits=core_rules.waits_at_first(rules))
+        for _ in range(2)
+    ]
+    app.store.register_types(
+        [
+            TypeInfo(
+                HOSTILE,
+                HOSTILE,
+                HOSTILE,
+                {"stages": [HOSTILE]},
+                now,
+                HOSTILE,
+                json.dumps({"properties": {HOSTILE: {"type": HOSTILE}}}),
+            )
+        ]
+    )
+    values = {"queue": HOSTILE, "disabled": HOSTILE}
+    for kind, name in (
+        ("pause", "all"),
+        ("pause", f"queue:{HOSTILE}"),
+        ("type", HOSTILE),
+        ("queue", HOSTILE),
+        ("breaker", HOSTILE),
+        ("breaker", "mail"),
+    ):
+        value = (
+            {"until": now + 60_000, "rest": 1}
+            if kind == "breaker"
+            else {"set": values if kind == "type" else {"weights": {HOSTILE: 1}}}
+            if kind != "pause"
+            else {}
+        )
+        app.store.set_rule(Rule(kind, name, value, HOSTILE, now, HOSTILE))
+    app.store.set_setting(HOSTILE, json.dumps(HOSTILE), HOSTILE, now, HOSTILE)
+    for words in (
+        ["types"], ["types", "show", HOSTILE], ["queues"], ["limits"], ["breaker"], ["settings"], ["settings", "get", HOSTILE], ["audit"],
+        ["status"], ["doctor"], *(["why", job] for job in ids), *(["show", job] for job in ids), ["pause", "--all", "--dry-run"],
+        ["pause", "--all", "--actor", HOSTILE, "--reason", HOSTILE], ["resume", "--queue", HOSTILE, "--dry-run"], ["types", "show", HOSTILE[1:]],
+        ["limits", "set", HOSTILE, "--running", "2", "--dry-run"], ["disable", HOSTILE, "--dry-run"], ["breaker", "close", HOSTILE],
+        ["types", "set", HOSTILE, HOSTILE], ["limits", "reset", HOSTILE[1:]], [HOSTILE], ["types", HOSTILE], ["settings", "get", HOSTILE[1:]],
+    ):  # fmt: skip
+        result = run(*words, *shape)
+        assert "this is a bug" not in result.err, words
+        assert controls(result.out + result.err) == [], words
+        if shape == ["--json"] and result.out:
+            assert json.loads(result.out) is not None
 
 
 def test_a_line_of_a_log_cannot_pretend_to_be_another(run, app):

@@ -30,9 +30,37 @@ def test_every_example_is_understood(name):
         command.make_context(name, arguments)
 
 
+SUBCOMMANDS = {
+    f"{name} {sub}": command
+    for name in COMMANDS
+    for sub, command in getattr(program.get_command(None, name), "commands", {}).items()
+}
+
+
+@pytest.mark.parametrize("path", SUBCOMMANDS)
+def test_every_subcommand_has_help_with_examples_that_are_understood(run, path):
+    result, command = run(*path.split(), "--help"), SUBCOMMANDS[path]
+    assert result.code == 0
+    assert f"Usage: mainstay {path}" in result.out
+    assert f"mainstay {path}" in result.out.partition("Examples:")[2]
+    for example in command.examples:
+        words = shlex.split(example)
+        assert " ".join(words[:3]) == f"mainstay {path}"
+        command.make_context(path, words[3:])
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_their_help_says(name):
     assert program.get_command(None, name).help.splitlines()[0] == COMMANDS[name][1]
+
+
+def test_each_command_says_what_its_quiet_option_does():
+    options = {
+        name: [each for each in program.get_command(None, name).params if each.name == "quiet"] for name in COMMANDS
+    }
+    helps = {name: found[0].help for name, found in options.items() if found}
+    assert helps["ls"] == helps["workers"] == "Print only the ids, one per line."
+    assert helps["move"] != helps["doctor"] != helps["enqueue"] != helps["ls"]
 
 
 def test_the_program_alone_shows_its_commands(run):
@@ -63,7 +91,8 @@ def test_versions(run, shell):
     [
         (["lss"], 'there is no command "lss" (did you mean "ls"?)', "mainstay ls"),
         (["statsu", "--json"], 'did you mean "status"?', "mainstay status --json"),
-        (["workers"], 'did you mean "status"?', "mainstay status"),
+        (["stats"], 'did you mean "status"?', "mainstay status"),
+        (["unpause", "--all"], 'did you mean "resume"?', "mainstay resume --all"),
         (["list", "state:dead"], 'did you mean "ls"?', "mainstay ls state:dead"),
         (["frobnicate"], 'there is no command "frobnicate"', "mainstay --help"),
         (["ls", "--jsn"], "--jsn", "mainstay ls --help"),

@@ -79,14 +79,14 @@ def test_the_queues_of_a_type_are_added_up(run, shop):
 
 def test_a_running_job_whose_worker_died_says_who_takes_it_over(run, killed):
     out = run("show", killed).out
-    assert "its worker was last seen" in out
-    assert "another worker takes the job over → mainstay worker --app …" in out
+    assert "its worker wtest is gone" in out
+    assert "and runs again → mainstay worker --app …" in out
     assert "no worker" in run("status").out.splitlines()[0]
     assert "none is running" in run("doctor").out
 
 
 def test_a_running_job_whose_worker_lives_has_no_such_line(run, shop):
-    assert "takes the job over" not in run("show", shop.claim().id).out
+    assert "is gone" not in run("show", shop.claim().id).out
 
 
 def test_deleting_a_job_that_is_being_cancelled(run, shop):

@@ -9,6 +9,8 @@ from mainstay.cli import exits
 from mainstay.cli.output import Output, columns, cut, size
 from mainstay.cli.records import FIELDS
 from mainstay.core.clock import HOUR
+from mainstay.core.decide import decide
+from mainstay.core.draft import Draft
 from mainstay.core.job import TypeInfo
 from mainstay.core.updates import Log
 
@@ -127,9 +129,10 @@ def test_show_says_why_a_job_waits(run, shop):
     assert "no live worker serves the type thumb (no worker is running at all)" in run("show", job).out
     retrying = shop.end(FAILED)
     out = run("show", retrying).out
-    assert "attempt 1 of 3 failed; it waits before the next one" in out
-    assert "it is due in 59m" in out or "it is due in 1h" in out
-    assert "a person has to decide" in run("show", shop.review()).out
+    assert "attempt 1 of 3 failed: ReadTimeout: api.example" in out
+    assert "it runs again in 59m" in out or "it runs again in 1h" in out
+    assert f"→ mainstay retry {retrying}" in out
+    assert "a person decides: 12.40 too much" in run("show", shop.review()).out
 
 
 def test_show_for_programs(run, shop):
@@ -256,7 +259,7 @@ def test_tables_fit_the_terminal(terminal, shop):
     assert "…" in seen.out
 
 
-def test_ls_fits_80_columns_and_keeps_the_ids_whole(terminal, shop):
+def test_ls_fits_80_columns_and_commands_take_the_ids_that_it_shows(terminal, run, shop):
     jobs = [
         shop.dead(type="newsletter.weekly.send_to_everyone"),
         shop.add(),
@@ -266,8 +269,37 @@ def test_ls_fits_80_columns_and_keeps_the_ids_whole(terminal, shop):
     ]
     seen = terminal("ls", env={"NO_COLOR": "1", "COLUMNS": "80"}).out.splitlines()
     assert max(map(len, seen)) <= 80
-    assert all(any(job in line for line in seen) for job in jobs)
-    assert "TOOK" in terminal("ls", env={"NO_COLOR": "1", "COLUMNS": "140"}).out
+    assert [len(line.split()[2]) for line in seen[1:]] == [15] * len(jobs)
+    assert [run("show", line.split()[2], "-q").out.strip() for line in seen[1:]] == jobs[::-1]
+    assert run("cancel", seen[-2].split()[2].replace("…", "..")).out.split()[0] == jobs[1]
+    wide = terminal("ls", env={"NO_COLOR": "1", "COLUMNS": "140"}).out
+    assert all(job in wide for job in jobs)
+    assert "TOOK" in wide
+
+
+def test_jobs_of_the_same_moment_keep_different_ids(terminal, run, app):
+    now = app.clock.now()
+    jobs = [job for job, _ in app.store.enqueue([Draft("mail", "{}") for _ in range(40)], now)]
+    seen = terminal("ls", env={"NO_COLOR": "1", "COLUMNS": "80"}).out.splitlines()
+    assert [run("show", line.split()[2], "-q").out.strip() for line in seen[1:]] == jobs[::-1]
+    several = run("show", f"{jobs[0][:10]}…")
+    assert several.code == exits.USAGE
+    assert "stands for several jobs" in several.err
+    assert run("show", f"{jobs[0][:10]}…ZZZZ").code == exits.MISSING
+
+
+def test_an_attempt_that_begins_while_the_one_before_ends_comes_after_it(run, shop):
+    """Two workers, whose clocks differ by a millisecond."""
+    now = shop.app.clock.now()
+    job = shop.add()
+    for n in (1, 2):
+        shop.join(worker=f"w{n}")
+        (claimed,) = shop.store.claim(f"w{n}", {"default": ["mail"]}, 1, now).jobs
+        shop.store.finish([decide(claimed, FAILED, now + 1, lambda: 0.0)])
+        shop.store.retry([job], now, "ada")
+    timeline = run("show", job).out.partition("timeline")[2].partition("arguments")[0]
+    assert re.findall("created|started|failed", timeline) == ["created"] + ["started", "failed"] * 2
+    assert "-" not in "".join(re.findall(r"Z +(\S+) ", timeline))
 
 
 def test_status_and_show_fit_80_columns(terminal, shop):

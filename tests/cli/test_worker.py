@@ -1,6 +1,7 @@
 """`worker`: a real process that runs jobs, says so, and ends well."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -35,6 +36,10 @@ def fail() -> None:
 def speaks() -> None:
     logging.getLogger("shop").info("an info")
     logging.warning("a warning")
+
+@app.job(batch=2, wait="10s")
+def speak_together(names: list[str]) -> None:
+    logging.warning("%s %r", len(names), ctx)
 
 @app.job
 async def ignores() -> None:
@@ -85,7 +90,7 @@ def test_it_runs_jobs_and_stops_when_asked(start, app):
     assert process.wait(30) == 0
     said = process.stderr.read()
     for part in (
-        "is ready: 50 slots, serving fail, greet, hangs, ignores, speaks",
+        "is ready: 50 slots, serving fail, greet, hangs, ignores, speak_together, speaks",
         f"✓ greet {handle.id} completed",
         "✕ fail",
         "ValueError: no",
@@ -151,6 +156,31 @@ def test_several_processes_are_kept_running(start, app):
     assert "✓ greet" in said
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_the_death_of_a_process_is_a_line_of_the_log(start, app, form):
+    process = start("--processes", "2", "--log-format", form)
+    first, _ = eventually(lambda: len(app.store.workers()) == 2 and app.store.workers(), "two workers", 30)
+    os.kill(first.pid, signal.SIGKILL)
+    for line in process.stderr:
+        if "was killed" in line or "worker_died" in line:
+            break
+    eventually(lambda: len({each.id for each in app.store.workers()} - {first.id}) == 2, "another worker", 30)
+    process.terminate()
+    assert process.wait(30) == 0
+    if form == "json":
+        record = json.loads(line)
+        assert (record["level"], record["event"], record["worker"], record["code"]) == (
+            "error",
+            "worker_died",
+            first.id,
+            -9,
+        )
+    else:
+        assert re.match(
+            rf"\d{{4}}-\d\d-\d\dT[\d:.]+Z ! worker {first.id} was killed by signal 9; starting another$", line
+        )
+
+
 def test_a_mistake_in_the_code_is_told_once(shell, app, tmp_path):
     (tmp_path / "broken.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
     result = shell("worker", "--app", "broken:app", "--processes", "3")
@@ -207,6 +237,17 @@ def test_what_handlers_log_by_logging_is_in_the_log(app, start, more):
     lines = [json.loads(line) for line in process.communicate(timeout=30)[1].splitlines()]
     told = [(line["level"], line["logger"], line["message"], line["job"]) for line in lines if line["event"] == "log"]
     assert told == [("info", "shop", "an info", job.id), ("warning", "root", "a warning", job.id)]
+
+
+def test_what_a_batch_handler_logs_names_its_jobs(app, start):
+    process = start("--log-format", "json")
+    jobs = [app.enqueue("speak_together", {"item": name}) for name in ("a", "b")]
+    for job in jobs:
+        job.result(timeout=30)
+    process.send_signal(signal.SIGTERM)
+    lines = [json.loads(line) for line in process.communicate(timeout=30)[1].splitlines()]
+    told = [(line["message"], line["jobs"]) for line in lines if line["event"] == "log"]
+    assert told == [("2 <ctx of a batch of 2 jobs>", [job.id for job in jobs])]
 
 
 def test_a_handler_that_hangs_for_ever_is_tried_again_in_a_new_process(app, start):

@@ -6,7 +6,8 @@ import threading
 import time
 
 from mainstay.core.clock import ManualClock
-from mainstay.core.errors import StoreError
+from mainstay.core.errors import DuplicateKey, StoreError
+from mainstay.core.keys import FOREVER
 from mainstay.core.outcome import COMPLETED
 from mainstay.stores import open_store
 from tests.contract.building import draft, keyed, transition, worker
@@ -76,6 +77,60 @@ def insist(name, barrier, store, now, rounds):
         barrier.wait(60)
         answers.append(store.enqueue([keyed(f"round {n}")], now)[0])
     return answers
+
+
+def contend(name, barrier, store, now, rounds):
+    """Enqueue one key a round in turn by every way, together with the others; per round the answers about its key."""
+    store = open_store(store, ManualClock(now)) if isinstance(store, str) else store
+    answers = []
+    for n in range(rounds):
+        barrier.wait(60)
+        drafts = WAYS[n % len(WAYS)](f"round {n}")
+        found = store.enqueue(drafts, now)
+        answers.append([answer for answer, each in zip(found, drafts, strict=True) if each.key])
+    return answers
+
+
+WAYS = (
+    lambda key: [keyed(key)],
+    lambda key: [keyed(key, FOREVER)],
+    lambda key: [keyed(key, FOREVER), draft(), keyed(key)],
+    lambda key: [keyed(key, on_conflict="replace")],
+    lambda key: [draft(key=key, undeclared=("key",))],
+)
+
+
+CONFLICTS = ("existing", "replace", "raise")
+
+
+def hurry(name, barrier, store, now, rounds):
+    """Enqueue the same key in every round while the first of the crowd runs what is there; how many jobs this one made or ran."""
+    store = open_store(store, ManualClock(now)) if isinstance(store, str) else store
+    if name.endswith("0"):
+        store.register(worker(name, now, 10**9))
+    done = 0
+    for n in range(rounds):
+        barrier.wait(60)
+        done += _run_alone(name, store, now) if name.endswith("0") else _ask(store, now, CONFLICTS[n % 3])
+    return done
+
+
+def _ask(store, now, on_conflict):
+    try:
+        ((_, created),) = store.enqueue([keyed(on_conflict=on_conflict)], now)
+    except DuplicateKey:  # as asked, or the job to replace has started
+        return 0
+    return int(created)
+
+
+def _run_alone(name, store, now):
+    """Claim and finish: of jobs with one key, a claim never finds two, and none while one runs."""
+    jobs = store.claim(name, {"default": ["work"]}, 9, now).jobs
+    assert len(jobs) <= 1
+    if jobs:
+        assert store.claim(name, {"default": ["work"]}, 9, now).jobs == []
+        store.finish([transition(job, COMPLETED, now) for job in jobs])
+    return len(jobs)
 
 
 def storm(name, barrier, url, seconds):

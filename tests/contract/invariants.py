@@ -67,7 +67,11 @@ def check_attempts(store, jobs):
 
 def check_counts(store, jobs):
     """The counts and the workers tell of the same jobs as the jobs themselves."""
-    uncounted = {states.COMPLETED, states.CANCELLED, states.BLOCKED}
+    uncounted = {states.COMPLETED, states.CANCELLED}
+    # A blocked job that waits for nothing comes from a test's fixture: no version made one. Redis counts the lines.
+    jobs = [
+        job for job in jobs if job.waits is not None or job.state != states.BLOCKED or not store.url.startswith("redis")
+    ]
     labels = Counter(
         (job.queue, job.type, "retrying" if job.retrying else job.state) for job in jobs if job.state not in uncounted
     )
@@ -79,7 +83,7 @@ def check_counts(store, jobs):
 
 
 def block(store, job_id):
-    """Put a queued job behind a limit: no verb does so yet."""
+    """Let a queued job wait for the end of a pause that does not exist."""
     raw(store).block(store, job_id)
 
 

@@ -3,9 +3,11 @@
 from mainstay.core import states
 from mainstay.core.clock import HOUR
 from mainstay.core.export import PARTS
-from mainstay.core.job import TypeInfo
+from mainstay.core.job import Rule, TypeInfo
+from mainstay.core.keys import FOREVER
 from mainstay.stores.move import digest, move
 from tests.contract.building import FAILED, REVIEW, WORKER, Desk, checkpoint, draft, keyed, log, progress, transition
+from tests.contract.ruled import after, limited, send
 
 SMALL = 3  # rows a batch, so that every part needs several
 
@@ -23,7 +25,14 @@ def furnish(desk):
         payload='{"n":"é\\u0000"}', tags=("eu", "a b"), tenant="acme", ref="doc:7", parent=made["dead"], priority=99
     )
     desk.store.enqueue(
-        [rich, keyed("forever", priority=98), keyed("hour", desk.now + HOUR), keyed("start", 0)], desk.now
+        [
+            rich,
+            keyed("forever", priority=98),
+            keyed("hour", desk.now + HOUR),
+            keyed("start", 0),
+            keyed("ever", FOREVER),
+        ],
+        desk.now,
     )
     job = desk.take_this(rich.id)
     desk.store.finish(
@@ -33,6 +42,8 @@ def furnish(desk):
     desk.store.finish([transition(job, FAILED, desk.now)])
     desk.end(desk.run(priority=100), REVIEW._replace(children=(draft("child", tags=("x",), parent=job.id),)))
     desk.store.cancel([desk.add(), made["scheduled"]], desk.now, "someone")
+    desk.store.set_rule(Rule("pause", "type:nobody", {}, "someone", desk.now, "why"))
+    send(desk, limited(type="held"), limited(type="held"), after(made["running"], type="child"))
     desk.store.deregister(WORKER)
     return rich.id
 

@@ -37,7 +37,10 @@ def check(store):
 
 
 def block(store, job_id):
-    within(store).execute("UPDATE job SET state = 'blocked' FROM body WHERE job = seq AND id = %s", (job_id,))
+    within(store).execute(
+        "UPDATE job SET state = 'blocked', waits = '|paused type:nothing' FROM body WHERE job = seq AND id = %s",
+        (job_id,),
+    )
 
 
 def within(store):

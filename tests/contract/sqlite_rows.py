@@ -36,7 +36,7 @@ def check(store):
 
 
 def block(store, job_id):
-    statement = "UPDATE mainstay_job SET state = 'blocked' WHERE id = ?"
+    statement = "UPDATE mainstay_job SET state = 'blocked', waits = '|paused type:nothing' WHERE id = ?"
     store.db.write(lambda connection: connection.execute(statement, (job_id,)))
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from mainstay import Conflict, Mainstay, NotFound, Permanent, Review, ctx
-from mainstay.testing.inline import InlineWorker
+from mainstay.testing.kit import InlineWorker
 
 
 @pytest.fixture

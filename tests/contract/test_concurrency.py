@@ -1,16 +1,19 @@
 """Many at once, in threads and in processes: each job is taken once, each key held once, and nobody is told "busy"."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from mainstay.core.ids import LENGTH
+from mainstay.core.job import TypeInfo
 from tests.contract import crowd
 from tests.contract.building import draft
 from tests.contract.invariants import every
 from tests.waiting import eventually
 
 MANY = 8
+ROUNDS = 1_000
 
 
 def fill(store, clock, jobs=2_000):
@@ -51,6 +54,30 @@ def test_b18_eight_threads_with_the_same_key_make_one_job(store, clock):
 def test_b18_eight_processes_with_the_same_key_make_one_job(clock, shared, tmp_path):
     answers = crowd.processes(MANY, crowd.insist, tmp_path, shared, clock.now(), 100)
     one_job_a_round(zip(*answers, strict=True))
+
+
+def of_work(store, clock):
+    """Register the type with a key rule, for drafts of a producer that lacks the code."""
+    store.register_types(
+        [TypeInfo("work", "default", "work()", {"key_rule": {"text": "k", "on_conflict": "existing"}}, clock.now())]
+    )
+
+
+@pytest.mark.slow
+def test_b18_eight_threads_never_make_two_jobs_of_one_key_whatever_way_they_ask(store, clock):
+    of_work(store, clock)
+    rounds = list(zip(*crowd.threads(MANY, crowd.contend, store, clock.now(), ROUNDS), strict=True))
+    one_job_a_round([answer for answers in each for answer in answers] for each in rounds)
+    jobs = every(store, clock.now())
+    assert Counter(job.key for job in jobs if job.key) == dict.fromkeys((f"round {n}" for n in range(ROUNDS)), 1)
+
+
+@pytest.mark.slow
+def test_b18_seven_processes_and_a_worker_never_make_two_live_jobs_of_one_key(store, clock, shared, tmp_path):
+    ran, *made = crowd.processes(MANY, crowd.hurry, tmp_path, shared, clock.now(), 150)
+    states = Counter(job.state for job in every(store, clock.now()))
+    assert states["completed"] == ran > 40
+    assert states.total() == sum(made) <= ran + 1
 
 
 @pytest.mark.slow

@@ -116,6 +116,85 @@ def test_b67_a_fork_while_other_threads_use_the_store(program):
 
 
 @pytest.mark.engines("sqlite")
+def test_b67_a_fork_waits_for_reads(program):
+    """SQLite has locks for all connections of a process, which a read takes again and again: the child would wait for ever."""
+    program("""
+        store.enqueue([draft()], now)
+        inside, go, ended = threading.Event(), threading.Event(), []
+        def read(connection):
+            inside.set()
+            go.wait(30)
+            count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT count(*) FROM n"
+            ended.append(connection.execute(count).fetchone())
+        reader = threading.Thread(target=store.db.read, args=[read])
+        reader.start()
+        assert inside.wait(30)
+        os.register_at_fork(before=go.set)  # the last hook is called first
+        def child():
+            assert ended == [(300_000,)], ended
+            store.find("", 1)
+        assert forked(child) == 0
+        reader.join()
+        store.find("", 1)
+    """)
+
+
+# A module whose import goes on until a test lets it end; a child does not wait.
+IMPORTING = """
+    store.enqueue([draft()], now)
+    os.mkdir(folder := url.removeprefix("sqlite:///") + "-modules")
+    with open(folder + "/slow.py", "w") as file:
+        file.write("import slow_part, __main__ as main; main.inside.set(); main.go.wait(main.patience)")
+        file.write("; sum(1 for _ in range(10**6)); done = True")  # others come in between
+    open(folder + "/slow_part.py", "w").close()
+    sys.path.insert(0, folder)
+    inside, go, patience = threading.Event(), threading.Event(), 30
+    importer = threading.Thread(target=__import__, args=["slow"])
+    importer.start()
+    assert inside.wait(30)
+"""
+
+
+@pytest.mark.engines("sqlite")  # it is the same code for all engines
+def test_b67_a_fork_waits_for_imports(program):
+    program(
+        IMPORTING
+        + """
+    os.register_at_fork(before=go.set)
+    def child():
+        before = sys.modules["slow"]
+        import slow
+        assert slow is before and slow.done
+    assert forked(child) == 0
+    importer.join()
+    """
+    )
+
+
+@pytest.mark.engines("sqlite")
+def test_b67_a_child_begins_anew_an_import_that_took_longer_than_the_fork_waits(program):
+    program(
+        IMPORTING
+        + """
+    from mainstay.stores import fork
+    fork.IMPORT_WAIT = 0.01
+    def child():
+        import signal
+        global patience
+        patience = 0
+        signal.alarm(20)
+        import slow, slow_part
+        assert slow.done
+        store.find("", 1)
+    assert forked(child) == 0
+    go.set()
+    importer.join()
+    assert sys.modules["slow"].done
+    """
+    )
+
+
+@pytest.mark.engines("sqlite")
 def test_b67_a_child_that_ends_takes_no_lock_of_its_parent_with_it(program):
     """The parent is in the middle of a large write while children come and go: nobody else may write meanwhile."""
     program("""

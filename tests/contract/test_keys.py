@@ -180,7 +180,7 @@ def test_a_job_is_not_retried_while_another_has_its_key(desk, until):
     desk.store.cancel([old], desk.now, "me")
     new = desk.send(keyed(until=until))
     before = desk.job(old)
-    assert desk.store.retry([old], desk.now, "me") == {old: "duplicate"}
+    assert desk.store.retry([old], desk.now, "me") == {old: keys.held(new, "k")}
     assert desk.job(old) == before
     desk.store.delete([new], desk.now, "me")
     assert desk.store.retry([old], desk.now, "me") == {old: "queued"}
@@ -188,12 +188,17 @@ def test_a_job_is_not_retried_while_another_has_its_key(desk, until):
 
 def test_one_refused_retry_does_not_stop_the_others(desk):
     old, other = desk.bring("dead", key="k", lock="work:k"), desk.bring("dead")
-    desk.send(keyed())
+    new = desk.send(keyed())
     assert desk.store.retry([old, other, "01NONE"], desk.now, "me") == {
-        old: "duplicate",
+        old: keys.held(new, "k"),
         other: "queued",
         "01NONE": "missing",
     }
+
+
+def test_of_two_retried_jobs_with_one_key_the_second_names_the_first(desk):
+    first, second = (desk.bring("dead", key="a b", lock="work:a b") for _ in range(2))
+    assert desk.store.retry([first, second], desk.now, "me") == {first: "queued", second: keys.held(first, "a b")}
 
 
 def test_a_started_job_is_run_at_once_though_another_waits_with_its_key(desk):

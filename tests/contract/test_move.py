@@ -138,7 +138,11 @@ def test_a_second_mover_is_told_that_it_is_not_alone(elsewhere, store):
     elsewhere.add()
     rows = elsewhere.store.export_rows("jobs", None, 10).rows
     store.set_setting("move.mark", "first")
-    for part, found in (("jobs", rows), ("actions", [(1, "a", "b", None, "{}", None)]), ("settings", [("a", "b")])):
+    for part, found in (
+        ("jobs", rows),
+        ("actions", [(1, "a", "b", None, "{}", None)]),
+        ("settings", [("a", "b", None, None)]),
+    ):
         with pytest.raises(Conflict, match="another move"):
             store.import_rows(part, found, "zeroth", "second")
         assert store.export_rows(part, None, 10).rows == []

@@ -8,6 +8,7 @@ from mainstay.core.clock import SECOND
 from mainstay.core.job import TypeInfo
 from mainstay.core.outcome import COMPLETED, RELEASED
 from tests.contract.building import FAILED, FINAL, REVIEW, WORKER, draft
+from tests.contract.ruled import limited, send
 
 
 def test_a_job_that_is_not_there_is_none(store):
@@ -96,6 +97,15 @@ def test_counts_of_a_type_in_two_queues(desk):
     assert found == {(queue, "work", label): jobs for (queue, label), jobs in places.items()}
 
 
+def test_blocked_jobs_are_counted(desk):
+    send(desk, *(limited(str(n % 2)) for n in range(1_004)), limited(type="other", queue="slow"))
+    found = {(count.queue, count.type, count.label): (count.jobs, count.capped) for count in desk.store.counts(5_000)}
+    assert found[("default", "work", "blocked")] == (1_002, False)
+    assert ("slow", "other", "blocked") not in found
+    capped = {count.label: (count.jobs, count.capped) for count in desk.store.counts(1_000)}
+    assert capped["blocked"] == (1_000, True)
+
+
 def test_counts_look_at_no_more_than_the_cap_and_say_so(desk):
     desk.store.enqueue([draft() for _ in range(30)], desk.now)
     (count,) = desk.store.counts(10)
@@ -159,9 +169,10 @@ def test_types_are_known_as_last_declared(desk):
     mail, work = TypeInfo("mail", "q", "mail(to: str)", policy, 1), TypeInfo("work", "default", "work()", {}, 1)
     assert desk.store.types() == []
     desk.store.register_types([work, mail])
-    assert desk.store.types() == [mail, work]
+    known = {"created_at": 1, "updated_at": 1}
+    assert desk.store.types() == [mail._replace(**known), work._replace(**known)]
     desk.store.register_types([newer := mail._replace(signature="mail(to: str, cc: str)", seen_at=2)])
-    assert desk.store.types() == [newer, work]
+    assert desk.store.types() == [newer._replace(created_at=1, updated_at=2), work._replace(**known)]
     desk.store.register_types([])
 
 

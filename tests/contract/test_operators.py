@@ -1,5 +1,7 @@
 """What operators may do, in every state: the table of `core.states`, pair by pair, and the audit of it."""
 
+from functools import partial
+
 import pytest
 
 from mainstay.core import states
@@ -17,6 +19,7 @@ from tests.contract.building import (
     progress,
     transition,
 )  # fmt: skip
+from tests.contract.ruled import Operator, after, limited, rated, send
 
 # What each verb answers, and the state that follows, by the state it meets; None: the job is gone.
 CANCEL = {
@@ -104,10 +107,68 @@ def moved(desk, before, after):
     return job_id
 
 
-@pytest.mark.parametrize(("before", "after"), [pair for pair in states.MOVES if pair != ("blocked", "queued")])
+def displaced(desk):
+    """A queued job that gives its slot to a higher priority."""
+    job = desk.send(limited())
+    desk.send(limited(priority=1))
+    return job
+
+
+def due(desk):
+    """A scheduled job that is due while another has its slot."""
+    job, _ = send(desk, limited(run_at=desk.now + SECOND), limited())
+    desk.clock.advance("1s")
+    desk.promote()
+    return job
+
+
+def let_in(desk):
+    """A blocked job whose slot becomes free."""
+    first, job = send(desk, limited(), limited())
+    desk.end(desk.take_this(first))
+    return job
+
+
+def first_in_line(desk):
+    """A blocked job that becomes the next of its rate."""
+    first, job = send(desk, rated(), rated())
+    desk.take_this(first)
+    return job
+
+
+def orphaned(desk):
+    """A blocked job whose parent dies."""
+    parent = desk.run()
+    job = desk.send(after(parent.id, then="dead"))
+    desk.end(parent, FINAL)
+    return job
+
+
+def paused(outcome, desk):
+    """A job that comes back while its type is paused."""
+    job = desk.send(limited())
+    running = desk.take_this(job)
+    if outcome == CRASHED:
+        Operator(desk).pause("all")
+    desk.end(running, outcome)
+    if outcome != CRASHED:
+        Operator(desk).pause("all")
+        desk.store.retry([job], desk.now, "ada")
+    return job
+
+
+BY_RULES = {
+    ("scheduled", "blocked"): due, ("queued", "blocked"): displaced, ("blocked", "queued"): let_in,
+    ("blocked", "scheduled"): first_in_line, ("blocked", "dead"): orphaned, ("running", "blocked"): partial(paused, CRASHED),
+    ("review", "blocked"): partial(paused, REVIEW), ("dead", "blocked"): partial(paused, FINAL),
+    ("cancelled", "blocked"): partial(paused, CANCELLED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after"), states.MOVES)
 def test_every_legal_move_can_be_made(desk, before, after):
-    """All but the admission of blocked jobs, for which there is no verb yet."""
-    assert desk.state(moved(desk, before, after)) == after
+    by_rules = BY_RULES.get((before, after))
+    assert desk.state(by_rules(desk) if by_rules else moved(desk, before, after)) == after
 
 
 # what a verb does besides -----------------------------------------------------------------------------------------
@@ -215,8 +276,9 @@ def test_the_audit_tells_who_did_what_newest_first(desk):
     assert desk.store.actions(first, 9) == [lines[0], lines[2]]
 
 
-def test_replacing_a_draft_of_a_blocked_job_is_refused_loudly(desk):
-    desk.bring("blocked", key="k", lock="work:k")
+@pytest.mark.parametrize("state", ["running", "review"])
+def test_replacing_a_draft_of_a_job_that_has_started_is_refused_loudly(desk, state):
+    desk.bring(state, key="k", lock="work:k")
     with pytest.raises(DuplicateKey):
         desk.store.enqueue([draft(key="k", lock="work:k", on_conflict="replace")], desk.now)
 

@@ -97,7 +97,8 @@ def test_what_was_asked(shop):
     assert shop.find("tenant:acme tag:eu type:mail.*") == [rich]
 
 
-def test_references_of_a_type(shop):
+@pytest.mark.parametrize("field", ["ref", "tenant"])
+def test_references_of_a_type(shop, field):
     """The star stands for the rest behind a slash; everywhere else it is a star."""
     refs = (
         "profile/9",
@@ -111,16 +112,16 @@ def test_references_of_a_type(shop):
         "profile/é",
         "pro*",
     )
-    jobs = {ref: shop.add(ref=ref) for ref in refs}
+    jobs = {ref: shop.add(**{field: ref}) for ref in refs}
     plain = shop.add()
     found = {jobs[ref] for ref in refs if ref.startswith("profile/")}
-    assert shop.find("ref:profile/*") == sorted(found, reverse=True)
-    assert set(shop.find("ref:profile/*,order/7,profile/9")) == found | {jobs["order/7"]}
-    assert shop.find("ref:profile/a/*") == [jobs["profile/a/b"]]
-    assert set(shop.find("-ref:profile/*")) == {*jobs.values(), plain} - found
-    assert set(shop.find("ref:profile/* type:mail")) == found
-    assert shop.find("ref:pro*") == [jobs["pro*"]]
-    assert shop.find("ref:nobody/*") == []
+    assert shop.find(f"{field}:profile/*") == sorted(found, reverse=True)
+    assert set(shop.find(f"{field}:profile/*,order/7,profile/9")) == found | {jobs["order/7"]}
+    assert shop.find(f"{field}:profile/a/*") == [jobs["profile/a/b"]]
+    assert set(shop.find(f"-{field}:profile/*")) == {*jobs.values(), plain} - found
+    assert set(shop.find(f"{field}:profile/* type:mail")) == found
+    assert shop.find(f"{field}:pro*") == [jobs["pro*"]]
+    assert shop.find(f"{field}:nobody/*") == []
 
 
 def test_ids_may_be_shortened(shop):

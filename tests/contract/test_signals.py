@@ -106,7 +106,7 @@ def test_an_interrupted_first_use_leaves_a_file_that_opens(tmp_path, clock, anot
 @pytest.mark.engines("sqlite")
 def test_a_signal_handler_that_writes_ends_no_transaction_of_the_code_that_it_interrupted(store, clock):
     def work(connection):
-        connection.execute("INSERT INTO mainstay_setting VALUES ('outer', '1')")
+        connection.execute("INSERT INTO mainstay_setting (name, value) VALUES ('outer', '1')")
         with pytest.raises(StoreError, match="signal handler"):
             store.set_setting("inner", "1")
 

@@ -6,6 +6,7 @@ The file tells no time, except that the records in it do: when a job was started
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import redis
@@ -96,7 +97,10 @@ class Account:
     def written(self, values: list[bytes]) -> Iterator[Record]:
         """Records of jobs were written."""
         for id, packed in zip(map(bytes.decode, values[::2]), values[1::2], strict=True):
-            old, new = self._jobs.get(id), dict(zip(FIELDS, msgpack.decode(packed), strict=True))
+            old, new = (
+                self._jobs.get(id),
+                dict(zip_longest(FIELDS, msgpack.decode(packed))),
+            )  # one of a plain job is shorter
             self._jobs[id] = new
             if new["state"] == "r" and (old or new)["started_at"] != new["started_at"]:
                 self._at = max(self._at, new["started_at"])

@@ -15,7 +15,10 @@ from tests.servers import engines, postgres
 from tests.servers.redis import place
 
 FIXTURES = Path(__file__).parent / "fixtures"
-SINCE = {"jobs": (1, None, None), "attempts": (None,), "actions": (None,)}  # version, children, bulks; code; bulk
+SINCE = {
+    "jobs": (1, None, None, None, None, None), "attempts": (None,), "actions": (None,), "types": (None, None, None, None),
+    "settings": (None, None),
+}  # fmt: skip
 NAMESPACE = re.compile(r"\bmainstay\b(?=[.;])")
 
 
@@ -72,7 +75,7 @@ def path(url):
 def fixture_rows(engine):
     """What the code of schema 1 exported from the fixture, with the columns that were added since."""
     text = (FIXTURES / f"{engines.kind(engine)}-1.rows.json").read_text(encoding="utf-8")
-    rows = json.loads(text)
+    rows = dict.fromkeys(PARTS, ()) | json.loads(text)
     return {part: ordered(part, [[*row, *SINCE.get(part, ())] for row in each]) for part, each in rows.items()}
 
 
@@ -99,7 +102,7 @@ def newest(url):
 
 def migrations(url, since=1):
     """The numbers of the migrations after a version."""
-    return list(range(since + 1, open_migrations(url).needed + 1))
+    return [int(name[:4]) for name in open_migrations(url).pending(since)]
 
 
 def up(url):

@@ -8,7 +8,7 @@ import asyncpg
 import psycopg
 import pytest
 
-from mainstay import DuplicateKey, Mainstay, StoreBusy, StoreError, StoreReadOnly, TransactionUnsupported
+from mainstay import DuplicateKey, Mainstay, NotFound, StoreBusy, StoreError, StoreReadOnly, TransactionUnsupported
 from tests.servers import postgres
 from tests.waiting import eventually
 
@@ -201,3 +201,14 @@ def test_the_bell_rings_with_the_commit(app, user):
         eventually(lambda: bell.wait(100) == "jobs", "the bell to ring")
     finally:
         bell.close()
+
+
+# parents ------------------------------------------------------------------------------------------------------------------
+def test_a_job_whose_parent_does_not_exist_is_not_in_the_callers_transaction(app, place):
+    parent = app.enqueue("work", {"n": 1})
+    missing = parent.id[:-1] + ("0" if parent.id[-1] != "0" else "1")
+    with psycopg.connect(place.database) as tx:
+        tx.execute("SELECT 1")
+        with pytest.raises(NotFound):
+            app.enqueue("work", {"n": 2}, after=[parent, missing], tx=tx)
+    assert sum(count.jobs for count in app.store.counts(10)) == 1

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from mainstay import DuplicateKey, LeaseLost, NotFound
+from mainstay import DuplicateKey, InvalidPayload, LeaseLost, NotFound
+from mainstay.core.job import TypeInfo
 from mainstay.core.outcome import COMPLETED
 from tests.contract.building import transition, worker
 
@@ -213,3 +214,35 @@ def test_an_error_leaves_the_callers_transaction_usable(app, user, place):
     user.insert(2)
     user.commit()
     assert place.rows() == {1, 2}
+
+
+# keys -----------------------------------------------------------------------------------------------------------------
+def test_a_key_for_ever_is_taken_with_the_commit(app, user):
+    user.enqueue(app, "work", key="k", unique="forever")
+    user.rollback()
+    assert app.store.keys("", 9) == []
+    user.begin()
+    first = user.enqueue(app, "work", key="k", unique="forever")
+    again = user.enqueue(app, "work", key="k", unique="forever")
+    assert (again.id, again.created) == (first.id, False)
+    user.commit()
+    app.delete(first.id)
+    assert [(each.key, each.job, each.there) for each in app.store.keys("", 9)] == [("k", first.id, False)]
+    user.begin()
+    assert user.enqueue(app, "work", key="k").id == first.id
+    with pytest.raises(DuplicateKey, match=r"\(gone\).*mainstay keys forget work k"):
+        user.enqueue(app, "work", key="k", on_conflict="raise")
+    user.commit()
+
+
+def test_the_key_that_a_type_declares_is_followed(app, user):
+    policy = {"key_rule": {"by": ["n"], "on_conflict": "existing", "unique": "forever"}}
+    app.store.register_types([TypeInfo("invoice", "default", "invoice(n)", policy, 0)])
+    user.insert(1)
+    first = user.enqueue(app, "invoice", {"n": 7})
+    assert user.enqueue(app, "invoice", {"n": 7}).id == first.id
+    with pytest.raises(InvalidPayload, match=r"by\('n'\).*missing"):
+        user.enqueue(app, "invoice", {})
+    user.commit()
+    assert first.job().key == "7"
+    assert [each.key for each in app.store.keys("", 9)] == ["7"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mainstay.app import Mainstay
 from mainstay.cli.actions import VERBS, act
 from mainstay.cli.output import Output, Shape
-from mainstay.core.errors import DuplicateKey, StoreError
+from mainstay.core.errors import DuplicateKey, NotFound, QueueFull, StoreError
 from mainstay.query import parse
 from tests.simulation.faulty import CALM, FaultyStore, Nemesis
 from tests.simulation.recorder import mode_of
@@ -21,9 +21,16 @@ if TYPE_CHECKING:
     from random import Random
 
     from mainstay.core.draft import Draft
+    from tests.simulation.flow_control import RuledDrafts
     from tests.simulation.recorder import Recorder
     from tests.simulation.scheduler import Scheduler
     from tests.simulation.world import World
+
+
+def parents_of(draft: Draft) -> dict[str, list[str]]:
+    """Return what the history says about the parents of a draft."""
+    return {"after": list(draft.after)} if draft.after else {}
+
 
 KEYS = ("a", "b")
 DELETE = next(verb for verb in VERBS if verb.name == "delete")
@@ -35,13 +42,13 @@ class Producer:
 
     def __init__(
         self, scheduler: Scheduler, process: Process, store: FaultyStore, recorder: Recorder, random: Random, ids: Any,
-        count: int, hardships: frozenset[str] = frozenset(),
+        count: int, hardships: frozenset[str], ruled: RuledDrafts,
     ) -> None:  # fmt: skip
         self._scheduler, self.process, self._store = scheduler, process, store
         self._recorder, self._random, self._ids = recorder, random, ids
         self._left = count
         self._batches = self._works = 0
-        self._hardships = hardships
+        self._hardships, self._ruled = hardships, ruled
 
     def start(self) -> None:
         """Send the first draft soon."""
@@ -84,6 +91,7 @@ class Producer:
         draft.id = self._ids.new(self.process.now())
         if "delay" in options:
             draft.run_at = self.process.now() + round(options["delay"] * 1000)
+        self._ruled.dress(draft, self.process.now())
         return draft
 
     def _send(self, drafts: list[Draft], tries: int) -> None:
@@ -93,12 +101,17 @@ class Producer:
             replies = self._store.enqueue(drafts, self.process.now())
         except DuplicateKey:
             self._recorder.add(self.process, "enqueue", "fail", drafts[0].id)
+        except (QueueFull, NotFound):
+            phase = "fail" if tries == MOST_SENDS else "unknown"  # sent before, it may have been accepted and deleted
+            for draft in drafts:
+                self._recorder.add(self.process, "enqueue", phase, draft.id)
         except (StoreError, KeyboardInterrupt):
             self._no_reply(drafts, tries)
             return
         else:
             for draft, (job, created) in zip(drafts, replies, strict=True):
                 self._recorder.add(self.process, "enqueue", "ok", job, sent=draft.id, created=created)
+                self._ruled.accepted.append(job)
         self._go_on()
 
     def _announce(self, drafts: list[Draft]) -> None:
@@ -106,7 +119,14 @@ class Producer:
         batch = f"{self.process.name}/{self._batches}" if len(drafts) > 1 else None
         for draft in drafts:
             self._recorder.add(
-                self.process, "enqueue", "invoke", draft.id, key=draft.lock, mode=mode_of(draft), batch=batch
+                self.process,
+                "enqueue",
+                "invoke",
+                draft.id,
+                key=draft.lock,
+                mode=mode_of(draft),
+                batch=batch,
+                **parents_of(draft),
             )
 
     def _no_reply(self, drafts: list[Draft], tries: int) -> None:

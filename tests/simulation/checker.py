@@ -1,4 +1,4 @@
-"""The invariants (I1 to I18), checked in one pass over a history. Jobs are independent, so time is linear.
+"""The invariants (I1 to I34), checked in one pass over a history. Jobs are independent, so time is linear.
 
     violations = check(history)                         # safety: whatever the faults, none of this may happen
     violations = check(history, live=True)              # liveness: the faults stopped, everything must be at rest
@@ -12,10 +12,15 @@ I20 time limits are applied, by monotonic time · I21 no attempt counts as a cra
 worker ended is over before the next begins · I25 what was claimed starts or goes back soon · I26 a mutation by search
 changes only jobs that still match.
 
+Flow control (`flow_checker`): I27 no more jobs of a slot are let in or run than its limit permits · I28 holds are those of queued
+and running jobs · I29 no job waits in line at a slot with room · I30 no rate is exceeded in any window · I31 no child starts
+before its parents have completed · I32 nothing that is paused starts · I33 nothing starts too late, or while its type rests ·
+I34 what is blocked at the end waits for something.
+
 The simulator itself checks, as they happen: I19 a signal and a fork leave locks and transactions as they were · I22 what one
 round writes is bounded · I23 new work does not begin with a checkpoint of other work.
 
-(I10 is checked by the campaign that has business rows, I11, I13 and I17 with schedules, limits and tenants.)
+(I10 is checked by the campaign that has business rows, I11 and I17 with schedules and tenants; I13, limits, is now I27 to I29.)
 """
 
 from __future__ import annotations
@@ -23,7 +28,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mainstay.core.retry import CRASHES
-from mainstay.core.states import COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING
+from mainstay.core.states import BLOCKED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING
+from tests.simulation.flow_checker import FlowChecker
 from tests.simulation.job_history import JobHistory
 
 if TYPE_CHECKING:
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
 
 
 WAIT = 20_000  # milliseconds that a claimed job may wait for a slot
+FLOW = frozenset({"enqueue", "move", "hold", "rule", "expire"})  # what the invariants of flow control are about
 RENEWALS = frozenset(
     {"register_types", "register", "renew", "deregister"}
 )  # the calls by which a worker keeps its lease
@@ -70,9 +77,11 @@ class Checker:
         self._faults: dict[str, int] = {}  # process → the step of its last fault
         self._gone: set[str] = set()  # processes that have ended
         self._back: dict[str, list[int]] = {}  # process → when it came back from a suspension
+        self._admitted: list[tuple[dict[int, int], int]] = []  # what was blocked and is queued since this commit
         self._queued: dict[tuple[str, str], dict[int, int]] = {}  # (queue, type) → priority → how many
         self._batch: tuple[int, list[Record]] = (-1, [])  # the claims of one commit
         self._batches: dict[str, list[str]] = {}  # drafts sent in one call
+        self._flow = FlowChecker(self._flow_breach)
         self._record: Record
         self._life: JobHistory
         self._rules = {
@@ -85,6 +94,8 @@ class Checker:
     def feed(self, record: Record) -> None:
         """Take the next record."""
         rule = self._rules.get(record.op)
+        if record.op in FLOW:
+            self._flow.feed(record)
         if rule is None:
             return
         life = self.lives.get(record.job)
@@ -98,6 +109,7 @@ class Checker:
     def close(self, live: bool = False) -> list[Violation]:
         """Check the whole history; return every violation, in the order in which they were seen."""
         self._close_batch()
+        self._flow.close({life.id: life.final for life in self.lives.values() if life.final is not None})
         for life in self.lives.values():
             self._life = life
             life.close(self._breach, live)
@@ -109,6 +121,9 @@ class Checker:
 
     def _breach(self, invariant: str, story: str) -> None:
         self.violations.append(Violation(invariant, self._life.id, self._record.step, story))
+
+    def _flow_breach(self, invariant: str, job: str, story: str) -> None:
+        self.violations.append(Violation(invariant, job, self._record.step, story))
 
     # enqueue: I2, I12 ---------------------------------------------------------------------------------------------
     def _enqueue(self, record: Record, life: JobHistory) -> None:
@@ -157,7 +172,7 @@ class Checker:
             return
         before, after = record.args["before"], record.args["after"]
         holder = self._keys.get(key)
-        if not before or (after == QUEUED and (before in ENDED or before == REVIEW)):
+        if not before or (after in (QUEUED, BLOCKED) and (before in ENDED or before == REVIEW)):
             if holder not in (None, life.id):
                 self._breach("I12", f"became active beside {holder}, which has the same key {key}")
             self._keys[key] = life.id
@@ -175,7 +190,9 @@ class Checker:
         if args["before"] == QUEUED:
             was = args.get("was_priority", args["priority"])
             waiting[was] = waiting.get(was, 0) - 1
-        if args["after"] == QUEUED:
+        if args["after"] == QUEUED and args["before"] == BLOCKED:  # it may be let in after the claim of the same commit
+            self._admitted.append((waiting, args["priority"]))
+        elif args["after"] == QUEUED:
             waiting[args["priority"]] = waiting.get(args["priority"], 0) + 1
         elif args["after"] == RUNNING:
             self._batch[1].append(record)
@@ -189,6 +206,9 @@ class Checker:
                 self._life = self.lives[record.job]
                 self._breach("I16", f"was taken with priority {args['priority']} while one with {passed} waited")
         self._batch = (-1, [])
+        for waiting, priority in self._admitted:
+            waiting[priority] = waiting.get(priority, 0) + 1
+        self._admitted.clear()
 
     # attempts: I4 to I7 -------------------------------------------------------------------------------------------
     def _claim(self, record: Record, life: JobHistory) -> None:

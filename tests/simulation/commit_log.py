@@ -6,6 +6,7 @@ and on a file that real processes share (`install` once, `read` at the end).
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.simulation.history import Record
@@ -19,26 +20,30 @@ BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "tag
 ACCOUNT = """
 CREATE TABLE IF NOT EXISTS mainstay_seen (n INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER, job TEXT, token INTEGER,
     before TEXT, after TEXT, attempt INTEGER, crashes INTEGER, worker TEXT, run_at INTEGER, max_attempts INTEGER,
-    queue TEXT, type TEXT, priority INTEGER, was_priority INTEGER, cancelling INTEGER)
+    queue TEXT, type TEXT, priority INTEGER, was_priority INTEGER, cancelling INTEGER, rules TEXT, start_by INTEGER,
+    started_at INTEGER)
 """
 BORN = """
 CREATE TRIGGER mainstay_born AFTER INSERT ON mainstay_job BEGIN
     INSERT INTO mainstay_seen VALUES (NULL, NOW, new.id, new.token, '', new.state, new.attempt, new.crashes, new.worker,
-        new.run_at, new.max_attempts, new.queue, new.type, new.priority, NULL, new.cancel_at IS NOT NULL);
+        new.run_at, new.max_attempts, new.queue, new.type, new.priority, NULL, new.cancel_at IS NOT NULL, new.rules,
+        new.start_by, new.started_at);
 END
 """
 MOVED = """
 CREATE TRIGGER mainstay_moved AFTER UPDATE ON mainstay_job
-WHEN old.state IS NOT new.state OR old.token IS NOT new.token OR old.priority IS NOT new.priority BEGIN
+WHEN old.state IS NOT new.state OR old.token IS NOT new.token OR old.priority IS NOT new.priority
+    OR old.rules IS NOT new.rules BEGIN
     INSERT INTO mainstay_seen VALUES (NULL, NOW, new.id, new.token, old.state, new.state, new.attempt, new.crashes,
         new.worker, new.run_at, new.max_attempts, new.queue, new.type, new.priority, old.priority,
-        new.cancel_at IS NOT NULL);
+        new.cancel_at IS NOT NULL, new.rules, new.start_by, new.started_at);
 END
 """
 GONE = """
 CREATE TRIGGER mainstay_gone AFTER DELETE ON mainstay_job BEGIN
     INSERT INTO mainstay_seen VALUES (NULL, NOW, old.id, old.token, old.state, '', old.attempt, old.crashes, old.worker,
-        old.run_at, old.max_attempts, old.queue, old.type, old.priority, old.priority, old.cancel_at IS NOT NULL);
+        old.run_at, old.max_attempts, old.queue, old.type, old.priority, old.priority, old.cancel_at IS NOT NULL, old.rules,
+        old.start_by, old.started_at);
 END
 """
 # An update keeps its own token; `attempt` holds the job's token of that moment, `cancelling` whether it ran or had completed.
@@ -55,10 +60,23 @@ CREATE TRIGGER mainstay_lease_EVENT AFTER EVENT ON mainstay_worker BEGIN
     VALUES (NOW, '', 0, 'lease', 'lease', ROW.id, UNTIL);
 END
 """
+# A hold keeps its slot in `queue`, a rule its kind in `type`, its name in `queue` and its value in `rules`; `after` is "" once it is gone.
+HELD = """
+CREATE TRIGGER mainstay_hold_EVENT AFTER EVENT ON mainstay_hold BEGIN
+    INSERT INTO mainstay_seen (at, job, token, before, after, queue)
+    VALUES (NOW, coalesce((SELECT id FROM mainstay_job WHERE seq = ROW.job), ''), 0, 'hold', THERE, ROW.slot);
+END
+"""
+RULED = """
+CREATE TRIGGER mainstay_rule_EVENT AFTER EVENT ON mainstay_rule BEGIN
+    INSERT INTO mainstay_seen (at, job, token, before, after, type, queue, rules)
+    VALUES (NOW, '', 0, 'rule', THERE, ROW.kind, ROW.name, ROW.value);
+END
+"""
 
 
 class Seen(NamedTuple):
-    """One line of the log: a move; or a stored update or a lease, marked as such in `before`."""
+    """One line of the log: a move; or a stored update, a lease, a hold or a rule, marked as such in `before`."""
 
     n: int
     at: int
@@ -76,6 +94,9 @@ class Seen(NamedTuple):
     priority: int
     was_priority: int | None
     cancelling: int
+    rules: str | None
+    start_by: int | None
+    started_at: int | None
 
 
 MOVE = Seen._fields[4:]
@@ -83,7 +104,7 @@ MOVE = Seen._fields[4:]
 
 def install(connection: Any, now: str = NOW) -> None:
     """Create the log; `now` is the SQL expression for the engine's time."""
-    for statement in (ACCOUNT, BORN, MOVED, GONE, *_updates(), *_leases()):
+    for statement in (ACCOUNT, BORN, MOVED, GONE, *_updates(), *_leases(), *_flow()):
         connection.execute(statement.replace("NOW", now))
 
 
@@ -101,6 +122,16 @@ def _leases() -> list[str]:
     return [ended, *(text.replace("UNTIL", "new.expires_at") for text in renewed)]
 
 
+def _flow() -> list[str]:
+    """Return the triggers on what holds jobs back."""
+    there = [(event, "new", "'there'") for event in ("INSERT", "UPDATE")]
+    return [
+        text.replace("EVENT", event).replace("ROW", row).replace("THERE", after)
+        for text in (HELD, RULED)
+        for event, row, after in (*there, ("DELETE", "old", "''"))
+    ]
+
+
 def read(connection: Any, after: int = 0) -> list[Seen]:
     """Return the lines after line `after`, in the order of the commits."""
     return [
@@ -115,10 +146,22 @@ def record(line: Seen, commit: int | None = None) -> Record:
         return Record(n, at, "engine", "note", "ok", job, token, {"current": attempt, "running": bool(line.cancelling)})
     if before == "lease":
         return Record(n, at, worker or "", "lease", "ok", "", 0, {"until": until})
+    if before in ("hold", "rule"):
+        return _flow_record(line, commit)
     args = dict(zip(MOVE, line[4:], strict=True))
     if commit is not None:
         args["commit"] = commit
     return Record(n, at, "engine", "move", "ok", job, token, args)
+
+
+def _flow_record(line: Seen, commit: int | None) -> Record:
+    there = {"there": bool(line.after), "commit": commit}
+    if line.before == "hold":
+        return Record(line.n, line.at, "engine", "hold", "ok", line.job, 0, {"slot": line.queue, **there})
+    value = json.loads(line.rules or "{}")
+    return Record(
+        line.n, line.at, "engine", "rule", "ok", "", 0, {"kind": line.type, "name": line.queue, "value": value, **there}
+    )
 
 
 def strays(connection: Any) -> list[str]:
@@ -129,9 +172,9 @@ def strays(connection: Any) -> list[str]:
     return [*found, "job"] if connection.execute(bare).fetchone()[0] else found
 
 
-def finals(connection: Any) -> Sequence[tuple[str, int, str]]:
-    """Return id, token and state of every job."""
-    rows: Sequence[tuple[str, int, str]] = connection.execute(
-        "SELECT id, token, state FROM mainstay_job ORDER BY seq"
+def finals(connection: Any) -> Sequence[tuple[str, int, str, str | None]]:
+    """Return id, token and state of every job, and what a blocked one waits for."""
+    rows: Sequence[tuple[str, int, str, str | None]] = connection.execute(
+        "SELECT id, token, state, waits FROM mainstay_job ORDER BY seq"
     ).fetchall()
     return rows

@@ -26,6 +26,7 @@ class ConcurrentWriter:
         self.store, self._neighbour = SqliteStore(url), SqliteStore(url)
         self._has_read = False
         self._visits = 0
+        self.away = False
         self._connection = self.store.db.writer()
         self._connection.set_trace_callback(self._watch)
         self._neighbour.db.writer().execute("PRAGMA busy_timeout = 0")
@@ -35,7 +36,7 @@ class ConcurrentWriter:
         word = statement.lstrip()[:6].upper()
         if word in ("SELECT", "BEGIN ", "COMMIT", "ROLLBA"):
             self._has_read = word == "SELECT" and self._connection.in_transaction
-        elif self._has_read:
+        elif self._has_read and not self.away:
             self._has_read = False
             self._visit()
 

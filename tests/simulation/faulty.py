@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 VERBS: dict[str, int | None] = {
     "enqueue": 1, "claim": 3, "finish": None, "cancel": 1, "retry": 1, "resolve_review": 2, "delete": 1, "claimed_by": None,
     "register": None, "renew": 1, "deregister": None, "orphans": 0, "retract_crashes": None, "prune": 0, "register_types": None, "get": None,
-    "checkpoint": None,
+    "checkpoint": None, "set_rule": None, "admit": 0, "expire": 0,
 }  # fmt: skip
 
 # How much likelier a call is to fail than the others: those that are called seldom.
@@ -160,6 +160,8 @@ class FaultyStore:
         place, now = VERBS[verb], self._scheduler.now
         if verb == "register":
             return (args[0]._replace(expires_at=now + args[0].expires_at - args[0].started_at), *args[1:])
+        if verb == "set_rule":
+            return (args[0]._replace(at=now), *args[1:])
         return args if place is None else (*args[:place], now, *args[place + 1 :])
 
     def _strike(self, fault: str, name: str) -> None:

@@ -6,6 +6,10 @@ Each was added with a defect that it could have found.
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HARDSHIPS = {
     "signals": "a signal handler raises inside a call of a producer or operator, wherever Python runs handlers",
@@ -25,6 +29,21 @@ HARDSHIPS = {
     "workers again": "a worker that was stopped is started again",
 }
 
+# What holds jobs back. Drawn apart, and only in two of five seeds: the others stay what they were before.
+FLOW = {
+    "limits": "jobs have one, two or three concurrency limits, and different priorities",
+    "rates": "jobs have one or two rates",
+    "parents": "jobs wait for others, and want them to complete or only to end",
+    "pauses": "somebody pauses and resumes types, queues and everything",
+    "changed limits": "somebody raises and lowers limits while jobs run",
+    "deadlines": "jobs have to start by an instant",
+    "breakers": "types that fail rest for a while",
+    "tenants": "a queue is shared by tenants of different weights",
+    "full queues": "a queue takes only so many jobs",
+    "cut short": "a call that takes several transactions is cut off between two of them",
+}
+TOGETHER = {"changed limits": "limits"}  # what makes no sense alone
+
 ON_FILES = frozenset({"forks", "lock files", "long writes"})  # these need a real file
 WITHOUT_FAULTS = frozenset({"long writes"})  # these show a defect only where nothing else excuses it
 
@@ -33,4 +52,16 @@ def draw(seed: int) -> frozenset[str]:
     """Return the hardships of a seed."""
     random = Random(f"hardships of {seed}")
     count = random.choice((0, 0, 0, 1, 2, 3))
-    return frozenset(random.sample(list(HARDSHIPS), count))
+    return frozenset(random.sample(list(HARDSHIPS), count)) | _drawn_flow(seed)
+
+
+def _drawn_flow(seed: int) -> frozenset[str]:
+    random = Random(f"flow of {seed}")
+    count = random.choice((1, 2, 3, 4, 5)) if seed % 5 in (1, 4) else 0
+    return complete(random.sample(list(FLOW), count))
+
+
+def complete(names: Iterable[str]) -> frozenset[str]:
+    """Return hardships with those without which they make no sense."""
+    names = frozenset(names)
+    return names | {other for name, other in TOGETHER.items() if name in names}

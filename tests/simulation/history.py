@@ -4,14 +4,15 @@ A record is a NamedTuple here and one JSON array a line in a file. `step` is its
 time in milliseconds; `process` who did it. Which operations there are, their phases and their `args`:
 
     enqueue invoke   a draft is about to be sent. job: the draft's id. args: key, mode ("alive", "start", "period"), batch
-                     (a name that the drafts of one call share), parent and parent_token (children of a running job)
+                     (a name that the drafts of one call share), parent and parent_token (children of a running job), after (parents to wait for)
     enqueue ok       the answer. job: the id answered. args: sent (the draft's id), created
     enqueue absorbed the engine answers with a job that has the draft's key, in the order of commits (simulator only).
                      job: that job. args: sent, mode (if the draft replaced what was asked)
     enqueue fail     it surely did not happen. job: the draft's id
     enqueue unknown  nobody can know. job: the draft's id
     move    ok       the engine committed a change of state. job, token, args: before ("" did not exist), after ("" is
-                     gone), attempt; if known: crashes, worker, run_at, max_attempts, queue, type, priority, cancelling
+                     gone), attempt; if known: crashes, worker, run_at, max_attempts, queue, type, priority, cancelling,
+                     rules (as stored), start_by, started_at
     claim   ok       a worker learnt that it holds the job. job, token
     start   ok       a handler is about to run. job, token, args: limit (its timeout)
     end     ok       a handler is through. job, token, args: outcome (a kind of `core.outcome.Outcome`), ran (milliseconds,
@@ -29,7 +30,10 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     cancel, retry, resolve_review, delete ok    job, args: answer (the store's), only (the state that a search asked for)
     note    ok       the engine stored a log line, progress or a checkpoint. job, token, args: running (or
                      completed), current (the job's token at that moment)
-    final   ok       a job as it stands at the end. job, token, args: state
+    hold    ok       the engine committed that a job holds a slot, or no longer. job, args: slot, there, commit
+    rule    ok       … that a rule is set or removed. args: kind, name, value, there, commit
+    expire  ok       process: which has cancelled all that had to start by an instant. args: until
+    final   ok       a job as it stands at the end. job, token, args: state, waits (what a blocked one waits for)
     stray   ok       at the end, a row that belongs to no job, or a job without its body. args: table
 
 A campaign writes what it can know: every rule of the checker looks only at the records that are there. Moves are best
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
 
 OPS = frozenset(
     ["enqueue", "move", "claim", "start", "end", "finish", "fault", "stopping", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete",
-     "note", "final", "stray"]
+     "note", "hold", "rule", "expire", "final", "stray"]
 )  # fmt: skip
 PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused", "absorbed"})
 _NOTHING: dict[str, Any] = {}

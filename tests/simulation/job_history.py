@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mainstay.core.states import CANCELLED, COMPLETED, DEAD, ENDED, MOVES, QUEUED, REVIEW, RUNNING, SCHEDULED
+from mainstay.core.states import BLOCKED, CANCELLED, COMPLETED, DEAD, ENDED, MOVES, QUEUED, REVIEW, RUNNING, SCHEDULED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -93,9 +93,9 @@ class JobHistory:
             self._left(record, breach)
         if SCHEDULED in (before, after) or not before:
             self.due = record.args.get("run_at") or 0
-        elif after == QUEUED:  # handed back or retried: at once
+        elif after in (QUEUED, BLOCKED):  # handed back or retried: at once
             self.due = 0
-        if after == QUEUED and (before in ENDED or before == REVIEW):
+        if after in (QUEUED, BLOCKED) and (before in ENDED or before == REVIEW):
             self.cancelled = False  # a new life
         if before == REVIEW and after == COMPLETED:
             self.attempt(self.token).approved = True
@@ -217,7 +217,10 @@ class JobHistory:
         for record in attempt.stored:
             if attempt.left is None:
                 breach("I5", f"an outcome was recorded for token {token}, which never left running")
-            elif attempt.left.args["after"] != record.args["state"]:
+            elif attempt.left.args["after"] not in (
+                record.args["state"],
+                BLOCKED if record.args["state"] == QUEUED else "",
+            ):
                 breach("I5", f"token {token} ended as {attempt.left.args['after']} and was told {record.args['state']}")
         self._check_time(attempt, breach)
         if attempt.taken is not None and attempt.left is not None and attempt.stored:

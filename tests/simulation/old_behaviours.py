@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from mainstay.app import Mainstay
 from mainstay.core.outcome import RELEASED
-from mainstay.stores import worker_locks
+from mainstay.stores import local_workers, worker_locks
 from mainstay.stores.sql import actions, maintenance
-from mainstay.stores.sqlite import enqueue, leases, sql
+from mainstay.stores.sqlite import enqueue, sql
 from mainstay.stores.sqlite.connect import Stall
 from mainstay.stores.sqlite.store import SqliteStore
 from mainstay.worker.registration import Registration
@@ -126,7 +126,7 @@ def records_removed_by_the_first_sweep() -> AbstractContextManager[object]:
 def leases_end_during_a_long_write() -> AbstractContextManager[object]:
     """A lease ends by the clock, although nobody could renew it and its worker holds its lock."""
     return patched(
-        (leases, "lease_now", lambda store, now: now), (leases, "spared", lambda *_: []), (Stall, "ms", lambda _: 0),
+        (local_workers, "lease_now", lambda store, now: now), (local_workers, "spared", lambda *_: []), (Stall, "ms", lambda _: 0),
         (SqliteStore, "clock_ends_leases", True), (Worker, "_sweep", lambda _, step, now: step(now)),
     )  # fmt: skip
 

@@ -35,6 +35,7 @@ class Recorder:
         self.stored: Callable[[Process, Transition], None] = lambda process, transition: None
         self.unrest: dict[str, str] = {}  # jobs that are not at rest, and their state
         self._seen = self._commits = 0
+        self.moved_at = 0  # when a job changed its state last
 
     def committed(self, process: Process, verb: str, args: tuple[Any, ...], answer: Any) -> None:
         """Record what a call has done. Outcomes first: they are the cause of the moves."""
@@ -42,10 +43,12 @@ class Recorder:
             self.add(process, "register", worker=args[0].id)
         transitions, verdicts = _outcomes(verb, args, answer)
         self._finished(process, transitions, verdicts)
-        self._drain()
+        self.drain()
         for transition, verdict in zip(transitions, verdicts, strict=True):
             if verdict == STORED:
                 self.stored(process, transition)
+        if verb == "expire" and answer < args[1]:
+            self.add(process, "expire", until=args[0])
         if verb == "enqueue":
             self._absorbed(process, args[0], answer)
         elif verb in ("cancel", "retry", "delete"):
@@ -70,7 +73,8 @@ class Recorder:
                 state=transition.state, outcome=transition.outcome, by=by, **marks,
             )  # fmt: skip
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
+        """Record what was committed since the last time."""
         lines = commit_log.read(self._connection, self._seen)
         if not lines:
             return
@@ -85,6 +89,7 @@ class Recorder:
                 self._follow(line)
 
     def _follow(self, line: commit_log.Seen) -> None:
+        self.moved_at = self._scheduler.now
         if line.after in AT_REST:
             self.unrest.pop(line.job, None)
         else:
@@ -116,10 +121,11 @@ class Recorder:
 
     def close(self) -> None:
         """Record how everything stands at the end."""
-        self._drain()
+        self.drain()
         now = self._scheduler.now
-        for job, token, state in commit_log.finals(self._connection):
-            self.history.add(now, "engine", "final", "ok", job, token, state=state)
+        for job, token, state, waits in commit_log.finals(self._connection):
+            for_what = {} if waits is None else {"waits": waits}
+            self.history.add(now, "engine", "final", "ok", job, token, state=state, **for_what)
         for table in commit_log.strays(self._connection):
             self.history.add(now, "engine", "stray", table=table)
 

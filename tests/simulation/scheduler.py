@@ -10,13 +10,13 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from mainstay.stores.sqlite.connect import Stall
-from mainstay.worker.update_buffer import UpdateBuffer
+from mainstay.worker.outcome_buffer import UpdateBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from mainstay.stores.sqlite.leases import Watched
+    from mainstay.stores.local_workers import Watched
 
 START = 1_000_000  # the first virtual millisecond
 DEEPEST = 4  # calls that may wait inside one another

@@ -8,7 +8,7 @@ import pytest
 
 from tests.simulation.world import simulate
 
-SEEDS, CHUNK = 2_000, 100
+SEEDS, CHUNK = 2_000, 50
 
 
 @pytest.mark.slow

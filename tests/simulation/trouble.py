@@ -88,9 +88,12 @@ class Trouble:
         """Fork in the middle of an enqueue; the child enqueues too."""
         mine, theirs = self._world.announced("default"), self._world.announced("default")
         store, now = self._world.store, self._scheduler.now
-        problem = forked(
-            self.random.randrange(1, 90), partial(store.enqueue, [mine], now), partial(store.enqueue, [theirs], now)
+        line, busy, child = (
+            self.random.randrange(1, 90),
+            partial(store.enqueue, [mine], now),
+            partial(store.enqueue, [theirs], now),
         )
+        problem = self._world.undisturbed(partial(forked, line, busy, child))
         if problem:
             self._world.breach("I19", problem)
         for draft in (mine, theirs)[: 1 if problem else 2]:
@@ -113,6 +116,8 @@ class Trouble:
             finally:
                 process.stall.wait_ends()
                 self._waiting.discard(process)
+        if "cut short" in self._hardships:
+            real = partial(self._world.flow.call, real)
         if "signals" in self._hardships and verb in INTERRUPTED and process.name.startswith(PEOPLE):
             return self._signalled(verb, real, args)
         return real(*args)

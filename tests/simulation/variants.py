@@ -22,7 +22,7 @@ from mainstay.worker.outcome_buffer import OutcomeBuffer
 from mainstay.worker.registration import Heartbeat, Registration
 from mainstay.worker.slots import Slots
 from mainstay.worker.worker import Worker
-from tests.simulation import old_behaviours
+from tests.simulation import flow_variants, old_behaviours
 from tests.simulation.faulty import FaultyStore
 from tests.simulation.patches import VARIANTS, patched, statements, variant
 from tests.simulation.world import World
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mainstay.stores.contract import Renewal
 
 
-__all__ = ["VARIANTS", "old_behaviours"]
+__all__ = ["VARIANTS", "flow_variants", "old_behaviours"]
 
 
 # The fence ------------------------------------------------------------------------------------------------------------
@@ -297,12 +297,12 @@ def sent_twice_stored_twice() -> AbstractContextManager[object]:
     """A draft that is sent again without a reply becomes a second job."""
     real = enqueue.enqueue_operations
 
-    def anew(drafts: Any, now: int, *more: Any) -> Any:
+    def anew(drafts: Any, now: int, *more: Any, **given: Any) -> Any:
         for draft in drafts:
             known, _ = yield Statement("SELECT 1 FROM mainstay_job WHERE id = ?", (draft.id,))
             if known:
                 draft.id = enqueue.IDS.new(now)  # type: ignore[attr-defined]
-        return (yield from real(drafts, now, *more))
+        return (yield from real(drafts, now, *more, **given))
 
     return patched((enqueue, "enqueue_operations", anew))
 

@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mainstay.app import Mainstay
+from mainstay.core.limits import set_rules
 from mainstay.core.outcome import Cancel, Permanent, Review, Snooze
 from mainstay.core.retry import Retry
-from mainstay.worker.update_buffer import PAUSE
+from mainstay.worker.outcome_buffer import PAUSE
 from tests.simulation.scheduler import Crash
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from mainstay.core.draft import Draft
     from mainstay.registry import JobType
     from mainstay.worker.in_flight import Execution
-    from mainstay.worker.update_buffer import UpdateBuffer
+    from mainstay.worker.outcome_buffer import UpdateBuffer
     from tests.simulation.executors import Script
     from tests.simulation.recorder import Recorder
     from tests.simulation.scheduler import Process
@@ -152,6 +153,8 @@ class Stage:
     def _child(self, process: Process, context: Context) -> Draft:
         draft = TYPES["quick"].prepare()
         draft.id = self._ids.new(process.now())
+        if "limits" in self._hardships:
+            set_rules(draft, {"limits": [["api", "", 2], ["mail", "k", 1]]})
         self._recorder.add(
             process, "enqueue", "invoke", draft.id, parent=context.job.id, parent_token=context.job.token
         )

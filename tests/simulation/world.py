@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mainstay.core.ids import IDS, Ids
 from mainstay.query import parse
-from mainstay.stores.sqlite import leases
+from mainstay.stores import local_workers
 from mainstay.stores.sqlite.store import SqliteStore
 from mainstay.worker.worker import Runtime
 from tests.simulation import commit_log
@@ -17,7 +17,8 @@ from tests.simulation.checker import Violation, check
 from tests.simulation.concurrent_writer import ConcurrentWriter
 from tests.simulation.executors import SimulatedExecutor, SimulatedInFlight, SimulatedThreads
 from tests.simulation.faulty import CALM, FaultyStore, Nemesis, swarm
-from tests.simulation.hardships import ON_FILES, WITHOUT_FAULTS, draw
+from tests.simulation.flow_control import Flow
+from tests.simulation.hardships import ON_FILES, WITHOUT_FAULTS, complete, draw
 from tests.simulation.history import History
 from tests.simulation.host import Host
 from tests.simulation.patches import patched
@@ -27,6 +28,8 @@ from tests.simulation.trouble import Trouble
 from tests.simulation.workload import TYPES, Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from mainstay.context import Context
     from mainstay.core.decide import Transition
     from mainstay.core.draft import Draft
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 TROUBLE = 12_000  # virtual milliseconds with faults
 PEACE = 300_000  # … and then at most this long until everything must be at rest
+LONG_PEACE = 2_000_000  # … where a limit lets one job after the other pass
+STILL = 200_000  # … unless nothing has moved for so long
 EXAM = 150_000  # … and then for each worker to do one more job; a handler that hangs takes up to 60,000
 
 
@@ -69,6 +74,7 @@ class World:
         self._names = 0
         self._other: ConcurrentWriter | None = None
         self._open()
+        self.flow = Flow(self)
         self.runtime = self._runtime()
         self.hosts = [Host(self, number) for number in range(random.choice((1, 2, 3, 3)))]
 
@@ -101,7 +107,7 @@ class World:
         """As the store's, by what the process that sweeps has seen."""
         process = self.scheduler.current
         self.store.watched = process.watched
-        found = leases.spared(self.store, late, now)
+        found = local_workers.spared(self.store, late, now)
         process.watched = self.store.watched
         return found
 
@@ -135,7 +141,7 @@ class World:
     # run ----------------------------------------------------------------------------------------------------------
     def run(self) -> Result:
         """Run with faults, then without; return the result."""
-        with patched((IDS, "new", self.ids.new)):
+        with patched((IDS, "new", self.ids.new), (IDS, "many", self.ids.many)):
             self._live()
             found = self.bugs if self.scheduler.halted else self.bugs + check(self.history, live=True)
         self._close()
@@ -145,9 +151,10 @@ class World:
     def _live(self) -> None:
         self._populate()
         self.trouble.begin()
+        self.flow.begin()
         self.scheduler.pump(self.scheduler.now + TROUBLE)
         self._calm_down()
-        self._rest(PEACE)
+        self._rest(LONG_PEACE if self.flow.used else PEACE)
         if not self.scheduler.halted:
             self._examine()
             self.recorder.close()
@@ -155,8 +162,10 @@ class World:
     def _rest(self, budget: int) -> None:
         """Let time pass until everything is at rest."""
         for _ in range(budget // 1_000):
-            if not self.recorder.unrest:
+            still = self.scheduler.now - self.recorder.moved_at
+            if not self.recorder.unrest or (self.flow.used and still > STILL):
                 return
+            self.flow.approve()
             self.scheduler.pump(self.scheduler.now + 1_000)
 
     def _examine(self) -> None:
@@ -166,6 +175,10 @@ class World:
             self.store.enqueue([draft], self.scheduler.now)
             self.acknowledged(draft)
         self._rest(EXAM)
+
+    def found(self, search: str) -> Sequence[str]:
+        """Return the ids of the jobs that match."""
+        return self.store.search(parse(search, self.scheduler.now), 1_000, None, self.scheduler.now).ids
 
     def announced(self, queue: str) -> Draft:
         """Return a draft that is about to be sent, recorded as such."""
@@ -179,6 +192,16 @@ class World:
         self.recorder.committed(self.supervisor, "enqueue", ([draft],), [(draft.id, True)])
         self.recorder.add(self.supervisor, "enqueue", "ok", draft.id, sent=draft.id, created=True)
 
+    def undisturbed(self, call: Callable[[], str]) -> str:
+        """Make a call without the neighbour: a thread that writes would wait for its store, which a fork has locked."""
+        if self._other is None:
+            return call()
+        self._other.away = True
+        try:
+            return call()
+        finally:
+            self._other.away = False
+
     def _close(self) -> None:
         if self._other is not None:
             self._other.close([f"w{number + 1}" for number in range(self._names)] + [host.queue for host in self.hosts])
@@ -191,7 +214,7 @@ class World:
             process = self.process(f"producer-{number}")
             Producer(
                 self.scheduler, process, self.store_of(process), self.recorder, self.random, self.ids,
-                self.random.randrange(5, 25), self.hardships,
+                self.random.randrange(5, 25), self.hardships, self.flow.drafts,
             ).start()  # fmt: skip
         process = self.process("operator")
         count = self.random.choice((0, 4, 12))
@@ -210,6 +233,7 @@ class World:
         self.nemesis.mend()
         self.trouble.end()
         self.stage.calm = True
+        self.flow.end()
         for host in self.hosts:
             host.process.paused_until = min(host.process.paused_until, self.scheduler.now)
 
@@ -256,6 +280,6 @@ class World:
 def simulate(seed: int, only: str = "") -> Result:
     """Run one seed. The same seed gives the same history, everywhere.
 
-    `only` names one hardship: the world has this one and no other.
+    `only` names one hardship, or several with "+" between them: the world has these and no others.
     """
-    return World(seed, frozenset({only}) if only else draw(seed)).run()
+    return World(seed, complete(only.split("+")) if only else draw(seed)).run()

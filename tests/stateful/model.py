@@ -1,6 +1,7 @@
 """What a store should do, in plain Python and without a database: the verbs answer what the store must answer."""
 
 from mainstay.core import states
+from mainstay.core.keys import held
 
 WAITING = (states.QUEUED, states.SCHEDULED)
 FINAL = (states.CANCELLED, states.DEAD)
@@ -106,8 +107,9 @@ class Book:
         if job is None or job.state not in (*FINAL, states.REVIEW, states.SCHEDULED):
             return job.state if job else "missing"
         lock = job.lock if job.state == states.SCHEDULED else job.key
-        if self.held(lock, besides=job):
-            return "duplicate"
+        holder = self.held(lock, besides=job)
+        if holder:
+            return held(holder.id, lock.partition(":")[2])
         job.state, job.attempt, job.crashes, job.order, job.lock = states.QUEUED, 0, 0, now, lock
         job.cancelling, job.expires = False, None
         return "queued"

@@ -113,7 +113,15 @@ def reads(desk, name, fresh):
     (start,) = cursors.starts([LANE], desk.now)
     places = {"priorities": [start.priority], "ords": [start.ord], "seqs": [start.seq]}
     claim = desk.store.dialect.statement(
-        name, worker=WORKER, now=desk.now, limit=1, places=[0], queues=["default"], types=["work"], **places
+        name,
+        worker=WORKER,
+        now=desk.now,
+        limit=1,
+        places=[0],
+        queues=["default"],
+        types=["work"],
+        ruled=False,
+        **places,
     )
     with desk.store.db.checkout() as wire:
         text = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) " + claim.text

@@ -22,7 +22,7 @@ FILES = {path.stem for folder in (own.FOLDER, operations.SHARED) for path in Pat
 UPDATED = ("log", "progress", "checkpoint")
 NAMES = sorted(
     FILES - {"body", "remove", "update"}
-    | {"body:result", "body:checkpoint"}
+    | {"body:result", "body:checkpoint", "enqueue:keyed"}
     | {f"remove:{table}" for table in BELONGINGS}
     | {f"update:{table}" for table in UPDATED}
 )
@@ -35,6 +35,7 @@ INDEXES = {
     "orphans": ("Index Scan using job_running", 1), "prune": ("Index Scan using job_expiry", 1),
     "get": ("Index Scan using body_id", 1), "find": ("using body_id", 1),
     "throughput": ("using job_finished", 1), "enqueue_existing": ("Index Scan using body_lock", 1),
+    "enqueue:keyed": ("using key_pkey", 1), "keys": ("using key_pkey", 1), "locked_keys": ("using key_pkey", 1),
     "workers": ("using job_running", 1), "logs": ("Index Scan using log_pkey", 1),
     "attempts": ("Index Scan using attempt_pkey", 1), "actions_job": ("using action_job", 1), "actions_bulk": ("using action_bulk", 1),
     "bulk_detail": ("using action_bulk", 1), "remove_actions": ("using action_pkey", 1),
@@ -47,15 +48,34 @@ INDEXES = {
 # These tables are as small as there are workers, types and settings.
 SCAN = re.compile(r"Index (Only )?Scan (Backward )?using (?P<index>\w+) on (?P<table>\w+)")
 LANE = re.compile(r"using job_lane on job.*\n +Index Cond: (.*)")
-SMALL = ("worker", "declaration", "type", "setting", "schema_version")
+SMALL = ("worker", "declaration", "type", "setting", "schema_version", "rule", "meter", "hold")
 # These read a whole index, because they count what is in it, or because it holds little: what runs, the first and the last actions.
 WHOLE = {
     "actions": {"action_pkey"}, "prune_actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"},
-    "listen_poll": {"job_lane"}, "counts": {"job_lane", "job_due", "job_running", "job_review", "job_dead"},
+    # These stop at the first row, or at the first of a few.
+    "admit_missed": {"job_blocked"}, "depth": {"job_due", "job_blocked"}, "claim_next": {"job_ruled", "job_due"}, "claim": {"job_ruled"}, "claim_lane": {"job_ruled"}, "claim_wide": {"job_ruled"}, "claim_ready": {"job_ruled"}, "pause_holders": {"job_ruled"},
+    "listen_poll": {"job_lane"}, "counts": {"job_lane", "job_due", "job_running", "job_review", "job_dead", "job_blocked"},
 }  # fmt: skip
 
 
-TABLES = ("job", "body", "tag", "attempt", "log", "result", "checkpoint", "progress", "action", "acted", "worker")
+TABLES = (
+    "job",
+    "body",
+    "tag",
+    "attempt",
+    "log",
+    "result",
+    "checkpoint",
+    "progress",
+    "action",
+    "acted",
+    "worker",
+    "key",
+    "hold",
+    "after",
+    "meter",
+    "rule",
+)
 # What the planner knows of the tables: what it finds on the disk, what ANALYZE found, or what ANALYZE found when there was no row.
 STATISTICS = {
     "none": "SELECT 1",

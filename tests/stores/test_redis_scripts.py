@@ -19,7 +19,8 @@ from tests.servers import redis
 
 FOLDER = Path(mainstay.stores.redis.__file__).parent
 STATEMENTS = sorted(path.stem for path in (FOLDER / "statements").glob("*.lua"))
-VARIANTS = [name + script.MANY for name in ("claim", "claim_on_wake")]
+MANY_LANES = [name + script.MANY for name in ("claim", "claim_on_wake")]
+VARIANTS = [*MANY_LANES, *(name + script.RULED for name in (*script.HOT, *MANY_LANES))]
 PARTS = sorted(path.stem for path in (FOLDER / "statements" / "parts").glob("*.lua"))
 pytestmark = pytest.mark.engines("redis")
 
@@ -65,20 +66,26 @@ def test_every_statement_is_used():
 
 
 def test_every_part_is_used_and_every_use_is_there():
-    uses = [line.split()[2:] for name in STATEMENTS for line in text(name).splitlines() if line.startswith(script.USES)]
+    lines = [line for name in STATEMENTS for line in text(name).splitlines() if line.startswith(script.USES)]
+    uses = [line.replace(script.RARE, "").split()[2:] for line in lines]
     assert len(uses) == len(STATEMENTS)
     assert sorted({"many", *(part for names in uses for part in names)}) == PARTS  # `many` stands in for `few`
 
 
 def test_jobs_become_queued_or_scheduled_in_one_place():
-    """No script but the one door sets these states or computes a place in the order; those that end a job name its state."""
+    """No script but the one door, and the examination behind it, sets these states or a place; those that end a job name its state."""
     everything = "".join(path.read_text(encoding="utf-8") for path in sorted((FOLDER / "statements").rglob("*.lua")))
     set_here = re.findall(r"^ *(r\[.*[^=~<>]=[^=].*)$", everything, re.MULTILINE)
+    examined = (
+        'r[STATE], r[WAITS], r[ORD], r[RUN_AT], r[RATED] = state, waits or false, ord, run_at or false, state == "s"'
+    )
     assert [line for line in set_here if re.search(r"r\[ORD\].* = ", line)] == [
-        'r[STATE], r[ORD] = "s", r[RUN_AT]', 'r[STATE], r[ORD] = "q", ord',
+        'r[STATE], r[ORD] = "s", r[RUN_AT]', 'r[STATE], r[ORD], r[WAITS], r[RATED] = "b", ord, waits, false',
+        'r[STATE], r[ORD] = "q", ord', examined,
     ]  # fmt: skip
     assert {line.partition(" = ")[2] for line in set_here if re.search(r"r\[STATE\].* = ", line)} == {
-        '"s", r[RUN_AT]', '"q", ord', '"v"', '"r", r[TOKEN] + 1, r[ATTEMPT] + 1', "state, false, false, at, reason",
+        '"s", r[RUN_AT]', '"b", ord, waits, false', '"q", ord', '"v"', '"r", r[TOKEN] + 1, r[ATTEMPT] + 1',
+        "state, false, false, at, reason", examined.partition(" = ")[2],
     }  # fmt: skip
 
 

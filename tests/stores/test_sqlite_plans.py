@@ -57,6 +57,9 @@ INDEXES = {
     "claimed_by": "SEARCH j USING INDEX mainstay_job_running (worker=?)",
     "lock_jobs": "SEARCH mainstay_job USING INDEX sqlite_autoindex_mainstay_job_1 (id=?)",
     "locked_keys": "SEARCH mainstay_job USING INDEX mainstay_job_lock (lock=?)",
+    "keys": "SEARCH k USING PRIMARY KEY ((key,type)>(?,?) AND key<?)",
+    "held_key": "SEARCH k USING PRIMARY KEY (key=? AND type=?)",
+    "enqueue_keyed": "SEARCH mainstay_key USING PRIMARY KEY (key=? AND type=?)",
     "end": "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)",
     "tags_of": "SEARCH mainstay_body USING INTEGER PRIMARY KEY (rowid=?)",
     "export_jobs": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid>?)",
@@ -75,6 +78,12 @@ SMALL = {
     "export_settings": "SCAN s",
     "declarations": "SCAN w",
     "forget_declarations": "SCAN d",
+    "export_rules": "SCAN r",
+    # Holds: as many as limits let pass. The chore that mends them and the list of slots read all.
+    "admit_missed": "SCAN mainstay_hold",
+    "holds_stale": "SCAN h",
+    "slots_held": "SCAN h",
+    "pause_holders": "SCAN mainstay_hold",  # as many as limits and rates let pass
 }
 
 
@@ -118,17 +127,14 @@ def text_of(name):
 
 def plan(connection, text):
     """The plan of a statement, one step a line."""
-    if ":" in text:
-        values = Anything()
-    else:
-        values = [1] * max([text.count("?"), *map(int, re.findall(r"\?(\d+)", text))])
-        values = values[: max(map(int, re.findall(r"\?(\d+)", text)), default=len(values))]
+    values = Anything() if ":" in text else [1] * parameters(text)
     return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)]
 
 
 # Statements that are made of a template when they are needed.
 MADE = {
     "claim_first": claim.first_of(3),
+    "enqueue_keyed": inserts.insert_keyed(Draft("work", "{}", key="k", lock="work:k"), 0)[0],
     "claim_rows": claim._rows(claim.TEXTS),
     "enqueue_replace": sql.load("enqueue_replace").replace("{columns}", inserts.replacement(Draft("work", "{}"))[0]),
 }
@@ -169,7 +175,31 @@ def test_a_batch_is_planned_like_one(connection, made, rows):
     assert not [line for line in lines if reads_whole(line)], lines
 
 
-STATES = {"queued": "lane", "scheduled": "due", "running": "running", "review": "review", "dead": "dead"}
+def test_a_batch_numbers_few_parameters():
+    """Python 3.12 looks up the name of each value that it binds in the list of numbered ones, one by one."""
+    assert set(re.findall(r"\?\d+", inserts.insert_jobs(inserts.PLAIN_JOB, 100))) == {"?1", "?2"}
+    assert (
+        len(set(re.findall(r"\?\d+", inserts.insert_jobs(inserts.JOB, 100)))) == 2 + 2 * 100
+    )  # the instant, the first number; of each row its run_at and waits
+    assert parameters(inserts.insert_jobs(inserts.JOB, 100)) == 1 + 100 * (1 + len(inserts.JOB))
+
+
+def parameters(text):
+    """The number of a statement's parameters: a `?` has the number after the highest before it."""
+    highest = 0
+    for number in re.findall(r"\?(\d*)", text):
+        highest = max(highest, int(number)) if number else highest + 1
+    return highest
+
+
+STATES = {
+    "queued": "lane",
+    "scheduled": "due",
+    "running": "running",
+    "review": "review",
+    "dead": "dead",
+    "blocked": "blocked",
+}
 
 
 def test_counts_walk_the_index_of_each_state(connection):
@@ -188,7 +218,9 @@ def test_removing_jobs_removes_from_every_table_that_refers_to_jobs(connection):
     removed = {text.split()[2] for text in deletes}
     tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     columns = {table: {row[1] for row in connection.execute(f"PRAGMA table_info({table})")} for table in tables}
-    belonging = {table for table in tables if "job" in columns[table] and table != "mainstay_action"}
+    outliving = {"mainstay_action", "mainstay_key"}  # what operators did, and keys for ever
+    by_slot = {"mainstay_hold"}  # given back by the rules of the job before it is removed
+    belonging = {table for table in tables if "job" in columns[table]} - outliving - by_slot
     assert removed == belonging | {"mainstay_job"}
 
 

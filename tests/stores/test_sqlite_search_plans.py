@@ -37,6 +37,7 @@ def plan(store, text):
         ("key:invoice-42", "mainstay_body_key (key=?"),
         ("ref:profile/9", "mainstay_body_ref (ref=?"),
         ("ref:profile/*", "mainstay_body_ref (ref>? AND ref<?"),
+        ("tenant:acme/*", "mainstay_body_tenant (tenant>? AND tenant<?"),
         ("code:429", "mainstay_attempt_code (code=?"),
         ("tenant:acme", "mainstay_body_tenant (tenant=?"),
         ("parent:01JQ93", "mainstay_body_parent (parent>? AND parent<?"),

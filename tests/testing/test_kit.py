@@ -258,3 +258,59 @@ def test_a_payload_that_cannot_be_read_leaves_no_job_behind_in_this_thread(app, 
     assert kit.drain(raises=False).dead == 1
     assert repr(ctx) == "<ctx: no job runs here>"
     assert mail("ada") is None
+
+
+# batch types --------------------------------------------------------------------------------------------------------
+
+
+def test_a_drain_runs_full_batches_without_a_wait(app, kit):
+    calls = []
+
+    @app.job(batch=4, wait="10s", retry=Retry(2, base="1h"))
+    def work(items: list[int]) -> list[int | Exception]:
+        calls.append(items)
+        return [ValueError("no") if n == 2 and job.attempt == 1 else n for n, job in zip(items, ctx.batch, strict=True)]
+
+    jobs = app.enqueue_many(work.prepare(n) for n in range(6))
+    kit.assert_enqueued(work, item=3, count=1)
+    with pytest.raises(UsageError, match=r'"items" .did you mean "item"'):
+        kit.assert_enqueued(work, items=3)
+    assert kit.drain() == (6, 1, 0, 0, 0, 0)
+    assert calls == [[0, 1, 2, 3], [4, 5], [2]]
+    assert [job.result() for job in jobs] == list(range(6))
+
+
+def test_inline_mode_runs_a_batch_as_it_is_enqueued(app):
+    calls = []
+
+    @app.job(batch=4, wait="10s")
+    async def work(items: list[int]) -> list[int]:
+        await asyncio.sleep(0)
+        calls.append(items)
+        return items
+
+    with app.testing("inline"):
+        assert work.enqueue(1).result() == 1
+        assert [job.result() for job in app.enqueue_many(work.prepare(n) for n in range(3))] == [0, 1, 2]
+    assert calls == [[1], [0, 1, 2]]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_trial_of_a_batch_handler_is_a_batch_of_one(app, is_async):
+    def plain(items: list[date]) -> list[str | Exception]:
+        ctx.log("to all")
+        ctx.batch[0].save(seen=True)
+        return [
+            Cancel("old") if day.year < 2000 else f"{day} {job.attempt}"
+            for day, job in zip(items, ctx.batch, strict=True)
+        ]
+
+    async def awaits(items: list[date]) -> list[str | Exception]:
+        return plain(items)
+
+    trial = Trial(app.job(batch=4, name="work")(awaits if is_async else plain), attempt=2)
+    assert trial.run(date(2030, 1, 31)) == "2030-01-31 2"
+    assert [line.message for line in trial.logs] == ["to all"]
+    assert trial.saved == {"seen": True}
+    with pytest.raises(Cancel, match="old"):
+        trial.run(date(1999, 1, 1))

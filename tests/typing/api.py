@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypedDict, assert_type
 
 from mainstay import (
+    Breaker,
     Cancel,
     Conflict,
     Draft,
@@ -20,19 +21,25 @@ from mainstay import (
     Job,
     JobEvent,
     JobFailed,
+    Limit,
     Mainstay,
     MainstayError,
     ManualClock,
     NotFound,
     Permanent,
+    QueueFull,
     ResultTimeout,
     Retry,
     Review,
     Snooze,
     StoreError,
+    TypeDisabled,
+    by,
+    by_payload,
     ctx,
     transient,
 )
+from mainstay.control.records import Change, LimitRecord, QueueRecord, TypeRecord, Why
 from mainstay.testing import Kit, Trial
 
 app = Mainstay("sqlite:///jobs.db")
@@ -139,9 +146,16 @@ assert_type(soon.enqueue("a.png", width=300), Handle[str])
 assert_type(soon.prepare("a.png"), Draft)
 assert_type(extract.options(delay=90).enqueue(7, tenant="acme"), Handle[dict[str, int]])
 resize.options(delay=timedelta(minutes=5), retry=Retry.fixed(3, every="10s"), timeout=None, keep=None)
-resize.options(at=datetime.now(UTC), unique="start", period="1h", on_conflict="replace", queue="images")
+resize.options(at=datetime.now(UTC), unique="start", on_conflict="replace", queue="images")
 resize.options(at="2030-01-31T09:30:00+00:00", tx=sqlite3.connect("jobs.db"))
 resize.options(tx="django:shop").enqueue("a.png")
+resize.options(key=by("path", "width"), unique="forever").enqueue("a.png")
+resize.options(key=by_payload, period="1h").enqueue("a.png")
+assert_type(resize.debounce("5s", key="a").enqueue("a.png"), Handle[str])
+assert_type(resize.throttle(60, key=by("path"), priority=1).enqueue("a.png"), Handle[str])
+assert_type(app.forget_key("resize", "a", actor="ada"), str)
+resize.options(key=7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+by(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 resize.options(dealy="5m")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 resize.options("5m")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
@@ -359,3 +373,58 @@ def around() -> Iterator[None]:
 
 
 assert_type(app.attempts("01JQ93")[0].code, str | None)
+
+
+# Control the flow: declare, set, list ------------------------------------------------------------------------------------
+
+
+@app.job(
+    limit=Limit(running=5, rate="10/s", burst=3, key=by("a.b")),
+    breaker=Breaker(0.5, of=20, rest="30s"),
+    description="Calls.",
+)
+def call(n: int) -> int:
+    ctx.rate_limited(retry_after="30s")
+
+
+@app.job(limit=[Limit(running=5), Limit(rate="1/m", key=lambda payload: payload["n"])])
+async def acall(n: int) -> int:
+    await ctx.arate_limited("30s")
+
+
+app.job(limit=5)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+app.job(breaker=0.5)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+Limit(runing=5)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+Limit(rate=10)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+parent = call.enqueue(1)
+assert_type(
+    call.options(after=[parent, "01J"], if_parent_fails="run", start_by="1h", tenant="acme/a").enqueue(2), Handle[int]
+)
+call.options(after=[app.get("01J")], start_by=datetime.now(UTC))
+call.options(after=[7])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+call.options(if_parent_fails="die")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+app.queue(
+    "mail", max_depth=10_000, when_full="wait", wait="5s", fair=True, weights={"acme": 3}, aging="1m", limit=Limit(5)
+)
+app.queue("mail", when_full="drop")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+app.queue("mail", max_dept=5)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+assert_type(app.pause(type="call", reason="outage", actor="ada"), Change)
+assert_type(app.resume(queue="mail"), Change)
+assert_type(app.types(), list[TypeRecord])
+assert_type(app.queues(), list[QueueRecord])
+assert_type(app.limits(), list[LimitRecord])
+assert_type(app.why(parent), Why)
+app.set_type("call", priority=3, attempts=5, timeout="1h", limit=Limit(3), actor="ada", dry_run=True)
+app.set_type("call", prioritty=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+app.set_limit("call", running=3, rate="5/s")
+app.set_limit("call", 3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+try:
+    call.enqueue(1)
+except QueueFull as full:
+    assert_type(full.max_depth, int)
+except TypeDisabled:
+    pass

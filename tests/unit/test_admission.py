@@ -26,7 +26,9 @@ def test_a_statement_enters_a_job_by_the_admission_step_only(path):
 
 def test_inserts_enter_jobs_by_the_admission_step():
     text = inserts.insert_jobs(inserts.JOB, 1)
-    assert operations.admission("state", "?9", "?1").replace("?9", "?") in re.sub(r"\?(?!1\b)\d+", "?", text)
+    assert operations.admission("state", "?9", "?1", "?8").replace("?9", "?").replace("?8", "?") in re.sub(
+        r"\?(?!1\b)\d+", "?", text
+    )
     assert text.count("'queued'") == text.count("'scheduled'") == 1
 
 
@@ -44,7 +46,10 @@ def test_statements_that_insert_jobs_enter_them_by_the_admission_step():
         ("UPDATE mainstay_job SET state = 'queued' WHERE seq = 1", 1),
         ("UPDATE mainstay_job SET attempt = 1, ord = :now WHERE seq = 1", 1),
         ("UPDATE mainstay_job SET state = 'running' WHERE state = 'queued'", 0),
-        ("UPDATE mainstay_job SET (state, ord) = ({admit.state | NULL | :now}, {admit.ord | NULL | :now | :now})", 0),
+        (
+            "UPDATE mainstay_job SET (state, ord) = ({admit.state | NULL | :now | rules}, {admit.ord | NULL | :now | :now})",
+            0,
+        ),
     ],
 )
 def test_a_way_beside_the_step_is_seen(text, found):
@@ -59,4 +64,6 @@ def unadmitted(text):
 
 def _ends(column, value):
     """Return whether a job leaves the queue by this assignment; `:state` of a review ends it."""
-    return column == "state" and (re.match(r"'(running|completed|cancelled)'", value) or value.startswith(":state"))
+    return column == "state" and (
+        re.match(r"'(running|completed|cancelled|blocked)'", value) or value.startswith(":state")
+    )

@@ -5,6 +5,7 @@ import os
 import pytest
 from hypothesis import given, strategies as st
 
+from mainstay.core.draft import Draft
 from mainstay.core.ids import ALPHABET, IDS, LENGTH, Ids, encode, normal
 
 NOW = 1_750_000_000_000
@@ -29,6 +30,29 @@ def test_ids_rise_within_a_millisecond_and_never_repeat():
     ids = Ids()
     made = [ids.new(NOW) for _ in range(5_000)]
     assert made == sorted(set(made))
+
+
+@given(st.lists(st.tuples(st.integers(0, (1 << 48) - 1), st.integers(0, 2_500)), max_size=5))
+def test_many_ids_are_those_that_would_have_been_made_one_by_one(wanted):
+    one_by_one, together = Ids(lambda count: b"x" * count), Ids(lambda count: b"x" * count)
+    for now, count in wanted:
+        assert together.many(now, count) == [one_by_one.new(now) for _ in range(count)]
+        assert together.new(now) == one_by_one.new(now)
+
+
+def test_many_ids_begin_anew_where_the_count_would_overflow():
+    ids = Ids()
+    last = ids.new(NOW)
+    ids._count = (1 << 30) - 10
+    made = ids.many(NOW, 20)
+    assert [last, *made] == sorted({last, *made})
+    assert created_at(made[0]) == NOW + 1
+
+
+def test_drafts_keep_the_ids_that_they_have():
+    drafts = [Draft("work", "{}"), Draft("work", "{}", id="kept", created_at=5), Draft("work", "{}")]
+    assert Ids().give(drafts, NOW) == 2
+    assert [(draft.id == "kept", draft.created_at) for draft in drafts] == [(False, NOW), (True, 5), (False, NOW)]
 
 
 @given(st.lists(st.integers(min_value=0, max_value=(1 << 48) - 1), min_size=2, max_size=50))

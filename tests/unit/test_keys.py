@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from mainstay.core.clock import HOUR
 from mainstay.core.errors import UsageError
-from mainstay.core.keys import MAX_KEY, lock
+from mainstay.core.keys import FOREVER, MAX_KEY, lock
 
 NOW = 1_750_000_000_000
 texts = st.text(st.characters(), min_size=1, max_size=MAX_KEY).filter(str.isprintable)
@@ -14,6 +14,7 @@ texts = st.text(st.characters(), min_size=1, max_size=MAX_KEY).filter(str.isprin
 def test_a_key_holds_while_the_job_is_alive_or_until_it_starts():
     assert lock("mail", "doc-7", "alive", None, NOW) == ("mail:doc-7", None)
     assert lock("mail", "doc-7", "start", None, NOW) == ("mail:doc-7", 0)
+    assert lock("mail", "doc-7", "forever", None, NOW) == ("mail:doc-7", FOREVER)
 
 
 def test_types_do_not_share_keys():
@@ -65,7 +66,7 @@ def test_a_period_is_above_zero(period):
         lock("t", "k", "alive", period, NOW)
 
 
-@pytest.mark.parametrize("unique", ["", "forever", "Alive", None])
-def test_unique_is_one_of_two_words(unique):
-    with pytest.raises(UsageError, match=r"'alive'.*'start'"):
+@pytest.mark.parametrize("unique", ["", "for ever", "Alive", None])
+def test_unique_is_one_of_three_words(unique):
+    with pytest.raises(UsageError, match=r"'alive'.*'start'.*'forever'"):
         lock("t", "k", unique, None, NOW)

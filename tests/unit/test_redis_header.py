@@ -63,7 +63,7 @@ def test_every_column_of_a_job_is_kept(kind):
 
 
 def test_every_column_of_a_draft_is_sent():
-    ours = {"on_conflict", "undeclared", "accepted"}  # they tell how to enqueue
+    ours = {"on_conflict", "undeclared", "accepted", "after"}  # they tell how to enqueue
     assert set(Draft.__slots__) - ours <= {*JobRecord._fields}
 
 

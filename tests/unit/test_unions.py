@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from mainstay.core.codec import encode_result
 from mainstay.core.errors import InvalidPayload
-from mainstay.core.json_schema import fits
 from mainstay.core.schema import Schema
+from mainstay.worker.rolling_deploy import fits
 
 ODD = timezone(timedelta(hours=1, seconds=30))
 LATE = datetime(2030, 1, 31, 9, 30, tzinfo=ODD)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import pytest
 
 from mainstay import ConfigError, InvalidPayload, Mainstay, UsageError
-from mainstay.core.json_schema import fits
 from mainstay.core.schema import Schema
+from mainstay.worker.rolling_deploy import fits
 
 
 class Shade(Enum):

@@ -372,3 +372,13 @@ def limited_separately(last: int) -> None:
 @app.job(retry=Retry(2, base="1ms", when=transient))
 async def limited_async(last: int) -> None:
     raise Limited if ctx.attempt == 1 else type("Refused", (Exception,), {"status": last})("no")
+
+
+@app.job(batch=8, wait="50ms", retry=AT_ONCE)
+def together(items: list[str]) -> list[str]:
+    """Waits at the gate that each of its items names."""
+    mark("started together", len(items), os.getpid())
+    for gate in set(filter(None, items)):
+        wait_at(gate)
+    mark("ended together", len(items))
+    return items

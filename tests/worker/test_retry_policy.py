@@ -4,7 +4,7 @@ import pytest
 
 from mainstay import Cancel, Mainstay, Permanent, Retry, Review, Snooze
 from mainstay.worker.in_flight import Execution
-from mainstay.worker.timeouts import timed_out
+from mainstay.worker.slots import timed_out
 from tests.worker.conftest import everywhere, settled
 
 

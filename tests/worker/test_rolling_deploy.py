@@ -8,7 +8,7 @@ import pytest
 from mainstay import Mainstay
 from mainstay.core.clock import MINUTE, ManualClock
 from mainstay.core.draft import Draft
-from mainstay.testing.inline import InlineWorker
+from mainstay.testing.kit import InlineWorker
 from tests.contract.building import worker
 from tests.waiting import eventually
 

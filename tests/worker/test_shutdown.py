@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from mainstay import UsageError
-from mainstay.worker import processes, timeouts
+from mainstay.worker import processes, slots
 from tests.waiting import eventually
 from tests.worker.conftest import ended, everywhere, terminate
 
@@ -60,10 +60,10 @@ def test_b23_what_runs_may_finish_and_nothing_starts_any_more(jobs, start_worker
 
 
 def test_b24_what_was_claimed_and_not_begun_is_claimable_at_once_without_an_attempt(jobs, journal, folder, monkeypatch):
-    monkeypatch.setattr(timeouts, "PATIENCE", 60_000)  # so that it is the stop that hands them back
+    monkeypatch.setattr(slots, "PATIENCE", 60_000)  # so that it is the stop that hands them back
     handles = [jobs.plain.enqueue("gate") for _ in range(50)]
     worker = jobs.app.worker(concurrency=3)
-    worker.claimer.prefetch.pace = 100.0  # as after many quick jobs: it claims far ahead
+    worker.claimer.pace = 100.0  # as after many quick jobs: it claims far ahead
     with worker:
         journal.wait("started plain", 3)
         assert [handle.state for handle in handles] == ["running"] * 50

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..core import keys
 from ..core.bulk import bulk_for
 from ..core.errors import Conflict, NotFound, UsageError
 from ..query import parse
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     from ..app import Mainstay
     from ..core.search_terms import Term
+    from .options import Target
     from .output import Output
-    from .target import Target
 
 SHOWN = 5  # types of which a preview says how many jobs match
 PAGE, CHUNK = 5_000, 200  # ids per search; jobs per transaction, so that other writers get a turn in between
@@ -93,11 +94,10 @@ REFUSED = {
     "completed": "it completed; --copy does the work again, as a new job",
     "alive": "it has not ended; without --copy, a waiting job runs now",
     "unmatched": "it no longer matches the search",
-    "duplicate": "another job holds its key; wait for that one, or cancel it",
 }
 OPTIONS = (
     targeted,
-    shaped,
+    shaped("Print only the ids of the jobs that were changed."),
     click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
     click.option("--dry-run", is_flag=True, help="Only print what would be done."),
     click.argument("jobs", nargs=-1, metavar="[ID… | SEARCH…]"),
@@ -244,7 +244,7 @@ def _why(verb: Verb, result: str) -> str:
     """Return why a job was not changed."""
     if verb.option is NOTE and result not in {"missing", "unmatched"}:
         return f"it is {result}, not in review"
-    return REFUSED.get(result, f"it is {result}")
+    return keys.explained(result) if result.startswith(keys.DUPLICATE) else REFUSED.get(result, f"it is {result}")
 
 
 def _complain(refused: dict[str, str]) -> None:

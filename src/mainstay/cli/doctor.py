@@ -1,4 +1,7 @@
-"""`doctor`: checks whether jobs can run well here. Each line is ok, warn or fail, with the fix for what is not ok."""
+"""What is here: `version`, `config` and `doctor`, which checks whether jobs can run well.
+
+Each line of `doctor` is ok, warn or fail, with the fix for what is not ok.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,16 @@ import os
 import platform
 import shutil
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .. import __version__
 from ..core.clock import SECOND, human, iso
 from ..core.errors import MainstayError, StoreUnavailable
 from ..core.settings import masked
+from ..stores import open_store
 from . import exits
 from .findings import differences, live, served, trouble
+from .held import held
 from .options import command, shaped, targeted
 from .output import plural, size
 
@@ -21,8 +27,8 @@ if TYPE_CHECKING:
 
     from ..app import Mainstay
     from ..core.job import Count, WorkerInfo
-    from .output import Output
-    from .target import Target
+    from .options import Target
+    from .output import Cell, Output
 
 OK, WARN, FAIL = "ok", "warn", "fail"
 STYLES = {OK: "good", WARN: "warn", FAIL: "bad"}
@@ -38,6 +44,47 @@ DURABILITY = {  # the setting that decides it, and the fix
 FIXED_SQLITE = "use a Python with SQLite 3.51.3 or newer (3.50.7 and 3.44.6 have the fix too); until then keep backups"
 
 
+@command("mainstay version\nmainstay version --json")
+@shaped("Print only the version of mainstay.")
+def version(output: Output) -> None:
+    """Show the versions of mainstay, Python and SQLite."""
+    with open_store("sqlite:///:memory:") as store:
+        sqlite = store.diagnostics()["engine"].removeprefix("SQLite ")
+    found = {"mainstay": __version__, "python": platform.python_version(), "sqlite": sqlite}
+    output.give(lambda: found, [__version__], lambda: output.line(" · ".join(map(" ".join, found.items()))))
+
+
+@command("mainstay config\nmainstay config --json\nMAINSTAY_URL=sqlite:///other.db mainstay config")
+@shaped("No effect: all of the output is data.")
+@targeted
+def config(target: Target, output: Output) -> None:
+    """Show the configuration in force and where each value comes from.
+
+    The command line comes first, then the environment, the settings file and the default.
+    """
+    rows = [row if row[0] != "url" else _url(target, row) for row in target.settings().explain()]
+    cells: list[list[Cell]] = [[(name, "bold"), _shown(value), (source, "dim")] for name, value, source in rows]
+    output.give(
+        lambda: [{"name": name, "value": value, "source": source} for name, value, source in rows], None,
+        lambda: output.table(["NAME", "VALUE", "FROM"], cells),
+    )  # fmt: skip
+
+
+def _url(target: Target, row: tuple[str, Any, str]) -> tuple[str, Any, str]:
+    """Return the URL in force: that of the application, if the settings name none."""
+    try:
+        url, source = target.location()
+    except MainstayError:
+        return row
+    return ("url", masked(url), source) if source.startswith("the application") else row
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value) or "–"
+    return "–" if value in {None, ""} else str(value)
+
+
 class Check(NamedTuple):
     """One line of the report."""
 
@@ -48,7 +95,7 @@ class Check(NamedTuple):
 
 
 @command("mainstay doctor\nmainstay doctor --app jobs:app\nmainstay doctor --json")
-@shaped
+@shaped("Print only the findings, not what is in order.")
 @targeted
 def doctor(target: Target, output: Output) -> int:
     """Check this machine, the store and the application; print the fix for each finding.
@@ -75,10 +122,12 @@ def _print(output: Output, checks: list[Check]) -> None:
 
 
 def _machine(target: Target) -> Iterator[Check]:
-    from ..stores import open_store
-
     yield Check(OK, "python", f"{platform.python_version()} ({sys.executable})")
-    if not _in_a_file(target):
+    try:
+        matters = target.url().startswith("sqlite:")
+    except MainstayError:  # no store is named
+        matters = True
+    if not matters:  # this Python's SQLite
         return
     with open_store("sqlite:///:memory:") as store:
         facts = store.diagnostics()
@@ -87,14 +136,6 @@ def _machine(target: Target) -> Iterator[Check]:
         yield Check(WARN, "sqlite", text, FIXED_SQLITE)
     else:
         yield Check(OK, "sqlite", facts["engine"])
-
-
-def _in_a_file(target: Target) -> bool:
-    """Whether this Python's SQLite matters: the store is SQLite, or no store is named."""
-    try:
-        return target.url().startswith("sqlite:")
-    except MainstayError:
-        return True
 
 
 # The application ----------------------------------------------------------------------------------------------------------
@@ -199,5 +240,7 @@ def _serving(app: Mainstay, workers: list[WorkerInfo], counts: list[Count], now:
         yield Check(WARN, "types", text, "start a worker with that code; ignore types that no longer exist")
     for finding in differences(app.store.declarations(now)):
         yield Check(WARN, "signatures", finding.text, finding.fix)
+    for finding in held(app.store, counts, now):
+        yield Check(WARN, "rules", finding.text, finding.fix)
     for finding in trouble(counts, workers, now, start):
         yield Check(WARN, "jobs", finding.text, finding.fix)

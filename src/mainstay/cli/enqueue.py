@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..app import Mainstay
     from ..core.job import TypeInfo
     from ..handle import Handle
+    from .options import Target
     from .output import Output
-    from .target import Target
 
 
 MOMENT = 1.0  # seconds until a wait says that no worker serves the job
@@ -38,6 +38,8 @@ MOMENT = 1.0  # seconds until a wait says that no worker serves the job
 @click.argument("type")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
 @click.option("--key", help="At most one job of this type and key at a time.")
+@click.option("--unique", metavar="HOW", help="How long the key is taken: alive (the default), start or forever.")
+@click.option("--period", metavar="DURATION", help="Once a period, such as 1h, whatever became of the job.")
 @click.option("--in", "delay", metavar="DURATION", help="Run it after this delay at the earliest: 90s, 5m, 2h, 3d.")
 @click.option("--at", metavar="INSTANT", help="Run it at this time at the earliest: 2026-01-31T09:30 (local) or …Z.")
 @click.option("--priority", metavar="N", help="-1000 to 1000; higher runs first.")
@@ -52,7 +54,7 @@ MOMENT = 1.0  # seconds until a wait says that no worker serves the job
 @click.option("--force", is_flag=True, help="Enqueue it even if the type looks like a misspelling of a known one.")
 @click.option("--wait", is_flag=True, help="Wait for the job to end and print its result.")
 @click.option("--timeout", metavar="DURATION", help="With --wait: the maximum time to wait.")
-@shaped
+@shaped("Print only the id: no messages and, with --wait, no result.")
 @targeted
 def enqueue(
     target: Target, output: Output, type: str, arguments: tuple[str, ...], force: bool, wait: bool, timeout: str | None,
@@ -70,7 +72,7 @@ def enqueue(
         handle = enqueue_args.send(app, type, arguments, given | {"in": delay}, own, force)
         output.give(lambda: {"id": handle.id, "created": handle.created}, [handle.id], lambda: output.line(handle.id))
         if not handle.created:
-            output.talk(f"nothing new: this job has the key {given['key']!r} already")
+            output.talk(enqueue_args.taken(given))
         if wait:
             _wait(output, handle, timeout, lambda: _unserved(app, handle.id, target.start()))
 

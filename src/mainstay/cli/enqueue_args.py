@@ -164,11 +164,18 @@ def _no_argument(type: str, name: str, signature: str, words: Sequence[str]) -> 
     )
 
 
+def taken(given: Mapping[str, Any]) -> str:
+    """Return what to say where the key was taken: one that the command gives, or one that the type declares."""
+    key = given.get("key")
+    return f"nothing new: this job has {f'the key {key!r}' if key else 'its key'} already"
+
+
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of the command as `app.enqueue` takes them."""
     parse: dict[str, Callable[[Any], Any]] = {
         "priority": lambda word: _whole("--priority", word, -1000, 1000), "at": _instant,
         "attempts": lambda word: _whole("--attempts", word, 1, 1_000_000), "in": lambda word: duration("--in", word),
+        "period": lambda word: duration("--period", word),
     }  # fmt: skip
     return {
         _NAMES.get(name, name): parse[name](word) if name in parse else word

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-OPTIONS = ("url", "key", "in", "at", "priority", "queue", "tag")
+OPTIONS = ("url", "key", "unique", "period", "in", "at", "priority", "queue", "tag")
 
 
 def quick(argv: Sequence[str], environ: Mapping[str, str]) -> int | None:
@@ -76,5 +76,5 @@ def enqueue(url: str, type: str, pairs: Sequence[str], given: Mapping[str, Any])
         app.close()
     sys.stdout.write(handle.id + "\n")
     if not handle.created:
-        exits.say(f"nothing new: this job has the key {given['key']!r} already")
+        exits.say(enqueue_args.taken(given))
     return exits.OK

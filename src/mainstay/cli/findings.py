@@ -138,30 +138,6 @@ def _silent(workers: Sequence[WorkerInfo], now: int, start: str) -> list[Finding
     ]  # fmt: skip
 
 
-def why_waiting(job: Job, counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int, start: str) -> list[str]:
-    """Return why a job that has not ended makes no progress, the most specific reason first."""
-    if job.state == "running":
-        return _abandoned(job, workers, now, start)
-    reasons = []
-    if job.retrying:
-        reasons.append(f"attempt {job.attempt} of {job.max_attempts} failed; it waits before the next one")
-    if job.state == "scheduled" and job.run_at is not None:
-        due = job.run_at - now
-        reasons.append(f"it is due in {human(due)}" if due > 0 else "it is due; a worker queues it at its next poll")
-    if job.state == "review":
-        return ["a person has to decide: mainstay approve or mainstay reject"]
-    return [*reasons, *unable(job, live(workers, now), start), *(_ahead(job, counts) if job.state == "queued" else [])]
-
-
-def _abandoned(job: Job, workers: Sequence[WorkerInfo], now: int, start: str) -> list[str]:
-    """Return that the worker of a running job is dead or silent, if it is."""
-    worker = next((worker for worker in workers if worker.id == job.worker), None)
-    if worker is not None and worker.expires_at > now:
-        return []
-    seen = "is gone" if worker is None else f"was last seen {human(now - worker.beat_at)} ago"
-    return [f"its worker {seen}; another worker takes the job over → {start}"]
-
-
 def unable(job: Job, there: Sequence[WorkerInfo], start: str) -> list[str]:
     """Return why no live worker starts the job now: none serves its type or its queue, or all are busy."""
     able = [worker for worker in there if job.type in worker.types]
@@ -175,12 +151,3 @@ def unable(job: Job, there: Sequence[WorkerInfo], start: str) -> list[str]:
     if all(worker.running >= worker.slots for worker in serving):
         return [f"all {sum(worker.slots for worker in serving)} slots of the workers that serve {job.type} are busy"]
     return []
-
-
-def _ahead(job: Job, counts: Sequence[Count]) -> list[str]:
-    place = (job.queue, job.type, "queued")
-    same = next((count for count in counts if (count.queue, count.type, count.label) == place), None)
-    if same is None or same.jobs < 2:
-        return []
-    more = "more than " if same.capped else ""
-    return [f"{more}{plural(same.jobs - 1, 'other job')} of its type {'is' if same.jobs == 2 else 'are'} queued"]

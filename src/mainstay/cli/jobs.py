@@ -13,6 +13,7 @@ from ..core.errors import NotFound, UsageError
 from ..core.states import ENDED
 from ..core.suggest import did_you_mean
 from ..query import GROUPS, LABELS, parse
+from ..short_ids import shortened
 from . import records
 from .options import command, shaped, targeted
 from .output import state
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from ..app import Mainstay
     from ..core.job import Job, LogLine
     from ..core.search_terms import Page
+    from .options import Target
     from .output import Cell, Output
-    from .target import Target
 
 PER_PAGE = 50  # jobs
+WIDE = 110  # columns of a terminal in which whole ids leave room for the rest
 PAGE = 10_000  # log lines per read
 POLL = 0.25  # seconds between two reads of `logs --follow`
 LEVELS = {"debug": "dim", "info": "", "warning": "warn", "error": "bad", "critical": "bad"}
@@ -43,7 +45,7 @@ LEVELS = {"debug": "dim", "info": "", "warning": "warn", "error": "bad", "critic
     "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, 100_000), help="Jobs per page."
 )
 @click.option("--after", metavar="ID", help="Continue after this job: the next page.")
-@shaped
+@shaped("Print only the ids, one per line.")
 @targeted
 def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after: str | None) -> None:
     """List jobs that match a search, newest first.
@@ -51,6 +53,8 @@ def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after
     All terms of a search must hold: type:mail.* state:dead,retrying args.user.id:42 error:"refused"
     age:>1h took:>30s attempt:>2 key: ref: tenant: tag: worker: parent: queue: priority: created:today finished:1h.
     A comma means or, a leading - means not. Other words are searched in ids, types and errors.
+
+    A terminal of fewer than 110 columns shows ids as 01JQ93ZK5M…000A; commands accept them so. -q prints them whole.
     """
     records.check_fields(output.shape.fields)
     with target.open() as app:
@@ -69,15 +73,17 @@ def _print_jobs(output: Output, jobs: list[Job]) -> None:
     if output.shape.fields:
         records.print_fields(output, jobs)
     elif jobs:
-        rows = [_row(output, job) for job in jobs]
+        ids = [job.id for job in jobs]
+        shown = shortened(ids) if output.width < WIDE else ids
+        rows = [_row(output, job, id) for job, id in zip(jobs, shown, strict=True)]
         output.table(["STATE", "ID", "TYPE", "TRY", "CREATED", "TOOK", "ABOUT"], rows, right=(3, 5), drop=(5, 3, 4))
 
 
-def _row(output: Output, job: Job) -> list[Cell]:
+def _row(output: Output, job: Job, id: str) -> list[Cell]:
     tries = f"{job.attempt}/{job.max_attempts}"
     took = output.spent(records.durations(job, output.now)["took"])
     when, about = output.when(job.created_at), records.about(job)
-    return [state(job.label), job.id, (job.type, "bold"), tries, (when, "dim"), took, (about, "dim")]
+    return [state(job.label), id, (job.type, "bold"), tries, (when, "dim"), took, (about, "dim")]
 
 
 def _print_page(output: Output, page: Page, query: tuple[str, ...], known: list[str], again: str) -> None:
@@ -116,7 +122,7 @@ def _misspelt(query: str, known: list[str]) -> str:
 )
 @click.argument("job")
 @click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until the job has ended.")
-@shaped
+@shaped("Print only the lines, and no message if there are none.")
 @targeted
 def logs(target: Target, output: Output, job: str, follow: bool) -> None:
     """Show what a job has logged.

@@ -23,8 +23,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {
         "demo": ("demo", "See jobs succeed, fail, retry and recover, in ten seconds."),
         "doctor": ("doctor", "Check this machine, the store and the application; print the fix for each finding."),
-        "config": ("config", "Show the configuration in force and where each value comes from."),
-        "version": ("config", "Show the versions of mainstay, Python and SQLite."),
+        "config": ("doctor", "Show the configuration in force and where each value comes from."),
+        "version": ("doctor", "Show the versions of mainstay, Python and SQLite."),
     },
     "Produce and run": {
         "enqueue": ("enqueue", "Accept a job durably and print its id."),
@@ -34,7 +34,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "status": ("status", "Show what is waiting, running and failed, by type."),
         "ls": ("jobs", "List jobs that match a search, newest first."),
         "show": ("show", "Show everything about one job."),
+        "why": ("why", "Show why a job has not started, the true reason first."),
         "logs": ("jobs", "Show what a job has logged."),
+        "audit": ("audit", "Show what operators did: to jobs, types, queues, limits and settings."),
+        "workers": ("workers", "List the workers: where each runs and what it serves."),
     },
     "Act": {
         "retry": ("actions", "Run dead, cancelled or waiting jobs again, now."),
@@ -42,19 +45,35 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "approve": ("actions", "Complete jobs in review."),
         "reject": ("actions", "End jobs in review as dead."),
         "delete": ("actions", "Remove jobs and their history."),
+        "keys": ("keys", "Show the keys that are taken for ever, or free one."),
+    },
+    "Control": {
+        "pause": ("pause", "Start no more jobs of a type, a queue or everything; running jobs finish."),
+        "resume": ("pause", "End a pause."),
+        "disable": ("pause", "Let a type take no more jobs."),
+        "enable": ("pause", "Let a disabled type take jobs again."),
+        "types": ("job_types", "List types; show one; set what holds for its jobs over what the code declares."),
+        "queues": ("queues", "List queues; set how deep one may be, how fair, how many of its jobs run."),
+        "limits": ("limits", "List limits and who waits for them; set how many jobs run or start."),
+        "breaker": ("breaker", "List breakers; open or close one."),
+        "settings": ("installation", "List, read and change the settings of the installation."),
+        "edit": ("edit", "Change a type, a queue, a limit or a setting in your editor."),
     },
     "Maintain": {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
         "compact": ("migrate", "Make a SQLite file smaller after many jobs were deleted."),
-        "move": ("move", "Copy every job, with its history, from one store to another."),
+        "move": ("migrate", "Copy every job, with its history, from one store to another."),
     },
 }
 # What people type who come from other programs, or guess.
 MEANT = {
-    "workers": "status", "queues": "status", "types": "status", "stats": "status", "ps": "status", "top": "status",
+    "stats": "status", "ps": "workers", "top": "status",
     "list": "ls", "jobs": "ls", "search": "ls", "find": "ls", "get": "show", "inspect": "show", "info": "show",
     "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "serve": "worker", "rm": "delete",
     "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "requeue": "retry", "init": "migrate", "vacuum": "compact",
+    "forget": "keys", "unlock": "keys", "locks": "keys",
+    "unpause": "resume", "hold": "pause", "breakers": "breaker", "type": "types", "queue": "queues", "limit": "limits", "rates": "limits",
+    "setting": "settings", "history": "audit", "actions": "audit", "explain": "why", "set": "settings",
 }  # fmt: skip
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 _EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, not an option

@@ -1,21 +1,32 @@
-"""`migrate`: which version a store's schema has, and the way to the one that is needed. `compact`: a smaller SQLite file."""
+"""`migrate`: which version a store's schema has, and the way to the one that is needed. `compact`: a smaller SQLite file.
+
+`move`: copies all jobs from one store to another.
+"""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..core.errors import UsageError
-from ..stores import open_migrations
+from ..core.settings import masked
+from ..stores import open_migrations, open_store
 from . import exits
-from .options import command, shaped, targeted
+from .options import command, existing, shaped, targeted
 from .output import plural, size
+from .show import bar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..stores.contract import Store
     from ..stores.schema import Migrations
+    from .options import Target
     from .output import Output
-    from .target import Target
+
+EVERY = 0.1  # seconds between two updates of the progress bar
 
 
 @command(
@@ -25,7 +36,7 @@ if TYPE_CHECKING:
 )
 @click.argument("action", type=click.Choice(["status", "up", "sql"]), default="status")
 @click.option("--since", type=click.IntRange(0), help="For sql: the version to start from. Default: that of the store.")
-@shaped
+@shaped("No effect: all of the output is data.")
 @targeted
 def migrate(target: Target, action: str, since: int | None, output: Output) -> int:
     """Bring a store's schema to the version of this mainstay, or print how.
@@ -91,7 +102,7 @@ def _place(migrations: Migrations) -> str:
 
 
 @command("mainstay compact --url sqlite:///jobs.db")
-@shaped
+@shaped("Print nothing.")
 @targeted
 def compact(target: Target, output: Output) -> None:
     """Make a SQLite file smaller after many jobs were deleted.
@@ -104,8 +115,73 @@ def compact(target: Target, output: Output) -> None:
             done = app.store.compact(lambda freed, free: output.live(f"{size(freed)} of {size(free)} released"))
         finally:
             output.live()
+    said = done.advice or f"{size(done.before)} before, {size(done.after)} now"
+    output.give(done._asdict, (), lambda: output.line(said))
+
+
+@command(
+    "mainstay move sqlite:///jobs.db postgresql://app@db/app\n"
+    "mainstay move postgresql://app@db/app redis://cache:6379/0\n"
+    "mainstay move --reopen sqlite:///jobs.db"
+)
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO", required=False)
+@click.option(
+    "--force", is_flag=True, help="Move although workers are registered: jobs that run meanwhile may run twice."
+)
+@click.option("--reopen", is_flag=True, help="Let workers start on FROM again after a move.")
+@click.option("--batch", type=click.IntRange(1, 5_000), default=500, show_default=True, help="Rows per transaction.")
+@shaped("Print nothing but errors.")
+def move(source: str, target: str | None, force: bool, reopen: bool, batch: int, output: Output) -> None:
+    """Copy every job, with its history, from one store to another.
+
+    Stop workers and producers first. To continue an interrupted move, run the same command again. At the end it compares
+    both stores row by row; after that, workers start on TO only.
+    """
+    from ..stores.move import reopen as reopened, shown
+
+    with open_store(existing(source)) as old:
+        if reopen:
+            reopened(old)
+            output.talk(f"workers may start on {shown(old)} again, with the jobs as they were before the move")
+        elif not target:
+            attempt = f"mainstay move {masked(source)} postgresql://user@host/database"
+            raise UsageError("TO is missing: name the store to move to", attempt)
+        else:
+            with open_store(target) as new:
+                _move(old, new, force, batch, output)
+
+
+def _move(source: Store, target: Store, force: bool, batch: int, output: Output) -> None:
+    from ..stores.move import move, shown
+
+    try:
+        moved = move(source, target, _bar(output), force, batch)
+    except KeyboardInterrupt:
+        output.live()
+        output.talk("stopped: run the same command again to continue; until then no worker starts on either store")
+        raise
+    finally:
+        output.live()
+    parts = {part: {"rows": found.rows, "checksum": f"{found.checksum:016x}"} for part, found in moved.items()}
 
     def text() -> None:
-        output.line(done.advice or f"{size(done.before)} before, {size(done.after)} now")
+        rows = [[part, f"{found['rows']:,}", str(found["checksum"])] for part, found in parts.items()]
+        output.table(["part", "rows", "checksum"], rows, right=(1,))
+        output.line(f"{plural(moved['jobs'].rows, 'job')} moved to {shown(target)}; both stores hold the same rows.")
+        output.line(f"Start workers with --url {shown(target)}; {shown(source)} is closed to them.")
 
-    output.give(done._asdict, (), text)
+    output.give(lambda: parts, (), text)
+
+
+def _bar(output: Output) -> Callable[[str, str, int, int], None]:
+    """Return what draws the progress bar of a move, at most once in `EVERY` seconds."""
+    drawn = [0.0]
+
+    def draw(doing: str, part: str, rows: int, total: int) -> None:
+        if time.monotonic() - drawn[0] >= EVERY or rows == total:
+            drawn[0] = time.monotonic()
+            of = f" of {total:,}" if total else ""
+            output.live(f"{doing} {part:8} ", *bar(rows, total), f" {rows:,}{of}")
+
+    return draw

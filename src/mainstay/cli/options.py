@@ -1,25 +1,32 @@
-"""How commands are declared: their examples, and the options that they share."""
+"""How commands are declared: their examples, and the options that they share, among them the store that they work on."""
 
 from __future__ import annotations
 
+import os
+from contextlib import closing, contextmanager
 from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..core.errors import ConfigError, StoreError, UsageError
+from ..core.settings import masked
+from ..stores import open_store
+from .exits import from_source
 from .output import Output, Shape
-from .target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from ..app import Mainstay
+    from ..core.settings import Settings
 
     Command = Callable[..., Any]
 
 url_option = click.option("--url", metavar="URL", help="The store, e.g. sqlite:///jobs.db. [env: MAINSTAY_URL]")
 app_option = click.option("--app", metavar="MODULE:APP", help="Your application, e.g. jobs:app. [env: MAINSTAY_APP]")
-_SHAPE = (
-    click.option("--fields", metavar="A,B", default="", help="Print only these fields."),
-    click.option("-q", "--quiet", is_flag=True, help="Print only what scripts need, such as ids, and no messages."),
+_FIELDS = click.option("--fields", metavar="A,B", default="", help="Print only these fields.")
+_JSON = (
     click.option("--jsonl", is_flag=True, help="Print JSON, one object per line."),
     click.option("--json", is_flag=True, help="Print JSON with all fields."),
 )
@@ -32,22 +39,30 @@ def targeted(function: Command) -> Command:
     @click.pass_context
     def with_target(context: click.Context, /, url: str | None, app: str | None, **rest: Any) -> Any:
         outer = (context.parent.obj if context.parent else None) or {}
-        return function(target=Target(url or outer.get("url"), app or outer.get("app"), str(context.info_name)), **rest)
+        path = context.command_path.partition(" ")[2]
+        return function(target=Target(url or outer.get("url"), app or outer.get("app"), path), **rest)
 
     return url_option(app_option(with_target))
 
 
-def shaped(function: Command) -> Command:
-    """Add `--json`, `--jsonl`, `-q` and `--fields`; the command gets an `output`."""
+def shaped(quiet_help: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds `--json`, `--jsonl`, `-q` and `--fields`; the command gets an `output`.
 
-    @wraps(function)
-    def with_output(json: bool, jsonl: bool, quiet: bool, fields: str, **rest: Any) -> Any:
-        chosen = tuple(part.strip() for part in fields.split(",") if part.strip())
-        if json and jsonl:
-            raise click.UsageError("--json and --jsonl exclude each other")
-        return function(output=Output(Shape(json, jsonl, quiet, chosen)), **rest)
+    `quiet_help` says what `-q` does, which differs between commands.
+    """
+    quiet_option = click.option("-q", "--quiet", is_flag=True, help=quiet_help)
 
-    return reduce(lambda made, option: option(made), _SHAPE, with_output)
+    def made(function: Command) -> Command:
+        @wraps(function)
+        def with_output(json: bool, jsonl: bool, quiet: bool, fields: str, **rest: Any) -> Any:
+            chosen = tuple(part.strip() for part in fields.split(",") if part.strip())
+            if json and jsonl:
+                raise click.UsageError("--json and --jsonl exclude each other")
+            return function(output=Output(Shape(json, jsonl, quiet, chosen)), **rest)
+
+        return reduce(lambda before, option: option(before), (_FIELDS, quiet_option, *_JSON), with_output)
+
+    return made
 
 
 class Example(click.Command):
@@ -70,3 +85,102 @@ def command(examples: str) -> Callable[[Command], Example]:
         return found
 
     return made
+
+
+class Target:
+    """The URL and the application from the command line, the environment or the settings file."""
+
+    def __init__(self, url: str | None, app: str | None, command: str = "status") -> None:
+        self.given_url, self.given_app, self._command = url, app, command
+
+    def settings(self, **given: Any) -> Settings:
+        """Return the settings; the command line, with other options that it gives, comes first."""
+        from ..settings_file import load_settings
+
+        return load_settings(url=self.given_url or None, app=self.given_app or None, **given)
+
+    def url(self) -> str:
+        """Return the URL of the store. The URL of an application given by --app comes before a configured one."""
+        return self.location()[0]
+
+    def location(self) -> tuple[str, str]:
+        """Return the URL of the store, and where it comes from."""
+        if self.given_url:
+            return self.given_url, ""
+        if self.given_app:
+            return self.application().store.url, f"the application {self.given_app}"
+        if os.environ.get("MAINSTAY_URL"):  # checked before the settings file is searched: most calls end here
+            return os.environ["MAINSTAY_URL"], "the environment variable MAINSTAY_URL"
+        settings = self.settings()
+        if settings.url:
+            return settings.url, settings.sources["url"]
+        if settings.app:
+            return self.application().store.url, f"the application {settings.app}"
+        other = 'or set MAINSTAY_URL, or put url = "…" into mainstay.toml'
+        raise UsageError("no store is given", f"mainstay {self._command} --url sqlite:///jobs.db   ({other})")
+
+    @contextmanager
+    def located(self) -> Iterator[str]:
+        """Give the URL of the store; an error of the store says where a URL comes from that the command line does not give."""
+        url, source = self.location()
+        try:
+            yield url
+        except (StoreError, ConfigError) as error:
+            raise from_source(error, url, source) from error.__cause__
+
+    @contextmanager
+    def open(self, create: bool = False) -> Iterator[Mainstay]:
+        """Open a store; a missing file is not created unless `create` is set."""
+        from ..app import Mainstay
+
+        with self.located() as url, closing(Mainstay(url if create else existing(url))) as app:
+            yield app
+
+    def wants_code(self) -> bool:
+        """Whether to use the application: it is named, and the command line gives no URL."""
+        if self.given_url or self.given_app:
+            return bool(self.given_app)
+        if os.environ.get("MAINSTAY_APP") or os.environ.get("MAINSTAY_URL"):
+            return bool(os.environ.get("MAINSTAY_APP"))
+        return bool(self.settings().app)
+
+    def application(self) -> Mainstay:
+        """Import and return the user's application."""
+        from ..load_app import load_app
+
+        spec = self.app_name()
+        try:
+            return load_app(spec)
+        except ConfigError as error:
+            if not self.given_app:
+                error.add_note(f"the application {spec} is named by {self.settings().sources['app']}")
+            raise
+
+    def words(self) -> list[str]:
+        """Return the options of the command line that name the target, to type them again; not a URL with a password."""
+        url = self.given_url if self.given_url and masked(self.given_url) == self.given_url else None
+        return [word for name, value in (("--url", url), ("--app", self.given_app)) if value for word in (name, value)]
+
+    def start(self) -> str:
+        """Return the command that starts a worker here."""
+        if self.given_app:
+            return f"mainstay worker --app {self.given_app}"
+        return "mainstay worker" if self.settings().app else "mainstay worker --app …"
+
+    def app_name(self) -> str:
+        """Return the name of the application; raise if none is named."""
+        spec = self.given_app or self.settings().app
+        if not spec:
+            raise UsageError(
+                "this command runs your code; name the application", f"mainstay {self._command} --app module:app"
+            )
+        return spec
+
+
+def existing(url: str) -> str:
+    """Return the URL with the option that creates nothing."""
+    scheme = url.partition(":")[0].partition("+")[0]
+    if scheme not in ("sqlite", "postgresql", "postgres") or ":memory:" in url or "mode=" in url:
+        return url
+    open_store(url)  # opens nothing, but an error about the URL shows it as its user wrote it
+    return f"{url}{'&' if '?' in url else '?'}mode=existing"

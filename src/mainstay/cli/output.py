@@ -115,11 +115,12 @@ class Output:
 
     def table(
         self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int] = (), drop: Sequence[int] = (),
-        indent: int = 1,
+        indent: int = 1, whole: Sequence[int] = (),
     ) -> None:  # fmt: skip
         """Print aligned columns. `right` lists those to align right.
 
-        A terminal that is too narrow loses the columns of `drop`, in this order, then the widest are shortened; an id is not.
+        A terminal that is too narrow loses the columns of `drop`, in this order, then the widest are shortened; those of `whole` and
+        ids are not.
         """
         grid: list[Sequence[Cell]] = [[(name, "dim") for name in headers], *rows] if any(headers) else [*rows]
         room, last = self.width - indent, len(headers) - 1
@@ -127,7 +128,15 @@ class Output:
         for column in drop:
             if sum(widths.values()) - max(widths[last] - LAST, 0) + 2 * (len(widths) - 1) > room:
                 del widths[column]
-        _shorten(widths, room, [n for n, name in enumerate(headers) if name.lower() == "id"])
+        _shorten(
+            widths,
+            room,
+            [
+                n
+                for n, name in enumerate(headers)
+                if name.lower() == "id" or (n in whole and widths.get(n, 0) <= room // 2)
+            ],
+        )
         for row in grid:
             cells = [part for n in widths for part in ("  ", *_aligned(row[n], widths[n], n in right))]
             self.line(*cells[1:], indent=indent)

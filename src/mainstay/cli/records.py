@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..core.clock import iso
 from ..core.errors import UsageError
 from ..core.suggest import did_you_mean
-from .output import state
+from .output import dumped, state
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo
     from .output import Cell, Output
@@ -35,6 +37,40 @@ def of(item: Job | Attempt | Action | LogLine | Count | WorkerInfo) -> dict[str,
     return {
         name: iso(value) if _instant(name) and value is not None else value for name, value in item._asdict().items()
     }
+
+
+def plain(value: Any) -> Any:
+    """Return what the verbs of flow control return as JSON has it: instants in ISO 8601, durations in seconds."""
+    if isinstance(value, datetime):
+        return iso(instant(value))
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+def give(output: Output, found: list[dict[str, Any]], names: Sequence[str], text: Callable[[], object]) -> None:
+    """Print plain records in the format asked for: JSON, names only, the fields that `--fields` chose, or what `text` prints."""
+    chosen = output.shape.fields
+    check_fields(chosen, list(found[0]) if found else chosen)
+    output.give(lambda: found, names, lambda: _print_chosen(output, found) if chosen else text())
+
+
+def _print_chosen(output: Output, found: list[dict[str, Any]]) -> None:
+    names = output.shape.fields
+    cells = [
+        [value if isinstance(value, str) else dumped(value) for value in (each[name] for name in names)]
+        for each in found
+    ]
+    output.table(names, cells)
+
+
+def instant(at: datetime) -> int:
+    """Return an instant in milliseconds."""
+    return round(at.timestamp() * 1000)
 
 
 def _instant(name: str) -> bool:
@@ -79,12 +115,12 @@ def progress(job: Job) -> str:
     return f"{100 * job.done / job.total:.0f}%" if job.total else f"{job.done:g} done"
 
 
-def check_fields(fields: tuple[str, ...]) -> None:
+def check_fields(fields: tuple[str, ...], known: Sequence[str] = FIELDS) -> None:
     """Raise `UsageError` for fields that do not exist."""
     for name in fields:
-        if name not in FIELDS:
+        if name not in known:
             raise UsageError(
-                f"--fields: there is no field {name!r}{did_you_mean(name, FIELDS)}; there are: {', '.join(FIELDS)}"
+                f"--fields: there is no field {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}"
             )
 
 
@@ -101,7 +137,11 @@ def _cell(output: Output, job: Job, name: str) -> Cell:
         return output.spent(durations(job, output.now)[name])
     if name == "args":
         return short(loaded(job.payload))
-    value = getattr(job, name)
+    return cell(output, name, getattr(job, name))
+
+
+def cell(output: Output, name: str, value: Any) -> str:
+    """Return the value of a field as text."""
     if _instant(name):
         return output.when(value)
     return ", ".join(value) if isinstance(value, tuple) else "" if value is None else str(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,18 +11,18 @@ import click
 from ..core.clock import human
 from ..core.states import ENDED
 from . import records
-from .findings import why_waiting
 from .jobs import log_line, stored
 from .options import command, shaped, targeted
 from .output import size, state
+from .why import STARTED, local, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ..app import Mainstay
     from ..core.job import Action, Attempt, Job
+    from .options import Target
     from .output import Cell, Output
-    from .target import Target
 
 CAP, CHILDREN, LINES = 10_000, 20, 10
 LONG, MANY = 400, 40  # characters of a line and lines of a section that are printed
@@ -41,7 +40,7 @@ NEXT = {
 
 @command("mainstay show 01JQ93\nmainstay show 01JQ93 --json\nmainstay show 01JQ93 --fields state,error,reason --json")
 @click.argument("job")
-@shaped
+@shaped("Print only the id, whole.")
 @targeted
 def show(target: Target, output: Output, job: str) -> None:
     """Show everything about one job.
@@ -51,15 +50,15 @@ def show(target: Target, output: Output, job: str) -> None:
     """
     records.check_fields(output.shape.fields)
     with target.open() as app:
-        found, start = stored(app, job), target.start()
+        found = stored(app, job)
         output.now = app.clock.now()
         output.give(
-            lambda: _record(app, found, output.now, start), [found.id],
-            lambda: records.print_fields(output, [found]) if output.shape.fields else _print(app, output, found, start),
+            lambda: _record(app, found, output.now, target), [found.id],
+            lambda: records.print_fields(output, [found]) if output.shape.fields else _print(app, output, found, target),
         )  # fmt: skip
 
 
-def _record(app: Mainstay, job: Job, now: int, start: str) -> dict[str, Any]:
+def _record(app: Mainstay, job: Job, now: int, target: Target) -> dict[str, Any]:
     store = app.store
     return records.of_job(job, now) | {
         "attempts": [records.of(attempt) for attempt in store.attempts(job.id)],
@@ -67,27 +66,28 @@ def _record(app: Mainstay, job: Job, now: int, start: str) -> dict[str, Any]:
         "checkpoint": records.loaded(store.checkpoint(job.id)),
         "children": app.search(f"parent:{job.id}", CAP, exact=True).ids,
         "actions": [records.of(action) for action in store.actions(job.id, CAP)],
-        "waiting": _reasons(app, job, now, start),
+        "waiting": _reasons(app, job, target),
     }
 
 
-def _reasons(app: Mainstay, job: Job, now: int, start: str) -> list[str]:
+def _reasons(app: Mainstay, job: Job, target: Target) -> list[str]:
+    """Return why a job makes no progress, the true reason first, each with what to type."""
     if job.state in ENDED:
         return []
-    counts = app.store.counts(CAP) if job.state == "queued" else []
-    return why_waiting(job, counts, app.store.workers(), now, start)
+    steps = [step for step in reasons(app, job, app.why(job.id), target) if step.kind not in STARTED]
+    return [" → ".join([step.text, *step.next[:1]]) for step in steps]
 
 
 # Text -------------------------------------------------------------------------------------------------------------------
 
 
-def _print(app: Mainstay, output: Output, job: Job, start: str) -> None:
+def _print(app: Mainstay, output: Output, job: Job, target: Target) -> None:
     attempts = app.store.attempts(job.id)
     _print_head(output, job)
     if job.state == "running" and (job.done is not None or job.stage):
         output.line(*bar(job.done, job.total), " ", records.progress(job), " ", _stage(app, job), indent=2)
     title = "worker" if job.state == "running" else "waiting because"
-    _section(output, title, _reasons(app, job, output.now, start))
+    _section(output, title, [local(output, reason) for reason in _reasons(app, job, target)])
     output.heading("timeline")
     output.table([""] * 4, _timeline(output, job, attempts), right=(1,), indent=3)
     _section(output, "arguments", _arguments(job.payload))
@@ -149,7 +149,11 @@ def _bounded(text: str) -> str:
 
 
 def _timeline(output: Output, job: Job, attempts: Sequence[Attempt]) -> list[list[Cell]]:
-    """Return a row for each event, with the time since the one before."""
+    """Return a row for each event, with the time since the one before.
+
+    They are in the order in which they happened, not sorted by time: each worker has its own clock, so an attempt may begin in
+    the millisecond before the last one ended.
+    """
     events = [(job.created_at, "created", "")]
     for attempt in attempts:
         by = f"on {attempt.worker}" if attempt.worker else ""
@@ -164,8 +168,7 @@ def _timeline(output: Output, job: Job, attempts: Sequence[Attempt]) -> list[lis
         events.append((job.finished_at, job.state, ""))
     if job.run_at is not None and job.state == "scheduled":
         events.append((job.run_at, "due", ""))
-    events.sort(key=itemgetter(0))
-    gaps = ["", *(f"+{human(later - sooner)}" for (sooner, *_), (later, *_) in pairwise(events))]
+    gaps = ["", *(f"+{human(max(later - sooner, 0))}" for (sooner, *_), (later, *_) in pairwise(events))]
     return [
         [(output.moment(at), "dim"), gap, text, (more, "dim")]
         for (at, text, more), gap in zip(events, gaps, strict=True)

@@ -10,6 +10,7 @@ from ..core.settings import masked
 from ..stores.move import closed
 from . import records
 from .findings import Finding, by_type, findings, live
+from .held import held, in_line
 from .options import command, shaped, targeted
 from .output import plural, size
 
@@ -17,17 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..core.job import Count, WorkerInfo
+    from .options import Target
     from .output import Cell, Output
-    from .target import Target
 
 CAP = 100_000  # jobs counted of each state; a larger number ends in +
 LABELS = ("queued", "running", "retrying", "review", "scheduled", "blocked", "dead")
 ENDED = ("completed", "cancelled", "dead")
 RARE = ("blocked",)  # shown only if there is such a job
+FIRST_OUT = ("retrying", "review", "scheduled", "running")  # not shown on a narrow terminal if there is no such job
 
 
 @command("mainstay status\nmainstay status --json\nmainstay status --url sqlite:///jobs.db")
-@shaped
+@shaped("Print only the types of the jobs, one per line.")
 @targeted
 def status(target: Target, output: Output) -> None:
     """Show what is waiting, running and failed, by type.
@@ -38,10 +40,11 @@ def status(target: Target, output: Output) -> None:
         now = output.now = app.clock.now()
         counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.diagnostics()
         ended = sorted(app.store.throughput(now - HOUR, CAP), key=lambda each: ENDED.index(each.state))
-        declared = app.store.declarations(now)
+        declared, stopped = app.store.declarations(now), held(app.store, counts, now)
+        lines = in_line(app.store, counts)
         url, why_closed = masked(target.url()), closed(app.store)
     found = [Finding(why_closed, "")] if why_closed else []
-    found += findings(counts, workers, declared, now, target.start())
+    found += [*stopped, *findings(counts, workers, declared, now, target.start()), *lines]
     record = {
         "version": __version__, "store": {name.replace(" ", "_"): _typed(fact) for name, fact in facts.items()},
         "counts": [records.of(count) for count in counts], "workers": [records.of(worker) for worker in workers],
@@ -91,8 +94,9 @@ def print_counts(output: Output, counts: Sequence[Count]) -> None:
         for type in sorted({count.type for count in counts})
     ]
     if rows:
+        empty = [labels.index(label) + 1 for label in FIRST_OUT if all(count.label != label for count in counts)]
         rows.append([("total", "dim"), *(_total(counts, label) for label in labels), ""])
-        output.table(["", *labels, "oldest"], rows, right=range(1, len(labels) + 2))
+        output.table(["", *labels, "oldest"], rows, right=range(1, len(labels) + 2), drop=empty, whole=(0,))
 
 
 def _total(counts: Sequence[Count], label: str) -> str:

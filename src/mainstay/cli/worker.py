@@ -1,23 +1,47 @@
-"""`worker`: runs jobs in this process, or in several processes under a supervisor: each is `python -m mainstay.cli.worker`."""
+"""`worker`: runs jobs in this process, or in several processes under a supervisor: each is `python -m mainstay.cli.worker`.
+
+It logs on stderr: one line for each event of the application, as text or JSON.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..context import current
+from ..core.clock import human, iso
 from ..core.errors import UsageError
 from ..core.settings import masked
 from ..settings_file import load_settings
 from ..stores import without_driver
 from . import enqueue_args
+from .exits import coloured, printable
 from .options import command, targeted
+from .output import GLYPHS, STYLES, dumped, local_time, plural
 
 if TYPE_CHECKING:
     from ..app import Mainstay
+    from ..context import Context
+    from ..core.clock import Clock
+    from ..core.job import Claimed
+    from ..core.outcome import Outcome
     from ..core.settings import Settings
-    from .target import Target
+    from .options import Target
+
+LEVELS = ("debug", "info", "warning", "error")
+INFO = LEVELS.index("info")
+EVENTS = (
+    "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
+    "stuck", "left", "cancelling", "pruned",
+)  # fmt: skip
+KINDS = {
+    "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
+    "snoozed": "scheduled", "failed": "retrying", "crashed": "retrying", "lost_unknown": "retrying", "timed out": "retrying",
+}  # fmt: skip
 
 
 @command(
@@ -41,7 +65,9 @@ def worker(target: Target, types: str | None, **given: Any) -> int:
     The first SIGTERM or Ctrl-C stops gracefully: running jobs may finish or reach a safe point, the others are released.
     A second one stops at once; interrupted jobs run again.
     """
-    settings = _settings(target, given)
+    if given["grace"]:
+        given["grace"] = enqueue_args.duration("--grace", given["grace"])
+    settings = target.settings(**given)
     if settings.processes > 1:
         return _supervise(target, settings, types)
     from ..worker.shutdown import until_signalled
@@ -52,16 +78,8 @@ def worker(target: Target, types: str | None, **given: Any) -> int:
 
 
 def _logged(app: Mainstay, settings: Settings) -> Mainstay:
-    from .log import WorkerLog
-
     WorkerLog(app, settings.log_level, settings.log_format)
     return app
-
-
-def _settings(target: Target, given: dict[str, Any]) -> Settings:
-    if given["grace"]:
-        given["grace"] = enqueue_args.duration("--grace", given["grace"])
-    return target.settings(**given)
 
 
 def _application(target: Target) -> Mainstay:
@@ -91,17 +109,140 @@ def _options(settings: Settings, types: str | None) -> dict[str, Any]:
 
 def _supervise(target: Target, settings: Settings, types: str | None) -> int:
     """Run several processes. They get the options of the command line through the environment."""
+    from ..core.clock import SystemClock
     from ..worker.supervisor import Supervisor
 
     app = target.app_name()
     given = {"MAINSTAY_LOG_LEVEL": settings.log_level, "MAINSTAY_LOG_FORMAT": settings.log_format}
     os.environ.update(given | ({"MAINSTAY_URL": target.given_url} if target.given_url else {}))
-    return Supervisor(app, settings.processes, _options(settings, types), entry="mainstay.cli.worker").run()
+    log = Log(SystemClock(), settings.log_level, settings.log_format)
+    options = _options(settings, types)
+    return Supervisor(app, settings.processes, options, entry="mainstay.cli.worker", log=log.write).run()
+
+
+class Log(logging.Handler):
+    """Writes lines with time and level, as text or JSON."""
+
+    def __init__(self, clock: Clock, level: str, form: str) -> None:
+        super().__init__()
+        self._clock = clock
+        self._least, self._json = LEVELS.index(level), form == "json"
+        self._colour, self._tty = coloured(sys.stderr), sys.stderr.isatty()
+
+    def write(self, level: str, event: str, text: str, label: str = "", **fields: Any) -> None:
+        """Write one line, if its level is high enough."""
+        if LEVELS.index(level) < self._least:
+            return
+        now = self._clock.now()
+        if self._json:
+            record = {"at": iso(now), "level": level, "event": event, **fields}
+            line = dumped(record)
+        else:
+            glyph = GLYPHS.get(label, "!" if level in {"warning", "error"} else "·")
+            painted = f"\033[{STYLES[label]}m{glyph}\033[0m" if self._colour and label else glyph
+            at = local_time(now, now) if self._tty else iso(now)
+            line = f"{at} {painted} {printable(text)}"
+        sys.stderr.write(line + "\n")
+
+
+class WorkerLog(Log):
+    """Logs the events of an application, the method `_x` the event `x`, and what handlers log by `logging`."""
+
+    def __init__(self, app: Mainstay, level: str, form: str) -> None:
+        super().__init__(app.clock, level, form)
+        for name in EVENTS:
+            app.events.on(name, getattr(self, f"_{name}"))
+        root = logging.getLogger()
+        if not root.handlers:  # else the application has set up itself what handlers and libraries log by `logging`
+            root.addHandler(self)
+            root.setLevel(LEVELS[self._least].upper())
+
+    def _unknown_queue(self, queue: str, hint: str) -> None:
+        text = f'queue "{queue}"{hint}: no type declares it and no job waits in it; the worker serves it all the same'
+        self.write("warning", "unknown_queue", text, queue=queue)
+
+    def _worker_started(self, worker: Any) -> None:
+        types = list(worker.types)
+        queues, own = list(worker.wants), {worker.app.registry.expect(type).queue for type in types}
+        text = f"worker {worker.id} is ready: {worker.concurrency} slots, serving {', '.join(types)}"
+        text += f" from the queues {', '.join(queues)}" if set(queues) != own else ""
+        self.write(
+            "info", "worker_started", text, worker=worker.id, slots=worker.concurrency, types=types, queues=queues
+        )
+
+    def _worker_stopping(self, worker: Any) -> None:
+        text = f"stopping: running jobs have {human(worker.grace)}; a second signal stops them now"
+        self.write("info", "worker_stopping", text, worker=worker.id)
+
+    def _worker_stopped(self, worker: Any) -> None:
+        self.write("info", "worker_stopped", "stopped", worker=worker.id)
+
+    def _ended(self, job: Claimed, outcome: Outcome) -> None:
+        if outcome.kind == "completed" and self._least > INFO:  # nearly every job: build no text that is not shown
+            return
+        took = max(self._clock.now() - job.started_at, 0)
+        failed = outcome.error is not None
+        final = failed and outcome.kind != "released" and (not outcome.retry or job.attempt >= job.max_attempts)
+        label = "dead" if final else KINDS.get(outcome.kind, "")
+        why = f": {outcome.error or outcome.reason}" if outcome.error or outcome.reason else ""
+        attempt = f"attempt {job.attempt}/{job.max_attempts} " if failed else ""
+        text = f"{job.type} {job.id} {attempt}{outcome.kind} in {human(took)}{why}"
+        self.write(
+            "warning" if failed else "info", "ended", text, label, job=job.id, type=job.type, attempt=job.attempt,
+            outcome=outcome.kind, ms=took, error=outcome.error, code=outcome.code, reason=outcome.reason,
+        )  # fmt: skip
+
+    def _lost(self, transition: Any) -> None:
+        text = f"the outcome of {transition.id} was not stored: this worker had lost the job"
+        self.write("warning", "lost", text, job=transition.id)
+
+    def _swept(self, **fields: Any) -> None:
+        freed = next((value for value in fields.values() if isinstance(value, (list, tuple))), ())
+        self.write("warning", "swept", f"freed {plural(len(freed), 'job')} of dead workers", jobs=len(freed))
+
+    def _lease_lost(self, worker: str) -> None:
+        text = f"worker {worker} lost its lease; it dropped its jobs and rejoins"
+        self.write("error", "lease_lost", text, worker=worker)
+
+    def _store_error(self, error: BaseException, wait: int) -> None:
+        self.write("error", "store_error", f"{error} (trying again in {human(wait)})", error=str(error), wait=wait)
+
+    def _late(self, job: Claimed) -> None:
+        text = f"{job.type} {job.id} timed out, but its handler still runs"
+        self.write("error", "late", text, job=job.id, type=job.type)
+
+    def _stuck(self, job: Claimed) -> None:
+        text = f"{job.type} {job.id} keeps its slot until its handler ends: this process finishes its other jobs and is replaced"
+        self.write("error", "stuck", text, job=job.id, type=job.type)
+
+    def _left(self, job: Claimed) -> None:
+        text = f"{job.type} {job.id} still runs and cannot be stopped: it runs again when this process has ended"
+        self.write("warning", "left", text, job=job.id, type=job.type)
+
+    def _cancelling(self, job: Claimed) -> None:
+        self.write("info", "cancelling", f"{job.type} {job.id} was asked to stop", "cancelling", job=job.id)
+
+    def _pruned(self, count: int) -> None:
+        self.write("debug", "pruned", f"removed {count} jobs whose retention is over", count=count)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record of `logging`, with the job in which it was logged."""
+        level = LEVELS[max(0, min(record.levelno // 10 - 1, len(LEVELS) - 1))]
+        context = current.get(None)
+        text = self.format(record)
+        where, about = ("", {}) if context is None else _named(context)
+        self.write(level, "log", f"{where}{record.name}: {text}", logger=record.name, message=text, **about)
+
+
+def _named(context: Context) -> tuple[str, dict[str, Any]]:
+    """Return the job that logs, or the batch, as a text and as fields."""
+    jobs = list(dict.fromkeys(each.id for each in context.batch))
+    if len(jobs) == 1:
+        return f"{context.type} {jobs[0]} ", {"job": jobs[0], "type": context.type}
+    return f"{context.type} batch of {plural(len(jobs), 'job')} ", {"jobs": jobs, "type": context.type}
 
 
 if __name__ == "__main__":
-    import sys
-
     from ..load_app import load_app
     from ..worker.shutdown import exit_process
     from ..worker.worker_process import main

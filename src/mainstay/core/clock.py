@@ -66,7 +66,9 @@ def milliseconds(duration: Duration) -> int:
     """Return a duration as whole milliseconds: seconds as a number, `"90s" "5m" "2h" "3d" "250ms" "1h30m"`, or a timedelta."""
     seconds: object = duration
     if isinstance(duration, str):
-        seconds = _seconds(duration.strip().replace(" ", ""))
+        text = duration.strip().replace(" ", "")
+        parts = re.findall(_PART, text) if re.fullmatch(f"({_PART})+", text) else None
+        seconds = parts and sum(float(number) * UNITS[unit] for number, unit in parts) / 1000
     elif hasattr(duration, "total_seconds"):
         seconds = duration.total_seconds()
     # The comparison refuses negative, inf and nan (nan compares false).
@@ -74,12 +76,6 @@ def milliseconds(duration: Duration) -> int:
         how = 'write seconds as a number, or "250ms", "90s", "5m", "2h", "3d"'
         raise ValueError(f"{duration!r} is not a duration: {how}")
     return round(seconds * 1000)
-
-
-def _seconds(text: str) -> float | None:
-    if not re.fullmatch(f"({_PART})+", text):
-        return None
-    return sum(float(number) * UNITS[unit] for number, unit in re.findall(_PART, text)) / 1000
 
 
 def human(ms: int) -> str:

@@ -39,6 +39,7 @@ class Transition(NamedTuple):
     result: str | None
     children: tuple[Draft, ...]  # enqueued if the job completes, kept if it waits for review
     code: str | None = None  # of the error
+    rules: str | None = None  # the job's, for the slots that it gives back
 
     @property
     def recorded(self) -> bool:
@@ -55,7 +56,7 @@ class Completed(Transition):
     __slots__ = ()
 
 
-_KNOWN = field_getter(Claimed, "seq", "id", "token", "attempt", "crashes", "keep", "started_at", "worker")
+_KNOWN = field_getter(Claimed, "seq", "id", "token", "attempt", "crashes", "keep", "started_at", "worker", "rules")
 
 
 def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int = CRASHES) -> Transition:
@@ -81,11 +82,11 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
 
 def completed(job: Claimed, now: int) -> Completed:
     """Return what happens to a job that returned nothing and enqueued nothing."""
-    seq, id, token, attempt, crashes, keep, started_at, worker = _KNOWN(job)
+    seq, id, token, attempt, crashes, keep, started_at, worker, rules = _KNOWN(job)
     expires = None if keep is None else now + keep
     return tuple.__new__(Completed, (
         seq, id, token, states.COMPLETED, attempt, crashes, None, now, expires, None,
-        started_at, attempt, worker, now, "completed", None, None, None, (), None,
+        started_at, attempt, worker, now, "completed", None, None, None, (), None, rules,
     ))  # fmt: skip
 
 
@@ -112,7 +113,7 @@ def _ended(job: Claimed, outcome: Outcome, now: int, state: str, reason: str | N
     return Transition(
         job.seq, job.id, job.token, state, job.attempt, job.crashes, None, now, expires, reason,
         job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, outcome.result, children,
-        outcome.code,
+        outcome.code, job.rules,
     )  # fmt: skip
 
 
@@ -127,4 +128,5 @@ def _waiting(job: Claimed, outcome: Outcome, now: int, state: str, run_at: int |
     return Transition(
         job.seq, job.id, job.token, state, attempt, job.crashes, run_at, None, None, outcome.reason,
         job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, outcome.result, (), outcome.code,
+        job.rules,
     )  # fmt: skip

@@ -19,9 +19,9 @@ class Draft:
     """One job to be enqueued, with the policy that travels on it. `.prepare(…)` returns one."""
 
     __slots__ = (
-        "accepted", "backoff", "created_at", "id", "keep", "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
-        "payload", "priority", "queue", "ref", "run_at", "tags", "tenant", "timeout", "type",
-        "undeclared", "version",
+        "accepted", "after", "backoff", "created_at", "id", "keep", "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
+        "payload", "priority", "queue", "ref", "rules", "run_at", "start_by", "tags", "tenant", "timeout", "type",
+        "undeclared", "version", "waits",
     )  # fmt: skip
 
     def __init__(self, type: str, payload: str, **given: Any) -> None:
@@ -37,12 +37,16 @@ class Draft:
         self.keep: int | None = KEEP  # None: for ever
         self.key: str | None = None
         self.lock: str | None = None  # what must be unique; None: nothing
-        self.lock_until: int | None = None  # None: while the job is alive; 0: until it starts; else until that instant
+        self.lock_until: int | None = None  # None: while the job is alive; 0: until it starts; see `core.keys`
         self.on_conflict: str = "existing"
         self.tenant: str | None = None
         self.ref: str | None = None
         self.tags: tuple[str, ...] = ()
         self.parent: str | None = None
+        self.after: tuple[str, ...] = ()  # the jobs that must have completed before
+        self.start_by: int | None = None
+        self.rules: str | None = None  # what may hold the job back, see `core.rules`
+        self.waits: str | None = None  # for what it waits at first; None: it may be queued at once
         self.version: int = 1  # of the payload: what its type's code was when it was made
         self.undeclared: tuple[str, ...] | None = None  # set where the producer lacks the type: what it chose itself
         self.accepted: bool = False  # an enqueue has returned; until then, sending it again means the same job
@@ -54,6 +58,14 @@ class Draft:
         for name, value in policy.items():
             if name in Draft.__slots__ and name not in (self.undeclared or ()):
                 setattr(self, name, value)
+        if policy.get("limits") or policy.get("breaker"):
+            from .limits import follow_policy
+
+            follow_policy(self, policy)
+        if policy.get("key_rule"):
+            from .keys import follow
+
+            follow(self, policy["key_rule"])
 
     def values(self) -> dict[str, Any]:
         """Return everything that this draft asks for, as JSON can hold it; `restored` reads it."""
@@ -74,6 +86,7 @@ def restored(values: dict[str, Any]) -> Draft:
     """Return the draft of which these are the values."""
     draft = Draft(**values)
     draft.tags, draft.undeclared = tuple(draft.tags), None if draft.undeclared is None else tuple(draft.undeclared)
+    draft.after = tuple(draft.after)
     return draft
 
 

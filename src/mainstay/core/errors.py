@@ -31,6 +31,10 @@ class NotFound(MainstayError):
     """There is no such job."""
 
 
+class JobGone(NotFound):
+    """The job was removed by retention or deleted; the key that it took for ever outlives it."""
+
+
 class Conflict(MainstayError):
     """The job's state does not allow this."""
 
@@ -41,6 +45,31 @@ class DuplicateKey(Conflict):
     def __init__(self, message: str | None = None, existing: str = "") -> None:
         super().__init__(message)
         self.existing = existing
+
+
+class TypeDisabled(Conflict):
+    """The type takes no jobs: an operator has disabled it."""
+
+
+class QueueFull(Conflict):
+    """The queue has as many waiting jobs as it may have.
+
+    `how` says which rule refused the job: raise, wait (its time to wait was over), shed or sample.
+    """
+
+    def __init__(
+        self,
+        message: str | None = None,
+        queue: str = "",
+        depth: int = 0,
+        max_depth: int = 0,
+        how: str = "raise",
+        wait: int = 0,
+    ) -> None:
+        super().__init__(message)
+        self.queue, self.depth, self.max_depth, self.how = queue, depth, max_depth, how
+        self.wait = wait  # ms that the caller may wait for room
+        self.meters: list[tuple[str, int]] = []  # what the store has counted, to be kept though the job is refused
 
 
 class LeaseLost(MainstayError):

@@ -45,6 +45,9 @@ class JobRecord(NamedTuple):
     version: int  # of the payload
     children: str | None  # drafts that the job enqueues when its review is approved, as JSON
     bulks: str | None  # the bulk actions that changed the job: their ids, with a space between them
+    rules: str | None  # what may hold the job back, as JSON
+    waits: str | None  # for what a blocked job waits
+    start_by: int | None
 
 
 class AttemptRecord(NamedTuple):
@@ -94,6 +97,28 @@ class TypeRecord(NamedTuple):
     signature: str
     policy: str
     seen_at: int
+    description: str | None
+    takes: str | None  # the JSON Schema of a payload
+    created_at: int | None
+    updated_at: int | None
+
+
+class RuleRecord(NamedTuple):
+    """One rule that an operator or the code has set."""
+
+    kind: str
+    name: str
+    value: str  # JSON
+    actor: str
+    at: int
+    reason: str
+
+
+class AfterRecord(NamedTuple):
+    """One parent of a job that waits."""
+
+    parent: str
+    child: str
 
 
 class SettingRecord(NamedTuple):
@@ -101,16 +126,30 @@ class SettingRecord(NamedTuple):
 
     name: str
     value: str
+    description: str | None
+    updated_at: int | None
+
+
+class KeyRecord(NamedTuple):
+    """One key that is taken for ever."""
+
+    key: str
+    type: str
+    job: str
+    since: int
 
 
 # In this order: attempts and log lines come after their jobs.
 PARTS: dict[str, type[Any]] = {
     "types": TypeRecord,
     "settings": SettingRecord,
+    "rules": RuleRecord,
     "jobs": JobRecord,
+    "after": AfterRecord,
     "attempts": AttemptRecord,
     "logs": LogRecord,
     "actions": ActionRecord,
+    "keys": KeyRecord,
 }
 PRIVATE = "move."  # settings that start so belong to one store and are not moved
 ANOTHER = "another move into this store is running: let it finish, or stop it and run this one again"

@@ -48,13 +48,10 @@ def transient(error: BaseException) -> bool:
     names = {each.__name__ for each in type(error).__mro__}
     if names & LASTING_NAMES and not names & {"SSLEOFError", "SSLZeroReturnError"}:
         return False
-    return bool(names & PASSING_NAMES) or (isinstance(error, OSError) and _passes(error, names))
-
-
-def _passes(error: OSError, names: set[str]) -> bool:
+    number = error.errno if isinstance(error, OSError) else None
     if "gaierror" in names:  # its numbers are those of the resolver
-        return error.errno == getattr(sys.modules.get("socket"), "EAI_AGAIN", None)
-    return error.errno in PASSING_ERRNO
+        return number is not None and number == getattr(sys.modules.get("socket"), "EAI_AGAIN", None)
+    return bool(names & PASSING_NAMES) or number in PASSING_ERRNO
 
 
 def http_status(error: BaseException) -> int | None:

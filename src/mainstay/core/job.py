@@ -61,6 +61,9 @@ class Job(NamedTuple, Generic[At, Span]):
     error: str | None  # the last attempt's error, one line
     code: str | None  # that error's code
     version: int  # of the payload
+    rules: str | None  # what may hold the job back, as JSON
+    waits: str | None  # for what a blocked job waits
+    start_by: At | None
 
     @property
     def retrying(self) -> bool:
@@ -97,6 +100,7 @@ class Claimed(NamedTuple):
     ord: int
     worker: str | None
     version: int = 1  # of the payload
+    rules: str | None = None  # what may hold the job back
 
 
 class Labels(NamedTuple):
@@ -177,6 +181,40 @@ class TypeInfo(NamedTuple):
     signature: str
     policy: dict[str, Any]
     seen_at: int
+    description: str | None = None
+    takes: str | None = None  # the JSON Schema of a payload
+    created_at: int | None = None
+    updated_at: int | None = None  # when the declaration last changed
+
+
+class Rule(NamedTuple):
+    """One rule that an operator or the code has set: a pause, what overrides a type, the rules of a queue, a limit, an open breaker."""
+
+    kind: str
+    name: str
+    value: dict[str, Any]
+    actor: str = ""
+    at: int = 0
+    reason: str = ""
+
+
+class SlotInfo(NamedTuple):
+    """How a slot of a limit or a rate is used: its holders, and the jobs in line; `capped` when more wait than were counted."""
+
+    slot: str
+    holders: int
+    waiting: int
+    capped: bool
+
+
+class KeyInfo(NamedTuple):
+    """A key that is taken for ever; `there` while the job that took it exists."""
+
+    key: str
+    type: str
+    job: str
+    since: int
+    there: bool
 
 
 class Ended(NamedTuple):

@@ -147,7 +147,7 @@ class Schema:
 
     def _gather(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         if not args:
-            return dict(kwargs)
+            return kwargs if type(kwargs) is dict else dict(kwargs)  # nothing below changes it
         most = len(self._positional)
         if len(args) > most:
             raise self._invalid(f"{self.name} takes {most} arguments by position, {len(args)} were given")

@@ -17,7 +17,21 @@ if TYPE_CHECKING:
     from ..core.decide import Transition
     from ..core.draft import Draft
     from ..core.export import Batch
-    from ..core.job import Action, Attempt, Claimed, Count, Declaration, Ended, Job, LogLine, TypeInfo, WorkerInfo
+    from ..core.job import (
+        Action,
+        Attempt,
+        Claimed,
+        Count,
+        Declaration,
+        Ended,
+        Job,
+        KeyInfo,
+        LogLine,
+        Rule,
+        SlotInfo,
+        TypeInfo,
+        WorkerInfo,
+    )  # fmt: skip
     from ..core.search_terms import Page, Term
     from ..core.updates import Update
     from .outbox.caller_connection import Outbox
@@ -105,6 +119,9 @@ class Store(Protocol):
     def enqueue(self, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
         """Accept jobs durably, all or none; return per draft the id and whether it is new (False: another job has its key).
 
+        Applies the rules of types and queues: raises `TypeDisabled` or `QueueFull`, nothing written. A job with rules is
+        queued if they permit it, else blocked. Raises `NotFound` if a parent (`after`) does not exist.
+
         Fills each draft's `id` where it is empty. Sending a draft with the same id again changes nothing.
         """
 
@@ -123,7 +140,8 @@ class Store(Protocol):
         """In one transaction: write `updates`, apply `finishing`, promote due jobs, claim up to `limit` jobs.
 
         `wants` maps each queue to the types this worker knows; other types are never touched. Jobs come ordered: by
-        queue as given, higher priority first, then first in first out. Raises `LeaseLost`, nothing written, if the worker
+        queue as given, higher priority first, then first in first out. Paused types and queues, and types whose breaker is
+        open, are left out; of one that may be probed again, one job is taken. Rates are charged. Raises `LeaseLost`, nothing written, if the worker
         is not registered or its lease has expired.
         """
 
@@ -145,7 +163,7 @@ class Store(Protocol):
     ) -> dict[str, str]:
         """Queue ended or waiting jobs now, with fresh attempts.
 
-        Returns per id: queued, duplicate, missing, unmatched, or its state.
+        Returns per id: queued, missing, unmatched, its state, or that another job holds its key, and which (`core.keys.held`).
         """
 
     def resolve_review(
@@ -158,6 +176,16 @@ class Store(Protocol):
         self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
     ) -> dict[str, str]:
         """Remove jobs and all that belongs to them; return per id: deleted, running, missing, unmatched."""
+
+    # keys that are taken for ever; they outlive their jobs ---------------------------------------------------------
+    def keys(self, prefix: str, limit: int, after: str | None = None) -> list[KeyInfo]:
+        """Return up to `limit` keys that start with a prefix, by key and type; `after` is a key and a type, LF between them."""
+
+    def forget_key(self, type: str, key: str, now: int, actor: str, dry_run: bool = False) -> str | None:
+        """Free a key and return the job that took it; None: it is not taken. While that job is alive, it goes on holding the key.
+
+        `dry_run` changes nothing.
+        """
 
     # chores -------------------------------------------------------------------------------------------------------
     def register(self, worker: WorkerInfo, declared: Sequence[Declaration] = ()) -> None:
@@ -207,10 +235,37 @@ class Store(Protocol):
     def prune_actions(self, now: int, keep: int, limit: int) -> int:
         """Delete lines of the audit trail that are older than `keep` ms, of the `limit` oldest; return how many."""
 
+    def admit(self, now: int, limit: int) -> int:
+        """Examine blocked jobs that may have been missed, and remove holds without a job; return how many jobs were changed."""
+
+    def expire(self, now: int, limit: int) -> int:
+        """Cancel up to `limit` waiting jobs that had to start by an instant that has passed; return how many."""
+
     def compact(self, report: Callable[[int, int], None]) -> Compacted:
         """Give the space of deleted jobs back to the disk, where that is possible; report free bytes so far, and all."""
 
     # configuration ------------------------------------------------------------------------------------------------
+    def rules(self, kinds: Sequence[str]) -> list[Rule]:
+        """Return the rules of these kinds (`pause`, `type`, `queue`, `limit`, `breaker`), by kind and name."""
+
+    def set_rule(self, rule: Rule, remove: bool = False) -> Rule | None:
+        """Set or remove a rule, and return the one before. Takes effect at once: jobs that it lets pass are examined.
+
+        The audit trail gets a line with the value before and after, unless the actor is "" (the code itself).
+        """
+
+    def declare_rules(self, rules: Sequence[Rule]) -> None:
+        """Record what code declares of queues and limits: the value `declared` of their rules. What operators set stays."""
+
+    def push_rate(self, slots: Sequence[str], now: int, delay: int) -> None:
+        """Let the rates of these slots permit no start for `delay` ms."""
+
+    def slots(self, limit: int, cap: int) -> list[SlotInfo]:
+        """Return the slots that are held or waited for, by name, `limit` at most; up to `cap` jobs in line are counted of each."""
+
+    def meters(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the meters of these names that exist: rates, fair queues, depths, breakers."""
+
     def register_types(self, types: Sequence[TypeInfo]) -> None:
         """Make types known to producers and tools that lack the code."""
 
@@ -223,8 +278,13 @@ class Store(Protocol):
     def setting(self, name: str) -> str | None:
         """Return the value of a setting of the installation, or None."""
 
-    def set_setting(self, name: str, value: str | None) -> None:
-        """Change a setting; None removes it."""
+    def set_setting(
+        self, name: str, value: str | None, description: str | None = None, now: int | None = None, actor: str = ""
+    ) -> None:  # fmt: skip
+        """Change a setting; None removes it. A description of None keeps the one before.
+
+        The audit trail gets a line (`setting`) with the value before and after, unless the actor is "" (mainstay itself).
+        """
 
     # moving -------------------------------------------------------------------------------------------------------
     def export_rows(self, part: str, after: str | None, limit: int) -> Batch:

@@ -10,12 +10,11 @@ import stat
 import tempfile
 import time
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import StoreError
 from . import worker_locks
 from .contract import StartedJobs
-from .started_jobs import StartedJobsFile, with_started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 WITHOUT_FILES = "Until then, a worker that dies on this machine is detected only when its lease ends"
 TRUST = "remove it, or set XDG_RUNTIME_DIR to a folder that only you can write to"
 YOUNG = 1.0  # seconds during which an unlocked file may be one that its worker is about to lock
+WATCH = 2  # the part of a lease, from its end, for which a sweep watches: a half; a live worker renews twice in it
+LOOK = 500  # ms that one look counts for at most, however long ago the last was: this process may have been kept from looking
 
 
 class LocalWorkers:
@@ -41,7 +42,8 @@ class LocalWorkers:
     _warned = False
 
     def __init__(self, *words: str) -> None:
-        self._runtime = _runtime_folder()
+        base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+        self._runtime = os.path.join(base, f"mainstay-{worker_locks.user()}")  # for files until the machine ends
         self._path = os.path.join(self._runtime, blake2b("\0".join(words).encode(), digest_size=8).hexdigest())
 
     def hold(self, worker: str) -> None:
@@ -97,7 +99,7 @@ class LocalWorkers:
         if not worker_locks.held(self._path, worker):
             return StartedJobs()
         try:
-            return StartedJobsFile(self._path, worker)
+            return worker_locks.StartedJobsFile(self._path, worker)
         except StoreError:
             if self.required:
                 raise
@@ -116,7 +118,7 @@ class LocalWorkers:
         found = find()
         if trusted:
             alive = {worker for worker in {orphan.worker for orphan in found} if self.locked(worker)}
-            found = with_started(self._path, found, self.unknown)
+            found = worker_locks.with_started(self._path, found, self.unknown)
             found = [orphan._replace(alive=orphan.worker in alive) for orphan in found]
         else:
             found = [orphan._replace(begun=self.unknown) for orphan in found]
@@ -183,7 +185,34 @@ def _age(file: str) -> float:
         return 0.0
 
 
-def _runtime_folder() -> str:
-    """Return the user's own folder for files that last as long as the machine runs."""
-    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    return os.path.join(base, f"mainstay-{worker_locks.user()}")
+# When a lease on a SQLite file ends. All workers run on this machine, and the lock of each tells that its process exists. So
+# no clock ends a lease alone: it may be set, a write of others may keep a worker from renewing, and the machine may have been
+# suspended. A sweep ends the lease of a worker that holds its lock once it has watched for a while, and found that others could
+# write and this worker did not renew.
+class Watched(NamedTuple):
+    """A worker whose lease is over and whose lock is held, as the last look found it."""
+
+    expires_at: int
+    at: int
+    for_ms: int
+
+
+def lease_now(store: SqliteStore, now: int) -> int:
+    """Return 0 where workers have locks: the lease of a registered worker runs."""
+    return now - store.stalled() if store.clock_ends_leases else 0
+
+
+def spared(store: SqliteStore, late: list[tuple[str, int, int]], now: int) -> list[str]:
+    """Return the workers to watch for longer. Called in a write transaction, because each look must prove that one can write."""
+    before, store.watched, young = store.watched, {}, []
+    for worker, beat_at, expires_at in late:
+        if store.local_workers.locked(worker):
+            lease = expires_at - beat_at
+            seen = before.get(worker)
+            if seen is None or seen.expires_at != expires_at:
+                seen = Watched(expires_at, now, 0)
+            for_ms = seen.for_ms + min(max(now - seen.at, 0), LOOK, lease // 4)
+            store.watched[worker] = Watched(expires_at, now, for_ms)
+            if for_ms < lease // WATCH:
+                young.append(worker)
+    return young

@@ -91,8 +91,15 @@ _step: list[str] = []
 
 def read(folder: str, name: str) -> str:
     """Return the text of a statement's file, without its comments."""
-    with open(os.path.join(folder, name + ".sql"), encoding="utf-8") as file:
-        return "".join(line for line in file if not line.startswith("--")).strip()
+    path = os.path.join(folder, name + ".sql")
+    descriptor = os.open(
+        path, os.O_RDONLY
+    )  # not a file object: a signal may come before it is closed, and Python would warn
+    try:
+        text = os.read(descriptor, os.fstat(descriptor).st_size).decode()
+    finally:
+        os.close(descriptor)
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("--")).strip()
 
 
 def statements(text: str) -> list[str]:
@@ -102,7 +109,7 @@ def statements(text: str) -> list[str]:
 
 
 def admitted(text: str) -> str:
-    """Replace `{admit.state | run_at | now}` and `{admit.ord | run_at | now | place}` by the expressions of the admission step."""
+    """Replace `{admit.state | run_at | now | held}` and so on by the expressions of the admission step."""
     before, mark, after = text.partition("{admit.")
     if not mark:
         return text
@@ -110,11 +117,26 @@ def admitted(text: str) -> str:
     return before + admission(*call.split(" | ")) + admitted(rest)
 
 
-def admission(column: str, run_at: str, now: str, place: str = "") -> str:
-    """Return the step's expression (`sql/statements/parts/admit.sql`) for the column `state` or `ord`, over these expressions."""
+_GIVEN = {
+    "state": ("run_at", "now", "held"),
+    "ord": ("run_at", "now", "place"),
+    "waits": ("run_at", "now", "held", "waits"),
+}
+
+
+def admission(column: str, *given: str) -> str:
+    """Return the step's expression (`sql/statements/parts/admit.sql`) for a column, over the expressions that `_GIVEN` names."""
     if not _step:
         _step.extend(read(SHARED, "parts/admit").splitlines())
-    text = next(line for line in _step if line.startswith(column)).removeprefix(column + " = ")
-    if run_at == "NULL":  # no comparison with it is true, and SQLite would make it for each row
-        text = text.partition(" ELSE ")[2].removesuffix(" END")
-    return text.replace("{run_at}", run_at).replace("{now}", now).replace("{place}", place)
+    text = next(line for line in _step if line.startswith(column + " = ")).removeprefix(column + " = ")
+    known = dict(zip(_GIVEN[column], given, strict=True))
+    for name in ("run_at", "held"):  # no comparison with NULL is true, and SQLite would make it for each row
+        if known.get(name, "").startswith("NULL"):
+            clause = text.find(f"WHEN {{{name}}}")
+            ends = [end for end in (text.find(" WHEN ", clause), text.find(" ELSE ", clause)) if end >= 0]
+            text = text if clause < 0 else text[:clause] + text[min(ends) + 1 :]
+    if text.startswith("CASE ELSE "):
+        text = text.removeprefix("CASE ELSE ").removesuffix(" END")
+    for name, expression in known.items():
+        text = text.replace(f"{{{name}}}", expression)
+    return text

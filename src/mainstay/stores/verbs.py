@@ -21,22 +21,11 @@ COLD = {
     "actions": "cancel retry resolve_review delete",
     "maintenance": "register renew deregister orphans retract_crashes prune prune_actions register_types types declarations "
     "setting set_setting",
+    "rules": "rules set_rule declare_rules push_rate slots meters admit expire",
     "search": "search",
     "move": "export_rows import_rows",
+    "keys": "keys forget_key",
 }
-
-
-_stores: list[type[Verbs]] = []
-LATE = {"worker_locks", "local_workers", "sqlite.dialect"}  # modules that verbs import when they are called
-
-
-def preload() -> None:
-    """Import the modules of all verbs of the engines in use.
-
-    Called before a fork: a child would wait for ever for a module that another thread of its parent was importing.
-    """
-    for module in {module for store in _stores for module in store.VERBS.values()} | LATE:
-        __import__(PACKAGE + module)
 
 
 class Verbs:
@@ -47,9 +36,6 @@ class Verbs:
 
     VERBS: ClassVar[Mapping[str, str]]
     local_workers: Any
-
-    def __init_subclass__(cls) -> None:
-        _stores.append(cls)
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         module = self.VERBS.get(verb)

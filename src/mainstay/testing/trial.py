@@ -6,7 +6,9 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
+from ..batch_context import BatchContext
 from ..context import Context, current
+from ..core.batch import ITEM, results
 from ..core.clock import SystemClock
 from ..core.errors import TransactionUnsupported
 from ..core.ids import IDS
@@ -16,6 +18,7 @@ from ..core.updates import Checkpoint, Log, Progress, Update
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..core.batch import Batch
     from ..core.draft import Draft
     from ..registry import JobType
     from ..stores.contract import Store
@@ -28,7 +31,7 @@ class Trial(Generic[P, R]):
     """One attempt at a job type: `Trial(extract, attempt=3, checkpoint={"page": 4}).run(7, tenant="acme")`.
 
     `run` passes the arguments through JSON as a real job does. It returns what the handler returns and raises what it
-    raises. Afterwards `logs`, `progress`, `saved` and `children` hold what the handler reported.
+    raises; a batch handler gets a batch of one. Afterwards `logs`, `progress`, `saved` and `children` hold what the handler reported.
     """
 
     def __init__(
@@ -48,10 +51,14 @@ class Trial(Generic[P, R]):
         """Call the handler once, with these arguments."""
         arguments = self._type.schema.decode(self._type.schema.encode(args, kwargs))
         context = self._context()
-        held = current.set(context)
+        batch = self._type.batch
+        held = current.set(context if batch is None else BatchContext([context]))
         try:
-            made = cast("Any", self._type.handler)(**arguments)
-            return cast("R", asyncio.run(made) if self._type.is_async else made)
+            made = cast("Any", self._type.handler)(
+                **(arguments if batch is None else {batch.parameter: [arguments[ITEM]]})
+            )
+            returned = asyncio.run(made) if self._type.is_async else made
+            return cast("R", returned if batch is None else _only(batch, returned))
         finally:
             current.reset(held)
             self.children = context.children
@@ -92,3 +99,11 @@ class Trial(Generic[P, R]):
     def store(self) -> Store:
         """Raise: there is no job in a store. Test such a handler with the kit."""
         raise TransactionUnsupported("a Trial has no store: test ctx.complete_in with app.testing() or the fixture")
+
+
+def _only(batch: Batch, returned: Any) -> Any:
+    """Return the result of the only job of a batch, or raise the exception that is its outcome."""
+    (entry,) = results(batch, returned, 1)
+    if isinstance(entry, BaseException):
+        raise entry
+    return entry

@@ -17,9 +17,9 @@ BETWEEN = 50  # milliseconds between two chunks, so that others can write
 
 
 class Prune:
-    """Deletes one chunk a step."""
+    """Deletes one chunk a step: of jobs."""
 
-    name = "prune"
+    name, pause = "prune", MINUTE
 
     def __init__(self, store: Store, events: Events) -> None:
         self._store, self._events = store, events
@@ -27,30 +27,30 @@ class Prune:
     def step(self, now: int) -> int:
         """Delete one chunk; return when to delete the next."""
         try:
-            count = self._store.prune(now, CHUNK)
+            count = self._delete(now)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=MINUTE)
             return MINUTE
+        return BETWEEN if count == CHUNK else self.pause
+
+    def _delete(self, now: int) -> int:
+        count = self._store.prune(now, CHUNK)
         if count:
             self._events.emit("pruned", count=count)
-        return BETWEEN if count == CHUNK else MINUTE
+        return count
 
 
-class PruneActions:
+class PruneActions(Prune):
     """Deletes lines of the audit trail that are older than `keep` ms, and notes of workers that are gone."""
 
-    name = "prune actions"
+    name, pause = "prune actions", HOUR
 
     def __init__(self, store: Store, events: Events, keep: int) -> None:
-        self._store, self._events, self._keep = store, events, keep
+        super().__init__(store, events)
+        self._keep = keep
 
-    def step(self, now: int) -> int:
-        """Delete one chunk; return when to delete the next."""
-        try:
-            count = self._store.prune_actions(now, self._keep, CHUNK)
-            if count < CHUNK:
-                release_notes.forget(self._store)
-        except StoreError as error:
-            self._events.emit("store_error", error=error, wait=MINUTE)
-            return MINUTE
-        return BETWEEN if count == CHUNK else HOUR
+    def _delete(self, now: int) -> int:
+        count = self._store.prune_actions(now, self._keep, CHUNK)
+        if count < CHUNK:
+            release_notes.forget(self._store)
+        return count

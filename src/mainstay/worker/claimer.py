@@ -1,14 +1,17 @@
-"""The claimer's round: store what has ended, claim what fits, start it. There is no cooldown: a freed slot refills at once."""
+"""The claimer's round: store what has ended, claim what fits, start it. There is no cooldown: a freed slot refills at once.
+
+It claims some jobs beyond its free slots while jobs are quick, and one at a time those that are on their last chance.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..core.clock import monotonic
 from ..core.errors import LeaseLost, StoreError
 from ..core.job import Claimed, field_getter
+from ..core.retry import CRASHES
 from ..stores.contract import Claims
-from .claim_limits import LastChance, Prefetch
 from .in_flight import Execution
 from .listener import SlotOffers
 
@@ -20,50 +23,40 @@ if TYPE_CHECKING:
     from .in_flight import InFlight
     from .outcome_buffer import OutcomeBuffer
     from .registration import Registration
+    from .slots import Slots
 
 GATHER = 5  # while jobs wait for a slot, outcomes are gathered this long: whole batches, few transactions
 FIRST = 2  # a job that came with a notification starts before more are claimed; a quick one's outcome goes along
 POLL = 1_000
 BACKOFF, LONGEST_BACKOFF = 100, 30_000
+APART, LONGEST = 100, 30_000  # milliseconds between two of those that are released, and at most until they come back
+LAST_CHANCE = CRASHES - 1  # crashes behind a job that is dead with the next one
+MOST = 1_000  # at most this many jobs wait in the worker for a slot …
+AHEAD = 20  # … and no more than run in this many milliseconds at the present pace
+SAMPLE = 5  # milliseconds over which the pace is measured
 
-_TYPE = field_getter(Claimed, "type")
-
-
-class Starter(Protocol):
-    """What starts claimed jobs: `Slots`, which documents these methods, or the inline worker of tests."""
-
-    @property
-    def backlog(self) -> int: ...
-    @property
-    def blocked(self) -> bool: ...
-    def room(self) -> int: ...
-    def process_room(self) -> int: ...
-    def start(self, executions: list[Execution]) -> None: ...
-    def release(self, execution: Execution, delay: int = 0) -> None: ...
+_TYPE, _CRASHES = field_getter(Claimed, "type"), field_getter(Claimed, "crashes")
 
 
 class Claimer:
     """Writes outcomes and claims jobs, in one transaction where it does both. `step` is one round."""
 
     def __init__(
-        self, app: Mainstay, registration: Registration, wants: Mapping[str, Sequence[str]], slots: Starter,
+        self, app: Mainstay, registration: Registration, wants: Mapping[str, Sequence[str]], slots: Slots,
         in_flight: InFlight, outcomes: OutcomeBuffer, poll: int = POLL,
     ) -> None:  # fmt: skip
-        self._store, self._registry, self._events, self._registration = (
-            app.store,
-            app.registry,
-            app.events,
-            registration,
-        )
-        self._wants = _wanted(wants, app.registry, lambda job: not job.process)
-        self._plain_wants = _wanted(wants, app.registry, lambda job: not (job.process or job.is_async))
-        self._process_wants = _wanted(wants, app.registry, lambda job: job.process)
-        self._slots, self._in_flight, self._outcomes, self._poll = slots, in_flight, outcomes, poll
+        self._store, self._registry, self._events = app.store, app.registry, app.events
+        self._wants = wanted(wants, app.registry, lambda job: not (job.process or job.batch))
+        self._plain_wants = wanted(wants, app.registry, lambda job: not (job.process or job.is_async or job.batch))
+        self._process_wants = wanted(wants, app.registry, lambda job: job.process)
+        self._registration, self._slots, self._poll = registration, slots, poll
+        self._in_flight, self._outcomes = in_flight, outcomes
         self._lost, self._lost_at = "", 0  # the identity whose lease was gone, and when that was seen
         self._failures = 0
         self._monotonic = monotonic(app.clock)  # waits and the age of claims, whoever sets the clock
-        self.prefetch = Prefetch(in_flight)
-        self.last_chance = LastChance(in_flight, poll)
+        self.pace = 0.0  # jobs per millisecond
+        self._ended, self._sampled_at = 0, 0  # how many had ended when the pace was measured last
+        self._careful_until = 0
         self.offers = SlotOffers(self._wants, self._has_slot, self._monotonic)
 
     @property
@@ -75,14 +68,16 @@ class Claimer:
         """Do one round; return after how many milliseconds to do the next if nothing wakes the claimer before."""
         if self._start_arrived():
             return FIRST
-        if self.offers.uncertain and (self._registration.claiming or self._can_release_missed()):
+        # A worker that stops cannot find out what it missed while an offer is open: that is answered no more.
+        hopeless = self._registration.stopping and self.offers.outstanding
+        if self.offers.uncertain and self._registration.open and not hopeless:
             return self._recover(self._registration.registered)
         batch, updates = self._outcomes.take(self._failures)
         since = self._monotonic()
         room = self._room(since)
         transitions = [transition for _, transition in batch]
         worker = self._registration.registered
-        wants = self._plain_wants if self._slots.blocked else self._wants
+        wants = self._plain_wants if self._slots.loop.blocked else self._wants
         try:
             if room > 0:
                 claims = self._store.claim(worker, wants, room, now, transitions, updates)
@@ -115,11 +110,14 @@ class Claimer:
     def _claim_for_processes(self, now: int) -> int:
         """Claim for process slots no more than can start there: another worker could run a job that waits here."""
         since = self._monotonic()
-        room = min(self._room(since), self._slots.process_room())
+        return self._claim_apart(self._process_wants, min(self._room(since), self._slots.processes.room), now, since)
+
+    def _claim_apart(self, wants: Mapping[str, Sequence[str]], room: int, now: int, since: int) -> int:
+        """Claim beside the main claim of a round, and write nothing; return when to do the next round."""
         if room <= 0:
             return self._poll
         try:
-            claims = self._store.claim(self._registration.registered, self._process_wants, room, now)
+            claims = self._store.claim(self._registration.registered, wants, room, now)
         except LeaseLost:  # the next round handles it
             return 0
         except StoreError as error:
@@ -144,10 +142,6 @@ class Claimer:
         if missed and same and self._registration.open:
             self._take_over(missed, since, spare=not self._registration.claiming)
         return 0
-
-    def _can_release_missed(self) -> bool:
-        """Return whether a worker that stops can find out what it missed. An offer that is open then is answered no more."""
-        return self._registration.open and not self.offers.outstanding
 
     def _retract_crashes(self, jobs: list[Claimed]) -> None:
         """Undo the crashes that a sweep of others has counted for these attempts: they ended, but were stored too late."""
@@ -180,7 +174,7 @@ class Claimer:
         """Start jobs that were claimed for this worker, or release them at once: all if `spare`."""
         types = {name: self._registry.get(name) for name in set(map(_TYPE, jobs))}
         executions = [Execution(job, types[job.type], since) for job in jobs]
-        spared = dict.fromkeys(executions, 0) if spare else self.last_chance.excess(executions, jobs, since)
+        spared = dict.fromkeys(executions, 0) if spare else self._excess(executions, jobs, since)
         self._in_flight.add(executions)
         if self._events.listeners("claimed"):
             self._events.emit("claimed", jobs=jobs)
@@ -192,21 +186,59 @@ class Claimer:
     def _room(self, now: int) -> int:
         if self._closed(now):
             return 0
-        if self.last_chance.careful(now):
+        if self._careful(now):
             return min(1, self._slots.room())
-        return self._slots.room() + self.prefetch.size(now)
+        return self._slots.room() + self._ahead(now)
 
     def _has_slot(self) -> bool:
-        free, now = self._slots.room() > 0 and not self._slots.blocked, self._monotonic()
-        return free and not self._closed(now) and not self.last_chance.careful(now)
+        free, now = self._slots.room() > 0 and not self._slots.loop.blocked, self._monotonic()
+        return free and not self._closed(now) and not self._careful(now)
 
     def _closed(self, now: int) -> bool:
         """Return whether to claim nothing, whatever slots are free."""
-        return not self._registration.claiming or self._outcomes.full or self._just_lost(now)
+        # Of a lease that was lost a moment ago: the heartbeat replaces it, or finds that it runs after all.
+        just_lost = self._lost == self._registration.registered and now - self._lost_at < self._poll
+        return just_lost or self._outcomes.full or not self._registration.claiming
 
-    def _just_lost(self, now: int) -> bool:
-        """Return whether the lease was lost a moment ago: the heartbeat replaces it, or finds that it runs after all."""
-        return self._lost == self._registration.registered and now - self._lost_at < self._poll
+    def _ahead(self, now: int) -> int:
+        """Return how many jobs to hold beyond the slots. Slow jobs are not prefetched: another worker could run them sooner."""
+        elapsed = now - self._sampled_at
+        if elapsed >= SAMPLE:
+            ended = (
+                self._in_flight.ended - self._slots.batches.beside
+            )  # calls of handlers: each tells how quick a slot is free
+            pace = (ended - self._ended) / elapsed
+            self.pace = pace if pace > self.pace else (self.pace + pace) / 2
+            self._ended, self._sampled_at = ended, now
+        return min(MOST, int(self.pace * AHEAD))
+
+    # jobs on their last chance: if one of them kills this worker, no other dies with it ---------------------------------
+    def _careful(self, now: int) -> bool:
+        """Return whether to claim a single job: several of them were claimed a moment ago, and the first is to run alone."""
+        return now < self._careful_until and self._on_last_chance() is None
+
+    def _excess(self, executions: list[Execution], jobs: list[Claimed], now: int) -> dict[Execution, int]:
+        """Return which of the claimed jobs to release, and for how long: others must not wait behind them meanwhile.
+
+        All on their last chance are released, unless there is only one: it starts. The first of several goes back to the
+        head of its queue, where it is claimed alone; the others wait for a time that differs for each of them.
+        """
+        if not any(map(_CRASHES, jobs)):  # nearly always: costs less than looking at each
+            return {}
+        risky = [execution for execution in executions if execution.job.crashes >= LAST_CHANCE]
+        running = self._on_last_chance()
+        if not risky or (len(risky) == 1 and running is None):
+            return {}
+        if running is None:
+            self._careful_until = now + self._poll
+            return {execution: place * APART for place, execution in enumerate(risky)}
+        lasted = min(now - running.claimed_at, LONGEST)  # the longer it runs, the less often the others are claimed
+        return {execution: lasted + place * APART for place, execution in enumerate(risky, 1)}
+
+    def _on_last_chance(self) -> Execution | None:
+        """Return the job on its last chance that this worker holds."""
+        risky = (each for each in self._in_flight if each.job.crashes >= LAST_CHANCE and not each.ended)
+        return next(risky, None)
 
     def _failed(self, error: StoreError) -> int:
         wait = min(BACKOFF << self._failures, LONGEST_BACKOFF)
@@ -215,7 +247,7 @@ class Claimer:
         return wait
 
 
-def _wanted(
+def wanted(
     wants: Mapping[str, Sequence[str]], registry: Registry, counts: Callable[[JobType[..., Any, Any]], bool]
 ) -> dict[str, list[str]]:
     """Return what is wanted of the types that count."""

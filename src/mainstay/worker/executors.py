@@ -141,11 +141,6 @@ class Threads(Executor):
             self._calls.put(False)
 
 
-def _cancel(execution: Execution) -> None:
-    if execution.stop is not None:
-        execution.stop.cancel()
-
-
 class Loop(Executor):
     """The event loop for async handlers: many run at once, and a batch costs one wake-up."""
 
@@ -177,7 +172,7 @@ class Loop(Executor):
 
     @property
     def blocked(self) -> bool:
-        """Whether a handler keeps the loop from running: it calls something that waits, without `await`."""
+        """Whether no async handler can start: one of them keeps the loop from running, as it waits without `await`."""
         return bool(self._asked) and time.monotonic() - self._asked > BLOCKED
 
     @property
@@ -211,7 +206,7 @@ class Loop(Executor):
     def interrupt(self, execution: Execution) -> None:
         """Raise CancelledError inside the handler, at its next await."""
         if self._loop is not None:  # on the loop's own thread, where `stop` of a started task is set
-            self._loop.call_soon_threadsafe(_cancel, execution)
+            self._loop.call_soon_threadsafe(lambda: execution.stop and execution.stop.cancel())
 
     def give_up(self, execution: Execution) -> None:
         if self._loop is not None:
@@ -236,9 +231,8 @@ class Loop(Executor):
     async def _finish(self) -> None:
         import asyncio
 
-        tasks = asyncio.all_tasks() - {
-            asyncio.current_task()
-        }  # of handlers that were given up, and what handlers started
+        # Of handlers that were given up, and what handlers started.
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             if not task.cancelling():  # a second time would interrupt its `finally`
                 task.cancel()

@@ -57,20 +57,14 @@ def _registered(space: dict[str, Any], name: str) -> JobType[..., Any, Any] | No
     """Return the type of that name from an application that the module has."""
     from ..app import Mainstay
 
-    for value in list(space.values()):
-        if isinstance(value, Mainstay) and (found := value.registry.get(name)) is not None:
-            return found
-    return None
+    apps = [value for value in list(space.values()) if isinstance(value, Mainstay)]
+    return next((app.registry[name] for app in apps if name in app.registry), None)
 
 
 def _homes(app: Mainstay) -> list[str]:
     """Return the names of modules that have the application."""
-    homes: list[str] = []
-    for name, module in list(sys.modules.items()):
-        space = getattr(module, "__dict__", {})
-        if any(value is app for value in list(space.values())):
-            homes.append(name)
-    return homes[:HOMES]
+    spaces = {name: getattr(module, "__dict__", {}) for name, module in list(sys.modules.items())}
+    return [name for name, space in spaces.items() if any(value is app for value in list(space.values()))][:HOMES]
 
 
 def _main() -> dict[str, str] | None:

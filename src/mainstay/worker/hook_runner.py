@@ -113,21 +113,17 @@ class HookRunner:
 
     # calls, on the runner's own thread ----------------------------------------------------------------------------
     def _work(self) -> None:
-        loop = None
+        loop: Any = None
         while not self._closed and (call := self._calls.get()) is not None:
             name, hook, event = call
             try:
                 result = hook(event)
                 if isawaitable(result):
-                    loop = loop or _new_loop()
+                    import asyncio
+
+                    loop = loop or asyncio.new_event_loop()
                     loop.run_until_complete(result)
             except BaseException as error:  # noqa: BLE001  (even SystemExit ends nothing here)
                 report_failure(f"the hook on_{name} {getattr(hook, '__qualname__', hook)!s}", error)
         if loop is not None:
             loop.close()
-
-
-def _new_loop() -> Any:
-    import asyncio
-
-    return asyncio.new_event_loop()

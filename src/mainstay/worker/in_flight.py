@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ..context import Context
     from ..core.job import Claimed
@@ -30,6 +30,8 @@ class Execution:
     cancel: str | None = None  # why it was asked to stop
     overrun: Outcome | None = None  # it ran out of time: what is recorded when its handler ends
     late = False  # its handler still ran a while after that
+    members: Sequence[Execution] = ()  # of a batch: its jobs
+    gathers = 0  # milliseconds that it may wait for other jobs of its batch
     stop: Any = None  # how its executor interrupts it, where that is possible
 
     def __init__(self, job: Claimed, type: Any, since: int) -> None:

@@ -35,9 +35,8 @@ class SlotOffers:
     ) -> None:
         self._wants, self._free, self._monotonic = wants, free, monotonic
         self.outstanding = False  # a job may be on its way
-        self.uncertain = (
-            False  # a claim got no reply, by an offer or the claimer's own: the store may have committed it
-        )
+        # A claim got no reply, by an offer or the claimer's own: the store may have committed it.
+        self.uncertain = False
         self._arrived: deque[tuple[int, list[Claimed]]] = deque()  # when the slot was offered, and what came
 
     def make(self, now: int) -> SlotOffer | None:

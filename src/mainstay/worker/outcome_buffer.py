@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core.decide import Completed, Transition, completed, decide
 from ..core.errors import LeaseLost, StoreError
@@ -12,25 +13,31 @@ from ..core.job import Labels
 from ..core.outcome import CANCELLED, COMPLETED, INVALID, Outcome
 from ..core.payload import clean
 from ..core.states import COMPLETED as COMPLETED_STATE
-from ..core.updates import Progress
+from ..core.updates import Checkpoint, Log, Progress, Update
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 from .rolling_deploy import left_to_others
-from .update_buffer import ROUND, ROUND_CHARACTERS, UpdateBuffer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ..core.clock import Clock
     from ..core.events import Events
     from ..core.job import Claimed
-    from ..core.updates import Update
     from ..stores.contract import Store
     from .in_flight import Execution, InFlight
 
     Batch = list[tuple[Execution, Transition]]
+    Attempt = tuple[int | str, int]  # seq, token
 
 FULL, FULL_CHARACTERS = 2_000, 64 << 20  # outcomes waiting: above this nothing more is claimed
 BATCH, BATCH_CHARACTERS = 1_000, 8 << 20  # of one round; a server closes the connection of a statement of 1 GB
+ROUND, ROUND_CHARACTERS = 5_000, 4 << 20  # of updates in one round: some 100 ms of a server
+MANY, MANY_CHARACTERS = 2 * ROUND, 2 * ROUND_CHARACTERS  # above this a report waits
+PAUSE = 1.0  # seconds that a report waits at most: while the store is away, a handler slows down, but goes on
+# On an event loop a wait holds up every handler, and no call can wait for its own handler alone. So the bound is higher there
+# (some 100 MB), and above it a report waits just long enough that a loop of reports cannot outrun the store for ever.
+LOOP_TIMES, LOOP_PAUSE = 10, 0.01
+_REQUESTED = CANCELLED._replace(reason="cancelled on request")
 
 
 class OutcomeBuffer:
@@ -57,10 +64,12 @@ class OutcomeBuffer:
         if outcome is COMPLETED and not job.cancelling:  # saves the hot path a call
             self._outcomes.append((execution, completed(job, now)))
         else:
-            transition = decide(job, outcome, now, self._random)
-            self._count(_size(transition))
-            self._outcomes.append((execution, transition))
+            self._append(execution, decide(job, outcome, now, self._random))
         return True
+
+    def _append(self, execution: Execution, transition: Transition) -> None:
+        self._count(_size(transition))
+        self._outcomes.append((execution, transition))
 
     def _count(self, characters: int) -> None:
         if characters:
@@ -129,9 +138,8 @@ class OutcomeBuffer:
             self._suspects = len(batch) + len(updates)
         elif batch:
             execution = batch[0][0]
-            outcome = Outcome(
-                "failed", error=clean(repr(error), 2_000), retry=False, reason="its outcome cannot be stored"
-            )
+            unstorable = "its outcome cannot be stored"
+            outcome = Outcome("failed", error=clean(repr(error), 2_000), retry=False, reason=unstorable)
             self.put_back([(execution, decide(execution.job, outcome, self._clock.now(), self._random))], [])
         return bool(batch or updates)
 
@@ -152,13 +160,12 @@ class OutcomeBuffer:
         done, lost = [], []
         for (execution, transition), verdict in zip(batch, verdicts, strict=True):
             if verdict == CANCELLING:
-                self._decide_again(execution)
-                continue
-            if verdict == BUSY:
-                self._count(_size(transition))
-                self._outcomes.append((execution, transition))
-                continue
-            done.append(execution)
+                execution.job = execution.job._replace(cancelling=True)
+                self._append(execution, decide(execution.job, _REQUESTED, self._clock.now(), self._random))
+            elif verdict == BUSY:
+                self._append(execution, transition)
+            else:
+                done.append(execution)
             if verdict == LOST:
                 lost.append(execution.job)
                 self._events.emit("lost", transition=transition)
@@ -168,26 +175,90 @@ class OutcomeBuffer:
             self._events.emit("stored", transitions=kept)
         return lost
 
-    def _decide_again(self, execution: Execution) -> None:
-        execution.job = execution.job._replace(cancelling=True)
-        transition = decide(
-            execution.job, CANCELLED._replace(reason="cancelled on request"), self._clock.now(), self._random
-        )
-        self._count(_size(transition))
-        self._outcomes.append((execution, transition))
-
 
 def _size(transition: Transition) -> int:
     """Return about how many characters an outcome has."""
     if type(transition) is Completed:
         return 0
-    texts = (
-        transition.result,
-        transition.error,
-        transition.traceback,
-        *(child.payload for child in transition.children),
-    )
-    return sum(len(text) for text in texts if text)
+    own = (transition.result, transition.error, transition.traceback)
+    return sum(len(text or "") for text in (*own, *(child.payload for child in transition.children)))
+
+
+class UpdateBuffer:
+    """Keeps updates in order, of progress and checkpoints only an attempt's newest. Any thread adds; the claimer takes.
+
+    It is bounded: a handler that reports faster than the store writes waits.
+    """
+
+    def __init__(self, pause: float = PAUSE) -> None:
+        self._pause = pause
+        self._change = threading.Condition()
+        self._updates: dict[tuple[Any, ...], Update] = {}
+        self._characters = 0
+
+    def __len__(self) -> int:
+        return len(self._updates)
+
+    def add(self, update: Update) -> None:
+        """Add an update, after a pause if too many wait and it replaces none of them."""
+        with self._change:
+            if self._pause and self.is_full() and _key(update) not in self._updates:
+                times, pause = (LOOP_TIMES, min(self._pause, LOOP_PAUSE)) if _on_a_loop() else (1, self._pause)
+                self._change.wait_for(lambda: not self.is_full(times), pause)
+            self._put(update)
+
+    def take(self, most: int = ROUND, characters: int = ROUND_CHARACTERS) -> tuple[list[Update], set[Attempt]]:
+        """Return the first updates, at least one if there are any, and the attempts that have others left."""
+        taken: list[Update] = []
+        with self._change:
+            for update in self._updates.values():
+                characters -= size(update)
+                if taken and (len(taken) == most or characters < 0):
+                    break
+                taken.append(update)
+            for update in taken:
+                del self._updates[_key(update)]
+                self._characters -= size(update)
+            self._change.notify_all()
+            return taken, {(update.seq, update.token) for update in self._updates.values()}
+
+    def put_back(self, updates: Iterable[Update]) -> None:
+        """Add updates that were taken, before all others; those that were replaced meanwhile are left out."""
+        with self._change:
+            newer, self._updates, self._characters = self._updates, {}, 0
+            for update in (*updates, *newer.values()):
+                self._put(update)
+
+    def _put(self, update: Update) -> None:
+        key = _key(update)
+        before = self._updates.get(key)
+        self._characters += size(update) - (size(before) if before else 0)
+        self._updates[key] = update
+
+    def is_full(self, times: int = 1) -> bool:
+        """Return whether a report waits, where so many times the usual number may be here."""
+        return len(self._updates) >= times * MANY or self._characters >= times * MANY_CHARACTERS
+
+
+def _on_a_loop() -> bool:
+    """Return whether this thread runs an event loop at this moment. Without asyncio, there is none."""
+    asyncio = sys.modules.get("asyncio")
+    try:
+        return asyncio is not None and bool(asyncio.get_running_loop())
+    except RuntimeError:  # no loop
+        return False
+
+
+def size(update: Update) -> int:
+    """Return about how many characters an update has."""
+    if isinstance(update, Log):
+        return len(update.message) + len(update.fields or "")
+    return len(update.body) if isinstance(update, Checkpoint) else 0
+
+
+def _key(update: Update) -> tuple[Any, ...]:
+    number = update.n if isinstance(update, Log) else 0
+    return type(update), update.seq, update.token, number
 
 
 class WorkerReporter:
@@ -196,11 +267,8 @@ class WorkerReporter:
     def __init__(
         self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None], events: Events
     ) -> None:
-        self.store, self._outcomes, self._clock, self._wake = store, outcomes, clock, wake
+        self.store, self._outcomes, self.now, self._wake = store, outcomes, clock.now, wake
         self._events, self._on_progress = events, events.listeners("progress")
-
-    def now(self) -> int:
-        return self._clock.now()
 
     def report(self, update: Update) -> None:
         self._outcomes.add_update(update)
@@ -228,7 +296,7 @@ class WorkerReporter:
         if outcome.kind == "completed in transaction":
             return self._committed(execution.job)
         if outcome.reason == INVALID and not outcome.retry:
-            return left_to_others(self.store, execution, outcome, self._clock.now())
+            return left_to_others(self.store, execution, outcome, self.now())
         return outcome
 
     def _committed(self, job: Claimed) -> Outcome:

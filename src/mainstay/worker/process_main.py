@@ -17,7 +17,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from ..context import Context
-from ..core.errors import LeaseLost, StoreUnavailable
+from ..core import errors
+from ..core.errors import StoreUnavailable
 from ..core.job import Claimed, Labels
 from ..core.outcome import Outcome
 from ..core.payload import clean
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ..app import Mainstay
     from ..core.updates import Update
     from ..registry import JobType
-    from ..stores.contract import Store
 
 DEATH_OF_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 REPLY = 60.0  # seconds to wait for a reply of the worker
@@ -42,11 +42,9 @@ class PipeReporter:
     """The `Reporter` of a handler in a process slot: sends updates to the worker, completes in the handler's transaction."""
 
     def __init__(self, out: Writer, app: Mainstay, checkpoint: str | None) -> None:
-        self._out, self._app, self._checkpoint = out, app, checkpoint
+        self._out, self._checkpoint = out, checkpoint
+        self.store, self.now = app.store, app.clock.now
         self.replies: SimpleQueue[dict[str, Any]] = SimpleQueue()
-
-    def now(self) -> int:
-        return self._app.clock.now()
 
     def report(self, update: Update) -> None:
         self._out.write({"update": [type(update).__name__, *update]})
@@ -62,15 +60,9 @@ class PipeReporter:
         except Empty:
             raise StoreUnavailable("the worker did not reply: the attempt has ended, or its store is away") from None
         if "error" in reply:
-            raise StoreUnavailable(reply["error"])
-        if reply["labels"] is None:
-            raise LeaseLost
-        tenant, ref, key, tags, parent = reply["labels"]
-        return Labels(tenant, ref, key, tuple(tags), parent)
-
-    @property
-    def store(self) -> Store:
-        return self._app.store
+            raise getattr(errors, reply["error"])(reply["text"])
+        labels = Labels._make(reply["labels"])
+        return labels._replace(tags=tuple(labels.tags))
 
 
 class MessageLoop:
@@ -102,8 +94,10 @@ class MessageLoop:
         with open(self._control, "rb", closefd=False) as lines:
             for line in lines:
                 self._handle(json.loads(line))
-        if self._busy:  # the worker is gone: nobody can store the outcome
-            _die()
+        if self._busy:  # the worker is gone, and nobody can store the outcome: end with all that a handler started
+            if os.getpgrp() == os.getpid():
+                os.killpg(os.getpid(), signal.SIGKILL)
+            os._exit(1)
         self._tasks.put(None)
 
     def _handle(self, message: dict[str, Any]) -> None:
@@ -115,8 +109,9 @@ class MessageLoop:
                 job = Claimed._make(message["job"])
                 type = self._types[job.type]
                 self._reporter = PipeReporter(self._out, type.app, message["checkpoint"])
-                self._context = Context(job, self._reporter)
-                self._put(partial(_attempt, type, self._context))
+                context = self._context = Context(job, self._reporter)
+                execution = Execution(job, type, job.started_at)
+                self._put(lambda: {"outcome": outcome_out(runner.run(execution, context))})
             case "cancel" if context is not None and context.id == message["id"]:
                 context.cancelled_because = message["because"]
             case "reply" if self._reporter is not None and context is not None and context.id == message["id"]:
@@ -132,7 +127,8 @@ class MessageLoop:
         try:
             found = find(address)
         except BaseException as error:  # noqa: BLE001  (importing runs user code, which may even raise SystemExit)
-            return {"outcome": outcome_out(_unloadable(error))}
+            trace = clean("".join(traceback.format_exception(error)), runner.TRACEBACK)
+            return {"outcome": outcome_out(Outcome("failed", error=runner.described(error), traceback=trace))}
         if ":memory:" in found.app.store.url:
             found.app.store = cast("Any", OutOfReach())
         self._types |= dict.fromkeys((found.name, *found.aliases), found)
@@ -143,11 +139,6 @@ class MessageLoop:
         self._out.forget()
         os.close(self._control)
         _on_signals(signal.SIG_DFL)
-
-
-def _attempt(type: JobType[..., Any, Any], context: Context) -> dict[str, Any]:
-    outcome = runner.run(Execution(context.job, type, context.job.started_at), context)
-    return {"outcome": outcome_out(outcome)}
 
 
 class OutOfReach:
@@ -162,24 +153,12 @@ class OutOfReach:
         )
 
 
-def _unloadable(error: BaseException) -> Outcome:
-    trace = clean("".join(traceback.format_exception(error)), runner.TRACEBACK)
-    return Outcome("failed", error=runner.described(error), traceback=trace)
-
-
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (AttributeError, OSError, ValueError):  # a handler may have closed or replaced it
             pass
-
-
-def _die() -> NoReturn:
-    """End at once, with every process that a handler started."""
-    if os.getpgrp() == os.getpid():
-        os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)
 
 
 def _die_with_parent() -> None:

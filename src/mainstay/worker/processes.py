@@ -79,7 +79,8 @@ class ProcessSlots(Executor):
         slot.discard()
 
     def _serve(self, slot: ProcessSlot, execution: Execution) -> None:
-        slot.take(execution)
+        slot.hold(execution)
+        execution.stop = slot  # from here on it can be interrupted, until the slot holds it no more
         try:
             # Before `begin`: the time to load the handler does not count towards the job's timeout.
             problem = None if self._closed or execution.ended else slot.prepare(execution.type)
@@ -91,7 +92,7 @@ class ProcessSlots(Executor):
             slot.discard()
             self._end(execution, Outcome("failed", error=described(error)))
         finally:
-            slot.put_down()
+            slot.hold(None)
 
     def _free(self, count: int) -> None:
         with self._lock:
@@ -141,39 +142,32 @@ class ProcessSlot:
         self.child: ChildProcess | None = None
         self._closed = False
 
-    def take(self, execution: Execution) -> None:
-        """Make the job this slot's: from here on it can be interrupted."""
+    def hold(self, execution: Execution | None) -> None:
+        """Make the job this slot's, and no other."""
         with self._lock:
             self._execution = execution
-            execution.stop = self
-
-    def put_down(self) -> None:
-        """End that: from here on it cannot be interrupted."""
-        with self._lock:
-            self._execution = None
 
     def prepare(self, type: JobType[..., Any, Any]) -> Outcome | None:
         """Start a child that has loaded the handler; return an outcome if that is impossible."""
         for _ in range(2):  # a child that died while it was idle is no job's fault
-            child = self._ready()
+            if self.child is not None and self.child.over():
+                self.discard()
+            child = self.child = self.child or ChildProcess()
             if type.name in child.loaded:
                 return None
-            reply = child.load(type)
+            child.send({"do": "load", "address": address(type)})
+            reply = child.receive(LOADING)
+            if reply is not None and "outcome" in reply:
+                return outcome_in(reply["outcome"])
             if reply is not None:
-                return outcome_in(reply["outcome"]) if "outcome" in reply else None
+                child.loaded.add(type.name)
+                return None
             self.discard()
             if self._closed:
                 break
         return Outcome(
             "crashed", error="ProcessDied: a process for the handler ended while it loaded the handler's module"
         )
-
-    def _ready(self) -> ChildProcess:
-        if self.child is not None and self.child.over():
-            self.discard()
-        if self.child is None:
-            self.child = ChildProcess()
-        return self.child
 
     def run(self, execution: Execution) -> Outcome:
         """Send the job, pass its updates on, and return its outcome."""
@@ -198,10 +192,8 @@ class ProcessSlot:
         """Return the reply to a handler that asks about its job."""
         try:
             return {"do": "reply", "labels": self._reporter.labels(job)}
-        except LeaseLost:
-            return {"do": "reply", "labels": None}
-        except StoreError as error:
-            return {"do": "reply", "error": str(error)}
+        except (LeaseLost, StoreError) as error:
+            return {"do": "reply", "error": type(error).__name__, "text": str(error)}
 
     def _repeat(self, execution: Execution) -> None:
         """Send again what was sent before the job: the child ignores messages about a job that it does not know."""
@@ -242,8 +234,7 @@ class ChildProcess:
     """The process of a slot, as the worker sees it. `process_main.py` is what runs in it."""
 
     def __init__(self) -> None:
-        self.loaded: set[str] = set()
-        self._lock = threading.Lock()
+        self.loaded: set[str] = set()  # the types whose handlers it has loaded
         self.process, self._out, self._in = spawn("mainstay.worker.process_main", stdout=2)  # 2: the worker's stderr
 
     def send(self, message: dict[str, Any]) -> None:
@@ -264,14 +255,6 @@ class ChildProcess:
             seconds -= CHECK
         return None
 
-    def load(self, type: JobType[..., Any, Any]) -> dict[str, Any] | None:
-        """Load the handler in the process; None if the process did not reply."""
-        self.send({"do": "load", "address": address(type)})
-        reply = self.receive(LOADING)
-        if reply is not None and "outcome" not in reply:
-            self.loaded.add(type.name)
-        return reply
-
     def over(self) -> bool:
         """Return whether the process has ended. Does not reap it, so that its pid stays its own until `reap`."""
         if self.process.returncode is not None or not hasattr(os, "waitid"):
@@ -282,17 +265,17 @@ class ChildProcess:
             return True
 
     def kill(self) -> None:
-        """Kill the process, everything in its group, and the programs that it started in sessions of their own."""
-        with self._lock:
-            if self.process.returncode is None:
-                for kill, pid in [
-                    (os.killpg, self.process.pid),
-                    *((os.kill, pid) for pid in _started_by(self.process.pid)),
-                ]:
-                    try:
-                        kill(pid, signal.SIGKILL)
-                    except OSError:  # gone, with its whole group
-                        pass
+        """Kill the process, everything in its group, and the programs that it started in sessions of their own.
+
+        Its slot does so under the slot's lock, while the process is the slot's: so it is not reaped meanwhile.
+        """
+        if self.process.returncode is None:
+            others = [(os.kill, pid) for pid in _started_by(self.process.pid)]
+            for kill, pid in [(os.killpg, self.process.pid), *others]:
+                try:
+                    kill(pid, signal.SIGKILL)
+                except OSError:  # gone, with its whole group
+                    pass
 
     def reap(self) -> int:
         """Wait for the process to end, kill what is left of its group, and return the exit code."""

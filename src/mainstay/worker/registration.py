@@ -7,6 +7,7 @@ import socket
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from ..control.declared import rules_of
 from ..core.clock import monotonic
 from ..core.errors import StoreError
 from ..core.ids import encode
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 AFTER_AN_ERROR = 1_000  # ms until the next try: the first part to reach the store again wakes the others
 BEATS = 5  # renewals per lease: four may fail
-
-
 HEAD_START = 200
 
 
@@ -40,7 +39,7 @@ class Registration:
         self, app: Mainstay, wants: Mapping[str, Sequence[str]], slots: int, lease: int, identity: str | None = None,
         new_identity: Callable[[], str] = new_identity, sweep_grace: int = GRACE,
     ) -> None:  # fmt: skip
-        self._store, self._registry, self._clock = app.store, app.registry, app.clock
+        self._app, self._store, self._registry, self._clock = app, app.store, app.registry, app.clock
         self._wants, self._slots, self._new_identity, self._sweep_grace = wants, slots, new_identity, sweep_grace
         self.lease = lease
         # A new one as soon as the lease is lost. Nobody had it before: what a worker of this name still holds is not ours.
@@ -65,12 +64,19 @@ class Registration:
         return tuple(dict.fromkeys(name for names in self._wants.values() for name in names))
 
     def register(self) -> None:
-        """Register under the present identity, with the types that this worker serves."""
+        """Register under the present identity, with the types that this worker serves, and what the program declares."""
         now = self._clock.now()
         self._store.register_types([self._registry.expect(name).info(now, name) for name in self.types])
+        declared = rules_of(self._app, self.types, self._app.queue_rules, now)
+        if declared:
+            self._store.declare_rules(declared)
         now = self._clock.now()  # again: the call above may have taken long, and the lease runs from here
         since = self._monotonic()
-        self._store.register(self._info(now), [self._registry.expect(name).declaration(name) for name in self.types])
+        info = WorkerInfo(
+            self.id, socket.gethostname(), os.getpid(), self._slots, tuple(self._wants), self.types, now, now,
+            now + self.lease, 0, False,
+        )  # fmt: skip
+        self._store.register(info, [self._registry.expect(name).declaration(name) for name in self.types])
         self.started_jobs = self._store.started_jobs(self.id)
         self.registered, self.renewed_at, self._held_until, self.open = self.id, since, now + self.lease, True
 
@@ -125,12 +131,6 @@ class Registration:
         """
         now = self._monotonic()
         return crc32(f"{self.id} {now}".encode()) % HEAD_START if now < self._yields_until else 0
-
-    def _info(self, now: int) -> WorkerInfo:
-        return WorkerInfo(
-            self.id, socket.gethostname(), os.getpid(), self._slots, tuple(self._wants), self.types, now, now,
-            now + self.lease, 0, False,
-        )  # fmt: skip
 
 
 class Heartbeat:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..context import Context, current
 from ..core import outcome as ended
@@ -13,12 +13,14 @@ from ..core.failures import error_code
 from ..core.outcome import COMPLETED, Outcome
 from ..core.payload import clean
 from ..core.retry import Undecided
-from ..stores.outbox.let_go import alet_go, let_go
+from ..stores.outbox import alet_go, let_go
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..batch_context import BatchContext
     from ..registry import JobType
+    from .batches import BatchExecution
     from .in_flight import Execution
 
 _OURS = ("builtins", "__main__", "mainstay")  # modules that are left out in front of an exception's name
@@ -28,6 +30,10 @@ ERROR, TRACEBACK = 2_000, 60_000  # characters kept
 def run(execution: Execution, context: Context) -> Outcome:
     """Call a plain handler and return its outcome."""
     type = execution.type
+    if type.batch is not None:
+        from . import batch_runner  # here: it imports this module
+
+        return batch_runner.run(cast("BatchExecution", execution), cast("BatchContext", context))
     try:
         arguments = type.arguments(execution.job.payload, execution.job.version)
     except BaseException as error:  # noqa: BLE001  (memory runs out, or a signal comes)
@@ -46,6 +52,11 @@ def run(execution: Execution, context: Context) -> Outcome:
 async def arun(execution: Execution, context: Context, end: Callable[[Execution, Outcome], None]) -> None:
     """Await an async handler and pass its outcome to `end`. One coroutine only: this is the hot path of the loop."""
     current.set(context)  # the task has a context of its own: nothing to reset
+    if execution.type.batch is not None:
+        from . import batch_runner
+
+        await batch_runner.arun(cast("BatchExecution", execution), cast("BatchContext", context), end)
+        return
     try:
         arguments = execution.type.arguments(execution.job.payload, execution.job.version)
     except BaseException as error:  # noqa: BLE001  (memory runs out, or a signal comes)
@@ -104,18 +115,16 @@ def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
 
 
 def _signalled(context: Context, error: ended.Signal) -> Outcome:
-    return _of_signal(context, error)._replace(code=error_code(error))
-
-
-def _of_signal(context: Context, error: ended.Signal) -> Outcome:
+    code = error_code(error)
     if isinstance(error, ended.Snooze):
-        return Outcome("snoozed", reason=_stored(error.reason), delay=error.delay)
+        return Outcome("snoozed", reason=_stored(error.reason), delay=error.delay, code=code)
     if isinstance(error, ended.Review):
         output = encode_result(error.output)
-        return Outcome("review", reason=_stored(error.reason), result=output, children=context.children)
+        return Outcome("review", reason=_stored(error.reason), result=output, code=code, children=context.children)
     if isinstance(error, ended.Cancel):
-        return Outcome("cancelled", reason=_stored(error.reason))
-    return Outcome("failed", error=described(error), traceback=_trace(error), retry=False, reason="permanent")
+        return Outcome("cancelled", reason=_stored(error.reason), code=code)
+    trace = _trace(error)
+    return Outcome("failed", error=described(error), traceback=trace, retry=False, reason="permanent", code=code)
 
 
 def _interrupted(error: BaseException) -> bool:

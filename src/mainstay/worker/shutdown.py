@@ -27,10 +27,8 @@ POLL = 0.5  # seconds: some platforms deliver no signal during a longer wait
 SHORTEST, LONGEST = 0.5, 30.0  # seconds to wait for a server that cannot be reached
 THREAD_GRACE = 2.0  # seconds for threads that handlers left behind
 STOP, NOW, ENDED = "stop", "now", "ended"
-DRAIN, LONGEST_DRAIN = (
-    "drain",
-    "1h",
-)  # as STOP, but handlers have the time that they need; those without a timeout, this
+DRAIN = "drain"  # as STOP, but handlers have the time that they need; those without a timeout, LONGEST_DRAIN
+LONGEST_DRAIN = "1h"
 LIMITS: dict[str, Duration] = {NOW: 0, DRAIN: LONGEST_DRAIN}  # the grace for any other
 YOUNG = 50_000  # new objects before a collection; a batch of jobs makes some thousand and drops them again
 
@@ -119,33 +117,30 @@ def on_signals(heard: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class SignalledBlock:
-    """For `with app.worker(signals=True)`: the first signal leaves the block, a second one cuts the stop short."""
+@contextmanager
+def signalled_block(worker: Worker) -> Iterator[None]:
+    """Run the worker for `with app.worker(signals=True)`: the first signal leaves the block, a second one cuts the stop short.
 
-    def __init__(self) -> None:
-        self._orders: SimpleQueue[str] = SimpleQueue()
-        self._signals = on_signals(self._heard)
-        self._leaving = False
+    Only the main thread can listen to signals; Python raises otherwise.
+    """
+    orders: SimpleQueue[str] = SimpleQueue()
+    leaving: list[bool] = []
 
-    def enter(self) -> None:
-        """Listen to signals. Only the main thread can; Python raises otherwise."""
-        self._signals.__enter__()
-
-    def _heard(self, number: int) -> None:
-        if self._leaving:
-            self._orders.put(NOW)
+    def heard(number: int) -> None:
+        if leaving:
+            orders.put(NOW)
         else:
-            self._leaving = True
+            leaving.append(True)
             raise SystemExit(128 + number)
 
-    def leave(self, worker: Worker) -> None:
-        """Stop the worker, then leave the signals to those who had them before."""
-        self._leaving = True
-        self._orders.put(STOP)
+    with on_signals(heard):
         try:
-            stop_on_order(worker, self._orders)
+            worker.start()
+            yield
         finally:
-            self._signals.__exit__(None, None, None)
+            leaving.append(True)
+            orders.put(STOP)
+            stop_on_order(worker, orders)
 
 
 def next_order(orders: SimpleQueue[str], seconds: float = float("inf")) -> str:

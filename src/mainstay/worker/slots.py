@@ -1,13 +1,17 @@
-"""All slots of a worker, counted together: picks the executor for each job and interrupts what must stop."""
+"""All slots of a worker, counted together: picks the executor for each job, and interrupts what must stop or runs too long."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..context import Context
-from ..core.clock import monotonic
+from ..core import rules
+from ..core.clock import human, iso, monotonic
 from ..core.outcome import CANCELLED, COMPLETED, RELEASED, Outcome
+from ..core.payload import clean
+from ..core.retry import Undecided
 from ..registry import ABANDON
+from .batches import Batches
 from .outcome_buffer import WorkerReporter
 from .processes import ProcessSlots
 
@@ -15,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..app import Mainstay
+    from ..core.job import Claimed
     from ..registry import JobType
+    from .batches import BatchExecution
     from .executors import Loop, Threads
     from .in_flight import Execution, InFlight
     from .outcome_buffer import OutcomeBuffer
@@ -24,6 +30,9 @@ if TYPE_CHECKING:
 LATE = "timed out, but its handler still runs"
 LEFT = "the worker has stopped, but this handler still runs; the next attempt waits for its end or that of its process"
 YIELD = 60_000  # ms after a job was left to a worker with other code
+IDLE, BUSY, SOONEST = 200, 100, 10  # milliseconds between two looks at the time limits; IDLE while nothing is in flight
+SHORTEST, LONGEST = 1_000, 10_000  # a handler is late when it runs for its timeout once more, within these bounds
+PATIENCE = 1_000  # milliseconds that a claimed job may wait here while other workers could run it
 
 
 class Slots:
@@ -32,30 +41,33 @@ class Slots:
     def __init__(
         self, app: Mainstay, size: int, processes: int, registration: Registration, in_flight: InFlight,
         outcomes: OutcomeBuffer, wake: Callable[[], None], threads: Callable[..., Threads], loop: Callable[..., Loop],
+        process_slots: Callable[..., ProcessSlots] = ProcessSlots,
     ) -> None:  # fmt: skip
         self.size, self._wake, self._monotonic, self._events = size, wake, monotonic(app.clock), app.events
+        self._clock = app.clock
         self._registration, self._in_flight, self._outcomes = registration, in_flight, outcomes
         self._reporter = WorkerReporter(app.store, outcomes, app.clock, wake, app.events)
         self._on_started, self._on_ended = app.events.listeners("started"), app.events.listeners("ended")
         self.loop = loop(size, self.begin, self.end)
         self.threads = threads(size, self.begin, self.end)
-        self.processes = ProcessSlots(processes, self.begin, self.end, self._reporter)
-        self._executors = self.threads, self.loop, self.processes
-        self._waiting = [executor.jobs for executor in self._executors]
+        self.processes = process_slots(processes, self.begin, self.end, self._reporter)
+        self.batches = Batches(self.threads, self.loop, self.begin, self.end, self._monotonic)
+        self._executors = self.threads, self.loop, self.processes, self.batches
+        self._waiting = [
+            executor.jobs for executor in self._executors[:3]
+        ]  # those of batches wait for others, not for a slot
 
     def room(self) -> int:
         """Return how many more jobs could start at once. At most `size` slots of each kind that are stuck are replaced."""
         stuck = max(0, self.threads.stuck - self.size) + max(0, self.loop.stuck - self.size)
-        return self.size - self._in_flight.active - stuck
+        return self.size - self._in_flight.active - stuck + self.batches.surplus()
 
-    @property
-    def blocked(self) -> bool:
-        """Whether no async handler can start, because one of them blocks the event loop."""
-        return self.loop.blocked
-
-    def process_room(self) -> int:
-        """Return how many more jobs could start in processes of their own."""
-        return self.processes.room
+    def start_due(self) -> int:
+        """Start the batches that have waited long enough; return when to call this again. If the worker stops, release them."""
+        if self._registration.stopping:  # a claim under way at that moment may have brought more
+            self.withdraw()
+        self.batches.start_due()
+        return self.batches.wait()
 
     @property
     def backlog(self) -> int:
@@ -70,7 +82,9 @@ class Slots:
             if own:
                 executor.start(executions if own == types else [each for each in executions if each.type in own])
 
-    def _executor(self, type: JobType[..., Any, Any]) -> Threads | Loop | ProcessSlots:
+    def _executor(self, type: JobType[..., Any, Any]) -> Threads | Loop | ProcessSlots | Batches:
+        if type.batch is not None:
+            return self.batches
         if type.is_async:
             return self.loop
         return self.processes if type.process else self.threads
@@ -81,12 +95,15 @@ class Slots:
 
     def begin(self, execution: Execution) -> Context | None:
         """Return the context for an attempt that starts now; None if the job is no longer to run here."""
-        if execution.ended:
-            return None
+        if execution.ended:  # as every batch is, because its jobs end: so jobs that run alone pay nothing for batches
+            return self.batches.begin(cast("BatchExecution", execution)) if execution.members else None
         now, job, registration = self._monotonic(), execution.job, self._registration
         # After a pause of this process the lease may be lost, and the job another worker's.
         if registration.stopping or not registration.holds(execution, now):
             self.end(execution, RELEASED)
+            return None
+        if job.rules is not None and (late := self._too_late(job)) is not None:
+            self.end(execution, CANCELLED._replace(reason=late))
             return None
         if job.timeout is not None:
             execution.deadline = now + job.timeout
@@ -102,6 +119,11 @@ class Slots:
         if self._on_started:
             self._events.emit("started", job=execution.job)
         return context
+
+    def _too_late(self, job: Claimed) -> str | None:
+        """Return why a job that had to start by now does not start; None for one that was claimed before: it may have started."""
+        start_by = rules.unpack(job.rules).get("start_by") if job.token == 1 else None
+        return f"not started by {iso(start_by)}" if start_by is not None and start_by < self._clock.now() else None
 
     def end(self, execution: Execution, outcome: Outcome) -> bool:
         """Record how an attempt ended; False if another call has done so, or this worker no longer holds the job."""
@@ -170,7 +192,8 @@ class Slots:
     def withdraw(self) -> None:
         for executor in self._executors:
             for execution in executor.withdraw():
-                self.release(execution)
+                for each in execution.members or (execution,):
+                    self.release(each)
 
     def ask_to_stop(self) -> None:
         """Start nothing more; running handlers stop at their next safe point."""
@@ -213,3 +236,38 @@ class Slots:
     def stop(self) -> None:
         for executor in self._executors:
             executor.stop()
+
+    # time limits: handlers that run too long, and claimed jobs that wait too long for a slot ------------------------------
+    def check_times(self, _: int) -> int:
+        """Check every execution; return when to do so again. Measures by monotonic time: setting the clock ends no handler."""
+        now = self._monotonic()
+        wait = BUSY if len(self._in_flight) else IDLE
+        waited = False
+        for execution in self._in_flight:
+            if execution.ended:
+                continue
+            if execution.deadline is not None:
+                wait = min(wait, self._check_time(execution, execution.deadline - now))
+            waited = waited or (not execution.started and now - execution.claimed_at > PATIENCE + execution.gathers)
+        if waited and (self.room() <= 0 or self.loop.blocked):
+            self.withdraw()
+        return max(SOONEST, wait)
+
+    def _check_time(self, execution: Execution, left: int) -> int:
+        if left > 0:
+            return left
+        if execution.overrun is None:
+            self.time_out(execution, timed_out(execution))
+        elif not execution.late and -left >= max(SHORTEST, min(execution.job.timeout or 0, LONGEST)):
+            self.report_late(execution)
+        return BUSY
+
+
+def timed_out(execution: Execution) -> Outcome:
+    """Return the outcome of an attempt that ran out of time."""
+    error = f"TimeoutError: ran longer than timeout={human(execution.job.timeout or 0)}"
+    try:
+        retry = execution.type.retry.retryable(TimeoutError(error))
+    except Undecided as undecided:  # a mistake in the policy must not end the job
+        error, retry = clean(f"{error} ({undecided})", 2_000), True
+    return Outcome("timed out", error=error, retry=retry)

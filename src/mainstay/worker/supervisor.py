@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ..core.clock import Clock, Duration
     from .pipes import Reader, Writer
 
+    WriteLine = Callable[..., None]  # level, event, text and facts
+
 MOST_STARTS = 3  # if no worker is ready after this many starts, none will be
 HEALTHY = 10.0  # seconds of life after which a death counts as the first again
 PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a restart
@@ -59,12 +61,13 @@ class Replica:
 class Leases:
     """Renews the leases of all workers, on a thread and with a store of its own."""
 
-    def __init__(self, url: str, lease: int, clock: Clock) -> None:
+    def __init__(self, url: str, lease: int, clock: Clock, log: WriteLine) -> None:
+        self._report = partial(_report, log)
         self._store, self.lease, self._clock = open_store(url, clock), lease, clock
         self._sweep = Sweep(self._store, random.random, Events(), 0)
         self.workers: frozenset[str] = frozenset()
         self.overdue: frozenset[str] = frozenset()  # workers that hold a job far past its timeout
-        self._service = Service("leases", self.step, clock, _report)
+        self._service = Service("leases", self.step, clock, self._report)
         self._service.start()
 
     def step(self, now: int) -> int:
@@ -73,12 +76,12 @@ class Leases:
             try:
                 self._store.renew(worker, now, self.lease)
             except StoreError as error:
-                _report(error)
+                self._report(error)
         try:
             found = self._store.orphans(now, GRACE, LIMIT)
             self.overdue = frozenset(orphan.worker for orphan in found if not orphan.gone)
         except StoreError as error:
-            _report(error)
+            self._report(error)
         return self.lease // BEATS
 
     def free(self, worker: str) -> None:
@@ -87,7 +90,7 @@ class Leases:
             self._store.deregister(worker)
             self._sweep.step(self._clock.now())
         except StoreError as error:
-            _report(error)
+            self._report(error)
 
     def stop(self) -> None:
         self._service.stop()
@@ -98,15 +101,16 @@ class Supervisor:
     """Keeps `processes` workers of the application `module:attribute` running until a signal.
 
     `options` are those of `app.worker`. `entry` is the module that each process runs, for callers that do more than
-    `worker_process` does, such as writing a log.
+    `worker_process` does, such as writing a log. `log` gets the level, the event, a text and facts about it.
     """
 
     def __init__(
-        self, app: str, processes: int, options: dict[str, Any], *, entry: str = ENTRY, extra: Duration = EXTRA
-    ) -> None:
+        self, app: str, processes: int, options: dict[str, Any], *, entry: str = ENTRY, extra: Duration = EXTRA,
+        log: WriteLine | None = None,
+    ) -> None:  # fmt: skip
         if processes < 1:
             raise ConfigError(f"processes={processes}: there must be at least one")
-        self._app, self._entry = app, entry
+        self._app, self._entry, self._log = app, entry, log or _write
         self._options = json.dumps({name: value for name, value in options.items() if value is not None})
         self._kill_after = (milliseconds(options.get("grace") or "30s") + milliseconds(extra)) / 1000
         self._extra = milliseconds(extra) / 1000
@@ -119,17 +123,14 @@ class Supervisor:
 
     def run(self) -> int:
         """Work until a signal, or until it is clear that no worker can start; return the exit code."""
-        with on_signals(lambda _: self._inbox.put(self._signalled)):
+        with on_signals(lambda _: self._inbox.put(lambda: self._stop(NOW if self._stopping else STOP))):
             self._start(self._replicas[0])  # the others when it is up: a mistake in the code is then reported once
-            while self._running():
+            while any(replica.process is not None or replica.due is not None for replica in self._replicas):
                 self._handle_next()
                 self._act_on_time()
         if self._leases is not None:
             self._leases.stop()
         return self._code
-
-    def _running(self) -> bool:
-        return any(replica.process is not None or replica.due is not None for replica in self._replicas)
 
     def _handle_next(self) -> None:
         """Handle the next event, unless something is due first."""
@@ -140,9 +141,6 @@ class Supervisor:
         except Empty:
             return
         event()
-
-    def _signalled(self) -> None:
-        self._stop(NOW if self._stopping else STOP)
 
     def _act_on_time(self) -> None:
         """Start the processes that are due; kill those that did not stop in time."""
@@ -165,7 +163,7 @@ class Supervisor:
         try:
             replica.process, replica.orders, messages = spawn(self._entry, self._app, self._options, replica.identity)
         except OSError as error:  # no memory or no processes left: try again later
-            _report(error)
+            _report(self._log, error)
             self._died(replica, 1)
             return
         for work in (self._listen, self._wait_for_exit):
@@ -187,7 +185,7 @@ class Supervisor:
             return
         replica.identity, replica.up, replica.heard = message["identity"], True, time.monotonic()
         if self._leases is None:
-            self._leases = Leases(message["url"], message["lease"], SystemClock())
+            self._leases = Leases(message["url"], message["lease"], SystemClock(), self._log)
         self._renew_for()
         for other in self._replicas:
             if other.process is None and other.due is None and not self._stopping:
@@ -215,12 +213,13 @@ class Supervisor:
     def _replace(self, replica: Replica, code: int) -> None:
         """Start another: at once after the first death, then after longer and longer pauses; never if none was ever up."""
         if self._leases is None and (code == CANNOT_START or replica.deaths >= MOST_STARTS):
-            _write(f"giving up: the worker {_ending(code)} before it was ready")
+            self._log("error", "giving_up", f"giving up: the worker {_ending(code)} before it was ready", code=code)
             self._code = 1
             return
         wait = 0.0 if replica.deaths <= 1 else min(PAUSE * 2.0 ** (replica.deaths - 2), LONGEST_PAUSE)
         replica.due = time.monotonic() + wait
-        _write(f"worker {replica.identity} {_ending(code)}; starting another" + (f" in {wait:g} s" if wait else ""))
+        text = f"worker {replica.identity} {_ending(code)}; starting another" + (f" in {wait:g} s" if wait else "")
+        self._log("error", "worker_died", text, worker=replica.identity, code=code)
 
     # stopping ------------------------------------------------------------------------------------------------------
     def _stop(self, order: str) -> None:
@@ -237,7 +236,8 @@ class Supervisor:
         for replica in replicas:
             replica.up = False  # and its lease is renewed no more
             if replica.process is not None:
-                _write(f"worker {replica.identity} {why} and is killed")
+                text = f"worker {replica.identity} {why} and is killed"
+                self._log("error", "worker_killed", text, worker=replica.identity)
                 replica.process.kill()
 
 
@@ -245,9 +245,10 @@ def _ending(code: int) -> str:
     return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
 
 
-def _write(text: str) -> None:
+def _write(level: str, event: str, text: str, **facts: Any) -> None:
     sys.stderr.write(f"mainstay: {text}\n")
 
 
-def _report(error: BaseException) -> None:
-    _write(f"the supervisor goes on after {type(error).__name__}: {error}")
+def _report(log: WriteLine, error: BaseException) -> None:
+    text = f"the supervisor goes on after {type(error).__name__}: {error}"
+    log("error", "supervisor_error", text, error=str(error))

@@ -13,25 +13,25 @@ from ..core.clock import milliseconds
 from ..core.decide import decide
 from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, UsageError
 from ..core.outcome import INTERRUPTED, RELEASED
+from ..core.search_terms import Term
+from ..core.suggest import did_you_mean
 from ..core.verdict import STORED
 from ..options import listed
 from ..stores.move import closed
 from ..upkeep import release_notes
-from ..upkeep.chores import chores
-from ..upkeep.sweep import GRACE
-from .claimer import Claimer
+from ..upkeep.admit import Admit, Expire
+from ..upkeep.prune import Prune, PruneActions
+from ..upkeep.sweep import GRACE, Sweep
+from .batch_claimer import claimer
 from .executors import CLEAN_UP, Loop, Threads
 from .hook_runner import run_hooks
 from .in_flight import InFlight
 from .listener import Listener
-from .outcome_buffer import OutcomeBuffer
+from .outcome_buffer import OutcomeBuffer, UpdateBuffer
 from .registration import Heartbeat, Registration, new_identity
 from .service import Service
-from .shutdown import SignalledBlock, until_signalled
+from .shutdown import signalled_block, until_signalled
 from .slots import Slots
-from .timeouts import Timeouts
-from .unknown_queues import warn_unknown
-from .update_buffer import UpdateBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 FINAL_WRITES = 10.0  # seconds for storing the last outcomes at the end
 LAST = ("timeouts", "heartbeat")  # the parts that go on while a handler runs
 IDLE = 100  # milliseconds between two looks whether the last handler has ended
+NEWEST = 200  # jobs of which the queues are known
+WAITING = Term("state", "=", ("queued",))
 
 
 class Runtime(NamedTuple):
@@ -83,17 +85,21 @@ class Worker:
             app, concurrency, process_slots or os.cpu_count() or 1, self.registration, self.in_flight, self.outcomes,
             self.wake, runtime.threads, runtime.loop,
         )  # fmt: skip
-        self.claimer = Claimer(
+        self.claimer = claimer(
             app, self.registration, self.wants, self.slots, self.in_flight, self.outcomes, milliseconds(poll)
         )
         self.heartbeat = Heartbeat(app, self.registration, self._replace, self.cancel, self._store_replied)
         renew_now = partial(self.wake, "heartbeat")
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
-        self.timeouts = Timeouts(app.clock, self.in_flight, self.slots)
-        self.chores = chores(
-            self.store, runtime.random, app.events, milliseconds(audit_keep), runtime.sweep_grace, app.clock
+        # What keeps an installation healthy. Each is safe when several processes do it at the same time.
+        self.chores: tuple[Sweep | Prune | Admit | Expire, ...] = (
+            Sweep(self.store, runtime.random, app.events, self.store.sweep_interval, runtime.sweep_grace, app.clock),
+            Prune(self.store, app.events),
+            PruneActions(self.store, app.events, milliseconds(audit_keep)),
+            Admit(self.store, app.events),
+            Expire(self.store, app.events),
         )
-        self._block = SignalledBlock() if signals else None
+        self._block = signalled_block(self) if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
         self._stopped = self._in_a_hurry = False  # it was told to stop; to stop now
@@ -116,11 +122,16 @@ class Worker:
             raise UsageError("this worker was started before: make another one with app.worker(…)")
         for name in self.types:  # a handler whose annotations cannot be read is a bug, not a bad payload
             self.app.registry.expect(name).schema.build()
-        self._check_open()
+        try:
+            why_closed = closed(self.store)  # its jobs were moved elsewhere, or are not all here yet
+        except SchemaMismatch:  # a file of the user's without our tables: registering makes them, or says what is wrong
+            why_closed = None
+        if why_closed:
+            raise Conflict(why_closed)
         self.registration.register()
-        warn_unknown(self.app, self.wants)
+        _warn_unknown(self.app, self.wants)
         self.listener.open()
-        steps = {"listener": self.listener.step, "claimer": self.claimer.step, "timeouts": self.timeouts.step,
+        steps = {"listener": self.listener.step, "claimer": self.claimer.step, "timeouts": self.slots.check_times,
                  **{chore.name: chore.step for chore in self.chores}, "heartbeat": self.heartbeat.step}  # fmt: skip
         steps["sweep"] = partial(self._sweep, steps["sweep"])
         for name, step in steps.items():
@@ -182,7 +193,14 @@ class Worker:
     def _end(self) -> None:
         for service in self.services.values():  # the heartbeat last: the lease is renewed to the end
             service.stop()
-        self._deregister()
+        self.listener.close()
+        try:
+            self.slots.stop()
+            if self._noted:
+                release_notes.remove(self.store, self._noted)
+            self.registration.deregister()
+        except StoreError as error:  # the lease runs out by itself
+            self._events.emit("store_error", error=error, wait=0)
         self._end_hooks()
         self.services = {}
 
@@ -196,30 +214,11 @@ class Worker:
             if self.outcomes.pending or self.in_flight.unstored:
                 self.in_flight.wait_removed(min(wait, 50) / 1000)
 
-    def _deregister(self) -> None:
-        self.listener.close()
-        try:
-            self.slots.stop()
-            if self._noted:
-                release_notes.remove(self.store, self._noted)
-            self.registration.deregister()
-        except StoreError as error:  # the lease runs out by itself
-            self._events.emit("store_error", error=error, wait=0)
-
     def run(self) -> int:
         """Work until SIGTERM or SIGINT, then stop gracefully; a second signal stops at once. Return the exit code."""
         return until_signalled(self)
 
     # what the parts call ------------------------------------------------------------------------------------------
-    def _check_open(self) -> None:
-        """Raise if this store's jobs were moved elsewhere, or are not all here yet."""
-        try:
-            why = closed(self.store)
-        except SchemaMismatch:  # a file of the user's without our tables: registering makes them, or says what is wrong
-            return
-        if why:
-            raise Conflict(why)
-
     def _replace(self) -> None:
         """Drop every job and register under a new identity: the lease is lost."""
         self._events.emit("lease_lost", worker=self.id)
@@ -270,15 +269,16 @@ class Worker:
 
     # use as a context ---------------------------------------------------------------------------------------------
     def __enter__(self) -> Self:
-        if self._block is not None:
-            self._block.enter()
-        return self.start()
+        if self._block is None:
+            return self.start()
+        self._block.__enter__()
+        return self
 
     def __exit__(self, *_: object) -> None:
-        if self._block is not None:
-            self._block.leave(self)
-        else:
+        if self._block is None:
             self.stop()
+        else:
+            self._block.__exit__(None, None, None)
 
     async def __aenter__(self) -> Self:
         import asyncio
@@ -309,3 +309,28 @@ def _wants(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | N
     if not served:
         raise ConfigError("this worker would serve no job: queues= names no queue")
     return dict.fromkeys(served, names)
+
+
+def _warn_unknown(app: Mainstay, queues: Iterable[str]) -> None:
+    """Emit `unknown_queue` for each queue that no type declares and no job waits in, with the name that was meant.
+
+    Probably it is mistyped. Any name is allowed, so this is a warning.
+    """
+    declared = {type.queue for type in app.registry.values()}
+    others = [queue for queue in queues if queue not in declared]
+    if not others:  # nearly always: asks the store nothing
+        return
+    try:
+        used = {job.queue for job in app.store.get_many(_jobs(app))}
+        known = declared | used | {type.queue for type in app.store.types()}
+        unknown = [
+            queue for queue in others if queue not in known and not _jobs(app, WAITING, Term("queue", "=", (queue,)))
+        ]
+    except StoreError:  # a worker starts without this warning too
+        return
+    for queue in unknown:
+        app.events.emit("unknown_queue", queue=queue, hint=did_you_mean(queue, known))
+
+
+def _jobs(app: Mainstay, *terms: Term) -> tuple[str, ...]:
+    return app.store.search(terms, NEWEST, None, app.clock.now()).ids

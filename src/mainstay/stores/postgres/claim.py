@@ -20,7 +20,8 @@ from ...core.verdict import BUSY, STORED, refusal
 from ..contract import Claims
 from ..operations import together
 from ..sql.actions import keep_children
-from . import columns, lanes
+from ..sql.admission import examine
+from . import columns, lanes, ruled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _QUEUE = field_getter(Claimed, "queue")
+_RULES = field_getter(Transition, "rules")
 _SEQ, _WORKER = field_getter(Completed, "seq"), field_getter(Completed, "worker")
 _claimed = partial(tuple.__new__, Claimed)  # saves the hot path a call of `_make`
 _completed, _finished = columns.of(Completed, columns.COMPLETED), columns.of(Transition, columns.FINISH)
@@ -50,9 +52,16 @@ def claim(
 
 def finish(store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
     """Apply transitions; return a verdict for each."""
-    return _except_locked(
-        store, transitions, lambda some: Claims(_round(store, some, updates, [])[0], [], None)
-    ).verdicts
+    return _except_locked(store, transitions, lambda some: _finish_round(store, some, updates)).verdicts
+
+
+def _finish_round(store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update]) -> Claims:
+    verdicts, looked = _round(store, transitions, updates, [store.dialect.statement("admit_look")])
+    if any(result.rows for result in looked):  # the children of a parent that has ended
+        store.write(
+            lambda: examine(store.dialect, store.engine_now(transitions[0].at if transitions else 0)), by_worker=True
+        )
+    return Claims(verdicts, [], None)
 
 
 def _except_locked(
@@ -97,35 +106,53 @@ def _claim(
     few = lanes.few(wants)
     promote = store.dialect.statement("claim_ready", worker=worker, now=store.engine_now(now), limit=PROMOTED)
     try:
+        if store.ruled or any(map(_RULES, finishing)):
+            return ruled.claim(store, worker, wants, limit, now, promote, finishing, updates)
         verdicts, results = _round(
-            store, finishing, updates, [promote, *_claim_statements(store, worker, wants, few, limit, now)]
+            store, finishing, updates, [promote, *claim_statements(store, worker, wants, few, limit, now)]
         )
     except MainstayError as error:
         if isinstance(error.__cause__, psycopg.errors.InvalidTextRepresentation) and "holds no lease" in str(error):
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out") from error
         raise
+    _, _, store.ruled, paused = results[0].rows[0]
     claims = _claims(verdicts, results, wants, limit)
-    if claims.wait == 0:  # more jobs are due than were queued, and their places are anywhere
+    if store.ruled and (len(claims.jobs) < limit or limit <= 0):
+        more = ruled.claim(store, worker, wants, limit - len(claims.jobs), now, promote, (), ())
+        return more._replace(verdicts=verdicts, jobs=ruled.ordered(claims.jobs + more.jobs, wants))
+    if (
+        claims.wait == 0 or paused
+    ):  # more jobs are due than were queued, or a lane is not empty: their places are anywhere
         store.cursors.forget()
     elif few is not None:
         store.cursors.note(few, claims.jobs, len(claims.jobs) >= limit, now)
     return claims
 
 
-def _claim_statements(
-    store: PostgresStore, worker: str, wants: Wants, few: dict[Lane, int] | None, limit: int, now: int
+def claim_statements(
+    store: PostgresStore,
+    worker: str,
+    wants: Wants,
+    few: dict[Lane, int] | None,
+    limit: int,
+    now: int,
+    end: str = "",
 ) -> list[Statement]:
-    """Return the claim's statement, or none if nothing is wanted."""
+    """Return the claim's statement, or none if nothing is wanted.
+
+    With the `end` choose it only locks the jobs; with take_free it takes them, unless there are rates to be charged.
+    """
     if limit <= 0 or few == {}:
         return []
-    asked = {"worker": worker, "now": store.engine_now(now), "limit": limit}
+    asked = {"worker": worker, "now": store.engine_now(now), "limit": limit, "ruled": end != ""}
+    end = end and ":" + end
     if few is None:
-        return [store.dialect.statement("claim_wide", **asked, **store.many_lanes.columns(wants))]
+        return [store.dialect.statement("claim_wide" + end, **asked, **store.many_lanes.columns(wants))]
     queues, types = map(list, zip(*few, strict=True))
     priorities, ords, seqs = map(list, zip(*store.cursors.starts(few, now), strict=True))
     bound = {"queues": queues, "types": types, "priorities": priorities, "ords": ords, "seqs": seqs}
     name = "claim" if len(few) > 1 else "claim_lane"
-    return [store.dialect.statement(name, **asked, **bound, places=list(few.values()))]
+    return [store.dialect.statement(name + end, **asked, **bound, places=list(few.values()))]
 
 
 def _claims(verdicts: list[str], results: Sequence[Result], wants: Wants, limit: int) -> Claims:
@@ -145,14 +172,16 @@ def _round(
     store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], asked: list[Statement]
 ) -> tuple[list[str], list[Result]]:
     """Finish and ask in one transaction: at once, or in several trips."""
+    if any(map(_RULES, transitions)):
+        return ruled.finish(store, transitions, updates), []
     twice = len(set(map(_SEQ, transitions))) != len(transitions)  # some job is named twice
-    write = _finish_in_turn if twice else finish_operations
-    if twice or _has_children(transitions):
+    write = finish_in_turn if twice else finish_operations
+    if twice or has_children(transitions):
         return store.write(lambda: write(store.dialect, transitions, updates, asked), by_worker=True)
     return store.single(write(store.dialect, transitions, updates, asked), by_worker=True)
 
 
-def _finish_in_turn(
+def finish_in_turn(
     dialect: PostgresDialect, transitions: Sequence[Transition], updates: Sequence[Update], asked: Sequence[Statement]
 ) -> Operations[tuple[list[str], list[Result]]]:
     """As `finish_operations`, one transition after the other: some job is named twice."""
@@ -165,15 +194,15 @@ def _finish_in_turn(
 
 def finish_operations(
     dialect: PostgresDialect, transitions: Sequence[Transition], updates: Sequence[Update] = (),
-    asked: Sequence[Statement] = (),
+    asked: Sequence[Statement] = (), first: Sequence[Statement] = (),
 ) -> Operations[tuple[list[str], list[Result]]]:  # fmt: skip
-    """Write updates, apply transitions with their children, then ask; return a verdict for each, and the results of what was asked.
+    """Run what comes first, write updates, apply transitions with their children, then ask; return a verdict for each, and the results of what was asked.
 
     Children follow only what was applied. Without any, everything is sent at once, and why a transition was refused is read
     afterwards. No job is named twice.
     """
-    later, groups = _has_children(transitions), _groups(transitions)
-    written = [*_update_statements(dialect, updates), *(_finish_statement(dialect, group) for group in groups)]
+    later, groups = has_children(transitions), _groups(transitions)
+    written = [*first, *_update_statements(dialect, updates), *(_finish_statement(dialect, group) for group in groups)]
     results = yield from together(*written, *(() if later else asked))
     finished = results[len(written) - len(groups) : len(written)]
     if not later and all(result.rows[0][0] is None for result in finished):
@@ -190,7 +219,8 @@ def _others(transitions: Sequence[Transition]) -> Sequence[Transition]:
     return [t for t in transitions if type(t) is not Completed] if set(map(type, transitions)) - {Completed} else ()
 
 
-def _has_children(transitions: Sequence[Transition]) -> bool:
+def has_children(transitions: Sequence[Transition]) -> bool:
+    """Return whether jobs are to be enqueued with these outcomes."""
     return any(t.children for t in _others(transitions))
 
 

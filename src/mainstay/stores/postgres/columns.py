@@ -25,7 +25,7 @@ DRAFT = tuple(name for name in JobRecord._fields if name in Draft.__slots__)
 PLAIN = ("id", "type", "queue", "priority", "max_attempts", "timeout", "keep", "backoff", "created_at", "payload")
 RARE = tuple(name for name in DRAFT if name not in PLAIN)  # most jobs have the default
 KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces
-FINISH = tuple(name for name in Transition._fields if name not in ("id", "children"))
+FINISH = tuple(name for name in Transition._fields if name not in ("id", "children", "rules"))
 COMPLETED = ("seq", "token", "finished_at", "expires_at", "result")
 UPDATES: dict[Any, str] = {Log: "log", Progress: "progress", Checkpoint: "checkpoint"}  # and their tables
 
@@ -65,10 +65,13 @@ def _split(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
 _JOB, _BODY = _split(DRAFT)
 _PLAIN_JOB, _PLAIN_BODY = _split(PLAIN)
 FRAGMENTS = {
-    "drafts": _unnest(column_types(JobRecord, *DRAFT)), "draft_job": ", ".join(_JOB), "draft_body": ", ".join(_BODY),
+    "drafts": _unnest(column_types(JobRecord, *DRAFT)), "draft_job": ", ".join(name for name in _JOB if name != "waits"),
+    "draft_body": ", ".join(_BODY),
+    "free_": "", "free_keyed": "WHERE given.lock IS NULL OR NOT EXISTS (SELECT 1 FROM mainstay.key k "
+    "WHERE k.key = ANY (ARRAY[given.key]) AND k.type = ANY (ARRAY[given.type]) AND k.type || ':' || k.key = given.lock)",
     "plain_drafts": _unnest(column_types(JobRecord, *PLAIN)),
     "plain_job": ", ".join(_PLAIN_JOB), "plain_body": ", ".join(_PLAIN_BODY),
-    "replaced_job": _assign(_JOB), "replaced_body": _assign(_BODY),
+    "replaced_job": _assign(name for name in _JOB if name != "waits"), "replaced_body": _assign(_BODY),
     "transitions": _unnest(column_types(Transition, *FINISH)),
     "completions": _unnest(column_types(Transition, *COMPLETED)),
     **{f"update_{table}": _unnest(column_types(kind), numbered=True) for kind, table in UPDATES.items()},

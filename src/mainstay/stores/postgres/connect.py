@@ -122,6 +122,12 @@ class Database(ForkGuard):
                 except _RETRIED:
                     if left == 1:
                         raise
+                except (
+                    psycopg.errors.IdleInTransactionSessionTimeout
+                ):  # this process was paused: all of it was rolled back
+                    wire.close()
+                    if left == 1:
+                        raise
                 except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction) as error:
                     unwritten = wire.undone or isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
                     if wire.new or not unwritten:

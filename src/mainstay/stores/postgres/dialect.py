@@ -29,10 +29,10 @@ FOLDER = os.path.join(os.path.dirname(__file__), "statements")
 SCHEMA = "mainstay"
 # E'…' reads the same whatever standard_conforming_strings says.
 FRAGMENTS = {
-    "ids": "mainstay.body", "number": "job",
+    "ids": "mainstay.body", "number": "job", "end_": "{take}", "end_choose": "{choose}", "end_take_free": "{take_free}",
     "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",
     "now": "(SELECT coalesce(:now::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))",
-    "for_update": "FOR NO KEY UPDATE OF j", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",
+    "for_update": "FOR NO KEY UPDATE OF j", "lock_rows": "FOR UPDATE", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",
     "indexed_ids": "mainstay.body", "join": "JOIN", "ids_of": "SELECT b.id FROM",
     "newest_first": "s JOIN mainstay.body b ON b.job = ANY (ARRAY[s.seq]) ORDER BY s.seq DESC",
     "json_valid": "b.payload IS JSON AND strpos(b.payload, E'\\\\u0000') = 0",
@@ -100,6 +100,19 @@ class PostgresDialect(Dialect):
         found = f"SELECT x.ctid FROM mainstay.{table} x WHERE {same} OFFSET 0"  # noqa: S608
         text = f"DELETE FROM mainstay.{table} t USING {{}} AS u({names}) CROSS JOIN LATERAL ({found}) x WHERE t.ctid = x.ctid"  # noqa: S608
         return self._each(text, columns, rows)
+
+    def update(
+        self, table: str, key: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]
+    ) -> list[Statement]:
+        given = ", ".join(f"{name} = u.{name}" for name in columns)
+        text = f"UPDATE mainstay.{table} t SET {given} FROM {{}} AS u({key}, {', '.join(columns)}) WHERE t.{key} = ANY (ARRAY[u.{key}])"  # noqa: S608
+        return self._each(text, {key: "bigint", **columns}, rows)
+
+    def upsert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
+        key, *rest = columns
+        changed = ", ".join(f"{name} = excluded.{name}" for name in rest)
+        text = f"INSERT INTO mainstay.{table} ({', '.join(columns)}) SELECT * FROM {{}}"  # noqa: S608
+        return self._each(f"{text} ON CONFLICT ({key}) DO UPDATE SET {changed}", columns, rows)
 
     def _each(self, text: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         """Return one statement for all rows, which it gets as an array a column."""

@@ -46,7 +46,9 @@ class Debouncer(ForkGuard):
         atexit.register(_flush, weakref.ref(self))
 
     def _start(self) -> None:
-        self._change, self._sending = threading.Condition(), threading.Lock()
+        # A signal may raise inside of `Condition.__enter__`, after the lock is taken; `with` on the lock itself is safe.
+        self._lock, self._sending = threading.Lock(), threading.Lock()
+        self._change = threading.Condition(self._lock)
         self._waiting: set[str] = set()
         self._last = float("-inf")
         self._thread: threading.Thread | None = None
@@ -54,7 +56,7 @@ class Debouncer(ForkGuard):
     def notify(self, what: str) -> None:
         """Notify all listeners, now or at the end of the gap."""
         self.restarted()
-        with self._change:
+        with self._lock:
             now = time.monotonic()
             if self._waiting or now - self._last < GAP:
                 self._later(what)
@@ -72,7 +74,7 @@ class Debouncer(ForkGuard):
     def _send_waiting(self) -> None:
         """Send what waits at the end of each gap; end when nothing came for 5 s."""
         while True:
-            with self._change:
+            with self._lock:
                 if not self._change.wait_for(lambda: self._waiting, timeout=5):
                     self._thread = None
                     return
@@ -86,7 +88,7 @@ class Debouncer(ForkGuard):
         if self.restarted():
             return
         with self._sending:  # a flush before closing the store waits for the thread
-            with self._change:
+            with self._lock:
                 waiting, self._waiting, self._last = self._waiting, set(), time.monotonic()
             for what in sorted(waiting):
                 self._send(what)

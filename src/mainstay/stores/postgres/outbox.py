@@ -1,7 +1,7 @@
 """PostgreSQL's verbs inside a caller's transaction: in the same database, with a savepoint where a refusal is likely.
 
 A savepoint costs two round trips, and a transaction with many of them slows down the whole server. So only drafts with keys
-get one: another job may have the key, or be about to commit it. Any other failure (a timeout, a server that goes away) ends
+or parents get one: another job may have the key, or be about to commit it; a parent may not exist. Any other failure (a timeout, a server that goes away) ends
 the caller's transaction, as it would with any other statement.
 """
 
@@ -15,9 +15,10 @@ from ...core.verdict import STORED
 from ..operations import Statement
 from ..outbox.caller_connection import AUTOCOMMIT, BROKEN, CLOSED, IDLE, OwnWork, undo
 from ..sql.actions import cancel_operations
+from ..sql.admission import finished, wake
 from . import errors
 from .claim import finish_operations
-from .enqueue import enqueue_operations
+from .enqueue import follow_registrations, identified, insert_operations, undeclared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,13 +47,13 @@ class PostgresOutbox:
 
     # the verbs ----------------------------------------------------------------------------------------------------
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
-        operations = self._enqueue(drafts, now)
-        return whole(operations) if any(draft.lock is not None for draft in drafts) else operations
-
-    def _enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
         if not drafts:
             return []
-        outcomes = yield from enqueue_operations(self._dialect, drafts, now)
+        fresh = identified(drafts, now)
+        yield from follow_registrations(self._dialect, undeclared(drafts))
+        operations = insert_operations(self._dialect, drafts, now, fresh)
+        refusable = any(draft.lock is not None or draft.after for draft in drafts)
+        outcomes = yield from (whole(operations) if refusable else operations)
         if any(created for _, created in outcomes):
             yield from self._notify("jobs")
         return outcomes
@@ -67,7 +68,11 @@ class PostgresOutbox:
         verdicts, _ = yield from finish_operations(self._dialect, [transition])
         if verdicts != [STORED]:
             return False
-        if transition.children:
+        if transition.rules:
+            yield from wake(
+                self._dialect, (yield from finished(self._dialect, [transition], transition.at, joined=True))
+            )
+        if transition.children or transition.rules:
             yield from self._notify("jobs")
         return True
 

@@ -33,6 +33,7 @@ class PostgresStore(Verbs):
     lease = 15_000
     sweep_interval = 1_000
     remote = True
+    walked = "0"  # see `sql.store`
 
     def __init__(self, url: str, clock: Clock | None = None) -> None:
         self.url = url
@@ -43,6 +44,7 @@ class PostgresStore(Verbs):
         self.debouncer = Debouncer(self.db)
         self.cursors, self.many_lanes = ClaimCursors(), ManyLanes()
         self.locked: set[int | str] = set()  # jobs that another open transaction has locked, as far as is known
+        self.ruled = False  # whether the next claim has to look at rules, as far as is known
         self._outbox: Outbox | None = None
 
     # what the shared verbs use, see `sql.store` -------------------------------------------------------------------

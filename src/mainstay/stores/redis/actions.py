@@ -43,8 +43,7 @@ def resolve_review(
     while found == CHANGED:
         # The script checks that the job still keeps the children that are read here.
         kept = store.server.read("HGET", "children", job_id) if approve else None
-        drafts = unpack_drafts(kept)
-        enqueue.prepare(store.server, drafts, now)
+        drafts = enqueue.prepared_children(store.server, unpack_drafts(kept), now) if kept else []
         last = [*values, kept or "", *enqueue.flat(drafts)]
         found = _changed(store, "resolve_review", [job_id], now, actor, terms, bulk, last)[job_id]
     return found or done

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 FEW = 16  # lanes that a claim names; of more it sends queues and types
 TEXTS = 16  # over which the names are spread
 CACHED = 100  # mappings of what is wanted
+FAILURES = ("failed", "timed out", *DEATHS)  # the kinds of outcomes that a breaker counts as failures
 _VERDICTS = {"s": STORED, "a": ALREADY, "c": CANCELLING, "l": LOST}
 _packed: dict[int, tuple[Wants, list[Any]]] = {}
 
@@ -42,7 +43,7 @@ def claim(
     """Write updates, apply transitions, promote due jobs and claim, in one call."""
     kind, wanted = packed(wants)
     values = [store.engine_now(now), worker, max(0, limit), *wanted, len(updates), *_updates(updates)]
-    reply = store.server.run("claim" + kind, values + _transitions(store.server, finishing, worker))
+    reply = store.run_hot("claim" + kind, values + _transitions(store.server, finishing, worker), _bear(finishing))
     if reply == "lost":
         raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
     verdicts, started, wait = reply[:3]
@@ -105,12 +106,13 @@ _new = partial(tuple.__new__, Claimed)
 def claimed(values: list[Any], started: int, worker: str) -> list[Claimed]:
     """Return the jobs of a reply, in its order. Column by column: that takes less time than job by job."""
     found: dict[str, Any] = {name: values[n::_JOB] for n, name in enumerate(_RETURNED)}
-    headers = [text.split("\n") for text in found["header"]]
-    found |= zip(header.POLICY, zip(*[header.policy(line) for line, _, _ in headers], strict=True), strict=True)
+    headers = [text.split("\n") for text in found["header"]]  # a job with rules has them in a fourth line
+    found |= zip(header.POLICY, zip(*[header.policy(lines[0]) for lines in headers], strict=True), strict=True)
     found["id"] = [seq[record.SEQ :] for seq in found["seq"]]
-    found["created_at"] = [int(origin.partition(" ")[0]) for _, origin, _ in headers]
+    found["created_at"] = [int(lines[1].partition(" ")[0]) for lines in headers]
     found["rank"] = [-priority for priority in found["priority"]]
-    found["version"] = [header.version(last) if last else 1 for _, _, last in headers]
+    found["version"] = [header.version(lines[2]) if lines[2] else 1 for lines in headers]
+    found["rules"] = [lines[3] if len(lines) > 3 else None for lines in headers]
     found |= {"started_at": repeat(started), "cancelling": repeat(False), "worker": repeat(worker)}
     return list(map(_new, zip(*[found[name] for name in Claimed._fields], strict=False)))
 
@@ -132,7 +134,12 @@ def finish(store: RedisStore, transitions: Sequence[Transition], updates: Sequen
     now = store.engine_now(transitions[0].at if transitions else 0)
     worker = transitions[0].worker or "" if transitions else ""
     values = [now, worker, len(updates), *_updates(updates), *_transitions(store.server, transitions, worker)]
-    return [_VERDICTS[letter] for letter in store.server.run("finish", values)]
+    return [_VERDICTS[letter] for letter in store.run_hot("finish", values, _bear(transitions))]
+
+
+def _bear(transitions: Sequence[Transition]) -> bool:
+    """Return whether jobs enqueue others as they end: those may have rules."""
+    return any(type(t) is not Completed and t.children for t in transitions)
 
 
 def _transitions(server: Server, transitions: Sequence[Transition], worker: str) -> list[Any]:
@@ -151,14 +158,15 @@ def _extra(server: Server, t: Transition) -> str:
         "crashed": 1 if t.outcome in DEATHS else None, "run_at": t.run_at, "finished": t.finished_at, "reason": t.reason,
         "error": t.error, "code": t.code, "result": t.result,
     }  # fmt: skip
+    if t.rules is not None and '"breaker"' in t.rules and (t.outcome in FAILURES or t.outcome == "completed"):
+        found["trial"] = "failed" if t.outcome in FAILURES else "completed"
     if t.recorded:
         attempt = (t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback)
         found["record"] = header.dumps(attempt)
     if t.children and t.state == REVIEW:
         found["kept"] = pack_drafts(t.children)
     elif t.children:
-        enqueue.prepare(server, t.children, t.at)
-        found["children"] = enqueue.flat(t.children)
+        found["children"] = enqueue.flat(enqueue.prepared_children(server, t.children, t.at))
     return header.dumps({name: value for name, value in found.items() if value is not None})
 
 

@@ -99,7 +99,10 @@ class Server(ForkGuard):
         except BaseException:
             connection.disconnect()
             raise
-        self._give(connection)
+        if len(self._idle) < IDLE and not self.restarted():
+            self._idle.append((connection, time.monotonic()))
+        else:
+            connection.disconnect()
         for found in replies:
             if again and self.address.kind and isinstance(found, (theirs.MovedError, theirs.ReadOnlyError)):
                 self._drop()  # refused, so nothing was written: the keys have moved to another server
@@ -117,12 +120,6 @@ class Server(ForkGuard):
             connection.disconnect()
             return self._take()
         return connection
-
-    def _give(self, connection: Wire) -> None:
-        if len(self._idle) < IDLE and not self.restarted():
-            self._idle.append((connection, time.monotonic()))
-        else:
-            connection.disconnect()
 
     def connection(self) -> Wire:
         """Open a new connection to the server that has our keys."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...core.errors import DuplicateKey, TransactionUnsupported, UsageError
+from ...core.errors import MainstayError, NotFound, TransactionUnsupported, UsageError
 from ...core.ids import IDS
-from . import header
+from ...core.keys import FOREVER, GONE, taken
+from . import header, script
 from .record import STATES
 
 if TYPE_CHECKING:
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 
     from ...core.draft import Draft
     from .connect import Server
+    from .ruled import RulesKnown
     from .store import RedisStore
 
+STRIDE = 8  # values of a draft; the last one has those that most lack
 MOST = 50_000  # drafts in one call: it blocks the server for some 15 microseconds each
 
 
@@ -27,14 +30,58 @@ def enqueue(store: RedisStore, drafts: Sequence[Draft], now: int) -> list[tuple[
     if not drafts:
         return []
     prepare(store.server, drafts, now)
-    reply = store.server.run("enqueue", [store.engine_now(now), *flat(drafts)])
+    reply = _sent(store, drafts, now)
     if isinstance(reply, int):
         return [(draft.id, True) for draft in drafts]
     if reply[0] == "taken":
         _, number, holder, letter = reply
-        draft, state = drafts[number - 1], STATES[letter]
-        raise DuplicateKey(f"job {holder} ({state}) already has the key {draft.key!r} of type {draft.type}", holder)
+        raise taken(drafts[number - 1], holder, STATES.get(letter, GONE))
+    if reply[0] == "missing":
+        raise NotFound(f"after: there is no job {reply[1]}; give jobs that are enqueued already")
     return [(draft.id, True) if found == 1 else (found, False) for draft, found in zip(drafts, reply, strict=True)]
+
+
+def _sent(store: RedisStore, drafts: Sequence[Draft], now: int) -> Any:
+    """Send drafts, each as the rules of its type and queue want it; again if those have changed meanwhile."""
+    while True:
+        rules = store.rules_known
+        sent = drafts if rules is None else _followed(store, rules, drafts)
+        if sent is None:
+            continue
+        values = [store.engine_now(now), "0" if rules is None else rules.version, *flat(sent)]
+        ruled = script.RULED if rules is not None or _ruled(sent, values) else ""
+        reply = store.server.run("enqueue" + ruled, values)
+        if reply == ["rules"]:
+            reply = store.server.run("enqueue" + script.RULED, values)
+        if isinstance(reply, int) or reply[0] not in ("rules", "full"):
+            return reply
+        from .ruled import RulesKnown, rules_of
+
+        if reply[0] == "full":
+            raise (rules or rules_of(store.server)).refusal(sent, *reply[1:])
+        store.rules_known = RulesKnown(*reply[1:])
+
+
+def _ruled(drafts: Sequence[Draft], values: list[Any]) -> bool:
+    """Return whether drafts, sent as these values, need the variant of the script for rules."""
+    if not any(values[1 + STRIDE :: STRIDE]):  # nearly always: no draft has a value that most lack
+        return False
+    return any(
+        draft.rules is not None or draft.start_by is not None or draft.on_conflict == "replace" for draft in drafts
+    )
+
+
+def _followed(store: RedisStore, rules: RulesKnown, drafts: Sequence[Draft]) -> Sequence[Draft] | None:
+    """Return drafts as these rules want them; None if they refuse one, and are no longer those of the store."""
+    from .ruled import rules_of
+
+    try:
+        return rules.followed(drafts)
+    except MainstayError:
+        store.rules_known = rules_of(store.server)
+        if store.rules_known.version == rules.version:
+            raise
+        return None
 
 
 def outbox(_store: RedisStore) -> NoReturn:
@@ -48,11 +95,7 @@ def outbox(_store: RedisStore) -> NoReturn:
 
 def prepare(server: Server, drafts: Sequence[Draft], now: int) -> None:
     """Give each draft its id, its time and, where its producer lacks the type, the policy that a worker registered."""
-    for draft in drafts:
-        if not draft.id:
-            draft.id = IDS.new(now)
-        if not draft.created_at:
-            draft.created_at = now
+    IDS.give(drafts, now)
     undeclared = [draft for draft in drafts if draft.undeclared is not None]
     if not undeclared:
         return
@@ -62,6 +105,16 @@ def prepare(server: Server, drafts: Sequence[Draft], now: int) -> None:
         draft.follow(json.loads(found[draft.type])["policy"] if found[draft.type] else {})
 
 
+def prepared_children(server: Server, drafts: Sequence[Draft], now: int) -> Sequence[Draft]:
+    """Return the children of a job as they are sent: nobody can be told that a type or queue takes no jobs."""
+    prepare(server, drafts, now)
+    if server.read("GET", "ruled") is None:
+        return drafts
+    from .ruled import rules_of
+
+    return rules_of(server).followed(drafts, lenient=True)
+
+
 def flat(drafts: Sequence[Draft]) -> list[Any]:
     """Return drafts as the scripts take them: eight values each (statements/parts/draft.lua)."""
     values: list[Any] = []
@@ -69,6 +122,7 @@ def flat(drafts: Sequence[Draft]) -> list[Any]:
         lane, text = header.write(draft)
         timeout, keep = draft.timeout, draft.keep
         plain = text[-1] == "\n" and draft.run_at is None and draft.lock is None  # and no terms: the last line is empty
+        plain = plain and draft.rules is None and draft.start_by is None
         values += (
             draft.id, lane, draft.priority, "" if timeout is None else timeout, "" if keep is None else keep,
             draft.payload, text, "" if plain else _extra(draft),
@@ -78,8 +132,12 @@ def flat(drafts: Sequence[Draft]) -> list[Any]:
 
 def _extra(draft: Draft) -> str:
     """Return the values that most drafts lack."""
-    found: dict[str, Any] = {"run_at": draft.run_at, "lock": draft.lock, "terms": header.terms(draft) or None}
+    found: dict[str, Any] = {
+        "run_at": draft.run_at, "lock": draft.lock, "terms": header.terms(draft) or None, "rules": draft.rules, "waits": draft.waits,
+        "start_by": draft.start_by, "after": list(dict.fromkeys(draft.after)) or None,
+    }  # fmt: skip
     if draft.lock is not None:
-        found["until"] = draft.lock_until
+        found["until"] = None if draft.lock_until == FOREVER else draft.lock_until
+        found["since"] = draft.created_at if draft.lock_until == FOREVER else None  # it takes the key for ever
         found["on"] = None if draft.on_conflict == "existing" else draft.on_conflict
     return header.dumps({name: value for name, value in found.items() if value is not None})

@@ -17,7 +17,20 @@ from ...core.export import JobRecord
 POLICY = ("type", "queue", "priority", "max_attempts", "timeout", "keep", "backoff")
 RARE = ("key", "tenant", "ref", "tags")
 TERMS = {"key": "k", "tenant": "t", "ref": "r", "parent": "p", "tags": "#"}  # searched by an index, each under a letter
-_ELSEWHERE = {"id", "payload", "run_at", "lock", "lock_until", "created_at", "parent", *POLICY, *RARE}
+_ELSEWHERE = {
+    "id",
+    "payload",
+    "run_at",
+    "lock",
+    "lock_until",
+    "created_at",
+    "parent",
+    *POLICY,
+    *RARE,
+    "rules",
+    "waits",
+    "start_by",
+}
 # Other columns of a job that a draft has: by name, in an object behind the rare ones. A new column needs no line here.
 OTHERS = tuple(name for name in JobRecord._fields if name in Draft.__slots__ and name not in _ELSEWHERE)
 

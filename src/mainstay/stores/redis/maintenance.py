@@ -15,6 +15,7 @@ from . import header, record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...core.export import TypeRecord
     from ...core.job import WorkerInfo
     from .store import RedisStore
 
@@ -81,9 +82,9 @@ def retract_crashes(store: RedisStore, jobs: Sequence[Claimed]) -> int:
 
 def prune(store: RedisStore, now: int, limit: int) -> int:
     """Delete jobs whose retention is over, a chunk at a time."""
-    deleted, found = 0, PRUNED
-    while deleted < limit and found == PRUNED:
-        found = store.server.run("prune", [store.engine_now(now), min(PRUNED, limit - deleted)])
+    deleted, looked = 0, PRUNED
+    while deleted < limit and looked == PRUNED:
+        found, looked = store.server.run("prune", [store.engine_now(now), min(PRUNED, limit - deleted)])
         deleted += found
     return deleted
 
@@ -96,9 +97,16 @@ def prune_actions(store: RedisStore, now: int, keep: int, limit: int) -> int:
 
 def register_types(store: RedisStore, types: Sequence[TypeInfo]) -> None:
     """Make types known."""
-    pairs = [text for info in types for text in (info.name, json.dumps(info._asdict()))]
-    if pairs:
-        store.server.read("HSET", "type", *pairs)
+    values = [value for info in types for value in (info.name, info.seen_at, declaration(info))]
+    if values:
+        store.server.run("register_types", values)
+
+
+def declaration(info: TypeInfo | TypeRecord) -> str:
+    """Return what a type declares, as it is stored: the same text as long as that does not change."""
+    policy = json.loads(info.policy) if isinstance(info.policy, str) else info.policy
+    found = {"name": info.name, "queue": info.queue, "signature": info.signature, "policy": policy}
+    return header.dumps(found | {"description": info.description, "takes": info.takes})
 
 
 def types(store: RedisStore) -> list[TypeInfo]:
@@ -125,9 +133,19 @@ def setting(store: RedisStore, name: str) -> str | None:
     return found
 
 
-def set_setting(store: RedisStore, name: str, value: str | None) -> None:
-    """Change or remove a setting."""
-    if value is None:
-        store.server.read("HDEL", "setting", name)
-    else:
-        store.server.run("set_setting", [name, value])
+def set_setting(
+    store: RedisStore, name: str, value: str | None, description: str | None = None, now: int | None = None, actor: str = ""
+) -> None:  # fmt: skip
+    """Change or remove a setting. The hash `setting_note` has when it was changed, and what it is for."""
+    audit = ""
+    if actor:
+        detail = {"name": name, "before": setting(store, name), "after": value}
+        audit = header.dumps((now, actor, "setting", None, detail))
+    given = ["" if now is None else now, "0" if description is None else "1", description or ""]
+    store.server.run("set_setting", [name, value or "", *given, audit, "1" if value is None else "0"])
+
+
+def note_of(text: str | None) -> tuple[str | None, int | None]:
+    """Return what a setting is for, and when it was changed."""
+    at, known, description = (text or " 0 ").split(" ", 2)
+    return description if known == "1" else None, int(at) if at else None

@@ -40,9 +40,10 @@ class Migrations:
 
     def up(self, report: Callable[[str], None]) -> list[int]:
         before, readable_from, _ = self.found()
+        numbers = [int(name[:4]) for name in self.pending(before)]
         if not schema.usable(self._exchange, self._prefix, self._shown, before, readable_from):
             self._upgrade(report)
-        return list(range(before + 1, self.needed + 1))
+        return numbers
 
     def sql(self, since: int) -> str | None:
         return None

@@ -11,24 +11,18 @@ from weakref import WeakKeyDictionary
 
 from msgspec import msgpack
 
-from ...core import keys
+from ...core import export, keys
 from ...core.draft import Draft
 from ...core.errors import Conflict
-from ...core.export import (
-    ANOTHER,
-    PRIVATE,
-    ActionRecord,
-    AttemptRecord,
-    Batch,
-    JobRecord,
-    LogRecord,
-    SettingRecord,
-    TypeRecord,
-)
-from ...core.job import Attempt
+from ...core.export import AfterRecord, AttemptRecord, Batch, JobRecord, RuleRecord, SettingRecord, TypeRecord
+from ...core.job import Attempt, Rule
+from ...core.limits import effective
 from . import header, record
+from .keys import export_keys, packed_key
+from .maintenance import declaration, note_of, types
 from .reads import read, with_codes
 from .record import LETTERS, SEQ
+from .rules import KINDS, rules, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +95,7 @@ def _ordered(store: RedisStore, floor: str) -> Order:
 def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore, str | None, int], Batch]:
     """Return how to export attempts or log lines: by job and then in their order; jobs without any are skipped."""
 
-    def export(store: RedisStore, after: str | None, limit: int) -> Batch:
+    def rows_after(store: RedisStore, after: str | None, limit: int) -> Batch:
         job, _, through = (after or " 0").partition(" ")
         while True:
             job, through, *found = store.server.run("export_history", [kind, job, through, limit, LOOKED])
@@ -109,7 +103,7 @@ def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore,
                 rows = [row(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
                 return Batch(_coded(store, rows) if kind == "attempt" else rows, f"{job} {through}" if job else None)
 
-    return export
+    return rows_after
 
 
 def _attempt(job: str, line: str) -> Row:
@@ -124,7 +118,7 @@ def _coded(store: RedisStore, rows: list[Row]) -> list[Row]:
 
 
 def _log(job: str, member: str) -> Row:
-    return LogRecord(job, int(member[:8], 16), int(member[8:16], 16), *json.loads(member[16:]))
+    return export.LogRecord(job, int(member[:8], 16), int(member[8:16], 16), *json.loads(member[16:]))
 
 
 def _actions(store: RedisStore, after: str | None, limit: int) -> Batch:
@@ -135,25 +129,44 @@ def _actions(store: RedisStore, after: str | None, limit: int) -> Batch:
     )
     found = [(*json.loads(line), bulk) for line, bulk in zip(lines, bulks, strict=True) if line is not None]
     rows: list[Row] = [
-        ActionRecord._make((int(at), *rest, json.dumps(detail), bulk)) for at, *rest, detail, bulk in found
+        export.ActionRecord._make((int(at), *rest, json.dumps(detail), bulk)) for at, *rest, detail, bulk in found
     ]
     return Batch(rows, str(numbers[-1]) if int(last or 0) > numbers[-1] else None)
 
 
 def _types(store: RedisStore, _after: str | None, _limit: int) -> Batch:
-    found = [json.loads(text) for text in store.server.read("HVALS", "type")]
-    return Batch([TypeRecord(**each | {"policy": json.dumps(each["policy"])}) for each in found], None)
+    rows: list[Row] = [TypeRecord._make(info._replace(policy=json.dumps(info.policy))) for info in types(store)]  # type: ignore[arg-type]
+    return Batch(rows, None)
 
 
 def _settings(store: RedisStore, _after: str | None, _limit: int) -> Batch:
-    found = store.server.read("HGETALL", "setting")
+    found, notes = store.server.on_keys([("HGETALL", "setting"), ("HGETALL", "setting_note")])
+    known = dict(zip(notes[::2], notes[1::2], strict=True))
     pairs = zip(found[::2], found[1::2], strict=True)
-    return Batch([SettingRecord(*pair) for pair in pairs if not pair[0].startswith(PRIVATE)], None)
+    rows: list[Row] = [
+        SettingRecord(name, value, *note_of(known.get(name)))
+        for name, value in pairs
+        if not name.startswith(export.PRIVATE)
+    ]
+    return Batch(rows, None)
+
+
+def _rules(store: RedisStore, _after: str | None, _limit: int) -> Batch:
+    found = rules(store, KINDS)
+    return Batch([RuleRecord._make(rule._replace(value=json.dumps(rule.value))) for rule in found], None)  # type: ignore[arg-type]
+
+
+def _after_rows(store: RedisStore, after: str | None, limit: int) -> Batch:
+    """Return the parents of waiting jobs, by child."""
+    low = f"({after}" if after else "[c"
+    found = store.server.read("ZRANGEBYLEX", "after", low, "(d", "LIMIT", 0, limit)
+    rows: list[Row] = [AfterRecord(parent, child) for child, parent in (member[1:].split("\0") for member in found)]
+    return Batch(rows, found[-1] if len(found) == limit else None)
 
 
 _EXPORTS: dict[str, Callable[[RedisStore, str | None, int], Batch]] = {
     "jobs": _jobs, "attempts": _history("attempt", _attempt), "logs": _history("log", _log), "actions": _actions,
-    "types": _types, "settings": _settings,
+    "types": _types, "settings": _settings, "keys": export_keys, "rules": _rules, "after": _after_rows,
 }  # fmt: skip
 
 
@@ -162,7 +175,7 @@ def import_rows(store: RedisStore, part: str, rows: Sequence[Row], was: str, mar
     """Write rows as they are and move the mark, in one call."""
     values = [value for row in rows for value in _IMPORTED[part](*row)]
     if not store.server.run("import", [was, mark, part, *values]):
-        raise Conflict(ANOTHER)
+        raise Conflict(export.ANOTHER)
 
 
 def _packed_job(*row: Any) -> tuple[str, bytes]:
@@ -183,7 +196,9 @@ def _record(job: JobRecord) -> list[Any]:
         "state": LETTERS[job.state], "seq": "", "lane": lane, "lock": _lock(job), "held": job.lock is not None,
         "terms": header.terms(draft) or None, "header": text,
     }  # fmt: skip
-    return [False if found[name] is None else found[name] for name in record.FIELDS]
+    found |= {"rated": False, "awaited": False}
+    values = [False if found[name] is None else found[name] for name in record.FIELDS]
+    return values if any(value is not False for value in values[record.SHORT :]) else values[: record.SHORT]
 
 
 def _lock(job: JobRecord) -> str | None:
@@ -217,11 +232,29 @@ def _packed_action(
 def _packed_type(*row: Any) -> tuple[str, bytes]:
     info = TypeRecord._make(row)
     text = json.dumps(info._asdict() | {"policy": json.loads(info.policy)})
+    if info.created_at is not None and info.updated_at is not None:  # as the script `register_types` writes it
+        times = f'{{"created_at":{info.created_at},"updated_at":{info.updated_at},"seen_at":{info.seen_at},'
+        text = times + declaration(info)[1:]
     return "", msgpack.encode([("HSET", "type", info.name, text)])
+
+
+def _packed_setting(name: str, value: str, description: str | None, updated_at: int | None) -> tuple[str, bytes]:
+    commands = [("HSET", "setting", name, value)]
+    if description is not None or updated_at is not None:
+        note = f"{'' if updated_at is None else updated_at} {'0 ' if description is None else '1 ' + description}"
+        commands.append(("HSET", "setting_note", name, note))
+    return "", msgpack.encode(commands)
+
+
+def _packed_rule(*row: Any) -> tuple[str, bytes]:
+    found = RuleRecord._make(row)
+    rule = Rule(found.kind, found.name, json.loads(found.value), found.actor, found.at, found.reason)
+    return "", msgpack.encode([rule.kind, rule.name, text_of(rule), "max_depth" in effective(rule.value)])
 
 
 # How to write a row of each part: the id of its job, and the row (statements/import.lua).
 _IMPORTED: dict[str, Callable[..., tuple[Any, ...]]] = {
     "jobs": _packed_job, "attempts": _packed_attempt, "logs": _packed_log, "actions": _packed_action,
-    "types": _packed_type, "settings": lambda *pair: ("", msgpack.encode([("HSET", "setting", *pair)])),
+    "types": _packed_type, "settings": _packed_setting, "keys": packed_key, "rules": _packed_rule,
+    "after": lambda parent, child: (parent, child),
 }  # fmt: skip

@@ -87,7 +87,10 @@ class RedisNotifier:
             found = self._ask(timeout, offer)
         except theirs.NoScriptError:  # it was not armed, so nothing would wake it: load the scripts and ask again
             self._disconnect()
-            for name in ("arm", "claim_on_wake", "claim_on_wake_many"):
+            for name in (
+                "arm",
+                *(f"claim_on_wake{kind}{rules}" for kind in ("", script.MANY) for rules in ("", script.RULED)),
+            ):
                 self._server.command("SCRIPT", "LOAD", script.load(name).text)
             found = self._ask(timeout, offer)
         if found is None:
@@ -107,12 +110,14 @@ class RedisNotifier:
         found: list[str] | None = connection.read_response()
         if offer is not None:
             reply = connection.read_response()
+            if reply == "rules":  # the next claim takes them
+                self._store.flowing, reply = True, None
             offer.take(claimed(reply[1:], reply[0], self._worker) if reply else [])
         return found
 
     def _packed(self, connection: Wire, timeout: int, offer: SlotOffer | None) -> list[bytes]:
         """Return what to send: the same as before while nothing happens."""
-        same = (timeout, self._seen, offer and (offer.wants, self._store.engine_now(offer.now)))
+        same = (timeout, self._seen, self._store.flowing, offer and (offer.wants, self._store.engine_now(offer.now)))
         if self._last[0] != same:
             self._last = same, connection.pack_commands(self._commands(timeout, offer))
         return self._last[1]
@@ -125,7 +130,8 @@ class RedisNotifier:
             return [arm, block]
         kind, wanted = packed(offer.wants)
         values = (self._store.engine_now(offer.now), worker, seen, *wanted)
-        return [arm, block, ("EVALSHA", script.load("claim_on_wake" + kind).sha, 1, prefix, *values)]
+        name = "claim_on_wake" + kind + (script.RULED if self._store.flowing else "")
+        return [arm, block, ("EVALSHA", script.load(name).sha, 1, prefix, *values)]
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

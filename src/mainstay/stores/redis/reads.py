@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.job import Action, Attempt, Count, Ended, Job, LogLine, WorkerInfo, history
+from ...core.states import BLOCKED
 from . import header, record
 from .record import STATES
 
@@ -99,7 +101,20 @@ def counts(store: RedisStore, cap: int) -> list[Count]:
             found.setdefault(letter, []).extend(sums)
         if all(looked < CHUNK for _, looked, *_ in places):
             break
-    return [count for letter, sums in found.items() for count in _capped(LABELS[letter], sums, cap)]
+    counted = [count for letter, sums in found.items() for count in _capped(LABELS[letter], sums, cap)]
+    return counted + _blocked(store, cap)
+
+
+def _blocked(store: RedisStore, cap: int) -> list[Count]:
+    """Count the blocked jobs by queue and type, line by line, up to `cap` in all."""
+    sums, left = Counter[tuple[str, str]](), cap
+    place: list[Any] = ["", 0]
+    while place and left > 0:
+        found, place = store.server.run("blocked", [min(CHUNK, left), *place])
+        for lane, jobs in found:
+            sums[header.of_lane(lane)] += jobs
+            left -= jobs
+    return [Count(*lane, BLOCKED, jobs, None, left <= 0) for lane, jobs in sums.items() if jobs]
 
 
 def _capped(labels: tuple[str, str], found: list[Any], cap: int) -> list[Count]:

@@ -1,7 +1,8 @@
 """The fields of a job in Redis: the one list from which the scripts' positions and the rows they return are derived.
 
 A record is a packed array in the hash `job`. The header, one of its fields, is text (header.py). Long texts are in hashes of
-their own. The names are those of `core.export.JobRecord`, except `seq`, `lane`, `held`, `terms` and `header`.
+their own. The names are those of `core.export.JobRecord`, except `seq`, `lane`, `held`, `terms`,
+`header`, `rated` (a scheduled job that waits for its rate) and `awaited` (a job that others wait for).
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ FIELDS: dict[str, int | bool] = {  # in the order stored, each with its value in
     "timeout": False, "keep": False, "worker": False, "run_at": False, "started_at": False, "finished_at": False,
     "expires_at": False, "cancel_at": False, "lock": False, "lock_until": False, "held": False, "reason": False,
     "terms": False, "header": False,
+    # Records of plain jobs end here. Those of jobs with rules, a time to start by or children that wait have all of the rest.
+    "rules": False, "waits": False, "start_by": False, "rated": False, "awaited": False,
 }  # fmt: skip
+SHORT = list(FIELDS).index("rules")  # fields that every record has
 POSITIONS = {name: n for n, name in enumerate(FIELDS, 1)}
 CLAIMED = ("header", "attempt", "crashes", "token", "ord")  # what a claim returns of a record
 TEXTS = ("payload", "result", "children", "checkpoint", "error", "code", "bulks")
@@ -37,7 +41,7 @@ PROGRESS = ("done", "total", "stage")  # one text, "progress"
 SEQ = 12  # characters of the number in front of an id
 
 
-_BLANK = ", ".join(json.dumps(value) for value in FIELDS.values())
+_BLANK = ", ".join(json.dumps(value) for value in list(FIELDS.values())[:SHORT])
 _CLAIMED = ", ".join(str(POSITIONS[name]) for name in CLAIMED)
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...core import keys
+from ...core import keys, rules
 from ...core.bulk import NOTE, bulk_for, tally
 from ...core.draft import pack_drafts, unpack_drafts
 from ...core.errors import refuse_nul
 from ...core.export import ActionRecord
-from ...core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED
+from ...core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED, WAITING
 from ..operations import Statement, together
+from .admission import examine, give_back, wake
 from .dialect import column_types
+from .store import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -46,6 +48,7 @@ class Locked(NamedTuple):
     lock: str | None
     lock_until: int | None
     key: str | None
+    rules: str | None
 
 
 class Change(NamedTuple):
@@ -66,8 +69,8 @@ def change(
 ) -> Operations[dict[str, str]]:  # fmt: skip
     """Lock jobs in the order of seq, run an action on those that `terms` still find, and return what became of each job."""
     refuse_nul(actor=actor)
-    rows = (yield dialect.statement("lock_jobs", ids=list(dict.fromkeys(ids)))).rows
-    locked = {row[0]: Locked._make(row) for row in rows}
+    found_rows = (yield dialect.statement("lock_jobs", ids=list(dict.fromkeys(ids)))).rows
+    locked = {row[0]: Locked._make(row) for row in found_rows}
     found = {job: locked[job] for job in ids if job in locked}  # in the order asked
     if terms and found:
         from .search import matching  # an enqueue in the caller's transaction loads this module, and needs no search
@@ -85,6 +88,7 @@ def _verb(action: Action, outcome: str = "", what: str = "jobs") -> Callable[...
         store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
     ) -> dict[str, str]:
         outcomes = store.write(lambda: change(store.dialect, action, ids, now, actor, terms, bulk))
+        examine_marked(store, now)
         if outcome in outcomes.values():
             store.notify(what)
         return outcomes
@@ -117,6 +121,33 @@ def _ended(by: Change, jobs: Sequence[Locked], state: str, reason: str) -> list[
     return [by.statement("unlock_keys", seqs=keyed), ended] if keyed else [ended]
 
 
+def _let_go(dialect: Dialect, jobs: Iterable[Locked]) -> Operations[None]:
+    """Give back the slots of jobs that end or go, and mark the jobs that wait for one of these slots or for one of these jobs."""
+    jobs = list(jobs)
+    freed = yield from give_back(dialect, [(job.seq, job.rules) for job in jobs if job.rules])
+    yield from wake(dialect, freed)
+    yield dialect.statement("admit_children", seqs=[job.seq for job in jobs])
+    children = [job.seq for job in jobs if job.rules and '"after"' in job.rules]
+    if children:
+        yield dialect.statement("after_remove", seqs=children)
+
+
+def end_jobs(dialect: Dialect, seqs: list[int], state: str, reason: str, now: int) -> Operations[None]:
+    """End jobs that wait, because of a rule."""
+    found = (yield dialect.statement("lock_seqs", seqs=seqs)).rows
+    jobs = [job for job in map(Locked._make, found) if job.state in WAITING]
+    if jobs:
+        yield from together(*_ended(Change(dialect, now, "", None), jobs, state, reason))
+        yield from _let_go(dialect, jobs)
+
+
+def examine_marked(store: SqlStore, now: int, freed: Iterable[str] = ()) -> None:
+    """Examine the jobs that a verb has marked, in a transaction of their own: they are marked until then."""
+    if set(freed) or bool(store.read(rows(store, "admit_look"))):
+        store.write(lambda: examine(store.dialect, store.engine_now(now), freed))
+        store.notify()
+
+
 # cancel: waiting jobs end, running ones are asked to stop -------------------------------------------------------------
 def _cancel(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
     jobs = [job for job in found.values() if job.state not in ENDED]
@@ -128,6 +159,8 @@ def _cancel(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
             *([by.statement("cancel_running", seqs=running, now=by.now)] if running else ()),
             *(yield from _audit(by, "cancel", [(job, {}) for job in jobs])),
         )
+        if waiting:
+            yield from _let_go(by.dialect, waiting)
     names = {RUNNING: "cancelling"} | dict.fromkeys(ENDED, "ended")
     return {job.id: names.get(job.state, "cancelled") for job in found.values()}
 
@@ -144,17 +177,22 @@ def cancel_operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str
 def _retry(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
     jobs = [job for job in found.values() if job.state in RETRIED]
     wanted = {job.id: keys.lock(job.type, job.key or "", "alive", None, by.now)[0] for job in jobs if _needs_key(job)}
-    taken = yield from _taken(by.dialect, wanted)
+    taken = yield from _taken(by.dialect, wanted, found)
     retried = [job for job in jobs if job.id not in taken]
     if retried:
         seqs = [job.seq for job in retried]
+        yield from give_back(by.dialect, [(job.seq, job.rules) for job in retried if job.rules])
+        late = [
+            (job.seq, rules.without(job.rules, "start_by")) for job in retried if job.rules and "start_by" in job.rules
+        ]
+        yield from together(*by.dialect.update("job", "seq", {"rules": "text"}, late))
         yield from together(
             *(by.statement("lock_key", seq=job.seq, lock=wanted[job.id]) for job in retried if job.id in wanted),
             by.statement("retry", seqs=seqs, now=by.now),
             by.statement("remove:result", seqs=seqs),  # proposed for review: the next attempt may return nothing
             *(yield from _audit(by, "retry", [(job, {"from": job.state}) for job in retried])),
         )
-    outcomes = {job.id: QUEUED for job in retried} | dict.fromkeys(taken, "duplicate")
+    outcomes = {job.id: QUEUED for job in retried} | taken
     return {job.id: outcomes.get(job.id, job.state) for job in found.values()}
 
 
@@ -166,13 +204,15 @@ def _needs_key(job: Locked) -> bool:
     return job.lock is None and job.key is not None and not job.lock_until and job.state != SCHEDULED
 
 
-def _taken(dialect: Dialect, wanted: dict[str, str]) -> Operations[set[str]]:
-    """Return the ids whose key another job holds: one in the store, or one before it in this list."""
+def _taken(dialect: Dialect, wanted: dict[str, str], found: dict[str, Locked]) -> Operations[dict[str, str]]:
+    """Return the ids whose key another job has, one in the store or one before it in this list, and what to say about each."""
     if not wanted:
-        return set()
-    held = {row[0] for row in (yield dialect.statement("locked_keys", locks=list(wanted.values()))).rows}
+        return {}
+    names = [found[job].key or "" for job in wanted]
+    rows = (yield dialect.statement("locked_keys", locks=list(wanted.values()), keys=names)).rows
     first = {lock: job for job, lock in reversed(wanted.items())}
-    return {job for job, lock in wanted.items() if lock in held or first[lock] != job}
+    holders = {job: ({lock: first[lock]} | dict(rows))[lock] for job, lock in wanted.items()}
+    return {job: keys.held(holder, found[job].key or "") for job, holder in holders.items() if holder != job}
 
 
 # review ---------------------------------------------------------------------------------------------------------------
@@ -192,18 +232,14 @@ def resolve_review(
             *_ended(by, [job], state, note or f"{done} by {actor}"),
             *(yield from _audit(by, verb, [(job, {NOTE: note})])),
         )
-        if approve:
-            yield from _enqueue_children(by.dialect, job, now)
+        yield from _let_go(by.dialect, [job])
+        kept = (yield by.statement("children", seqs=[job.seq])).rows if approve else []
+        drafts = [draft for (text,) in kept for draft in unpack_drafts(text)]
+        if drafts:
+            yield from by.dialect.enqueue(drafts, now)
         return {job_id: done}
 
     return _verb(action, "approved")(store, [job_id], now, actor, terms, bulk)[job_id]  # its children may be due
-
-
-def _enqueue_children(dialect: Dialect, job: Locked, now: int) -> Operations[None]:
-    found = yield dialect.statement("children", seqs=[job.seq])
-    drafts = [draft for (text,) in found.rows for draft in unpack_drafts(text)]
-    if drafts:
-        yield from dialect.enqueue(drafts, now)
 
 
 def keep_children(dialect: Dialect, transitions: Iterable[Transition], now: int) -> Operations[None]:
@@ -222,6 +258,7 @@ def _delete(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
     gone = [job for job in found.values() if job.state != RUNNING]
     if gone:
         lines = [(job, {"type": job.type, "from": job.state}) for job in gone]
+        yield from _let_go(by.dialect, gone)
         yield from removal(by.dialect, [job.seq for job in gone], (yield from _audit(by, "delete", lines)))
     return {job.id: RUNNING if job.state == RUNNING else "deleted" for job in found.values()}
 

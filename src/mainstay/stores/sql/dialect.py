@@ -7,8 +7,9 @@ A shared statement is a file in `statements/`; a file of the same name in the en
 - `{keep}` is a column of a job at the table in which the engine keeps it: `j` is `mainstay.job`, `b` is `mainstay.body`.
 - `{Job}` is a select list of all fields of that record, `{w.WorkerInfo}` the same with every field at the table `w`.
 - `{now}`, `{for_update}` and so on are fragments: below, the engine's own, or a file in its folder `parts`.
-- `{admit.state | run_at | now}` and `{admit.ord | run_at | now | place}` are the admission step (`parts/admit.sql`) over these expressions:
-  no statement makes a job queued or scheduled, or gives it a place in the order, in another way.
+- `{admit.state | run_at | now | held}`, `{admit.ord | run_at | now | place}` and `{admit.waits | run_at | now | held | waits}` are the
+  admission step (`parts/admit.sql`) over these expressions: no statement makes a job queued or scheduled, or gives it a place in the
+  order, in another way.
 """
 
 from __future__ import annotations
@@ -83,6 +84,16 @@ class Dialect:
 
     def delete(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         """Return the statements that delete rows by their primary key, given as for `insert`."""
+        raise NotImplementedError
+
+    def update(
+        self, table: str, key: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]
+    ) -> list[Statement]:
+        """Return the statements that change rows; each is given as its key, a number, and the values of the columns."""
+        raise NotImplementedError
+
+    def upsert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
+        """Return the statements that insert rows, or change the one with the same first column."""
         raise NotImplementedError
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:

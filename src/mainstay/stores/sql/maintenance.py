@@ -9,7 +9,7 @@ from ...core.job import Claimed, Declaration, TypeInfo
 from ...core.outcome import INTERRUPTED
 from ..contract import Orphan, Renewal
 from ..operations import together
-from .actions import removal
+from .actions import AUDIT, removal
 from .reads import claimed_by, loaded, value
 from .store import rows
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ...core.job import WorkerInfo
     from ..operations import Operations
+    from .dialect import Dialect
     from .store import SqlStore
 
 DECLARATION = {"worker": "text", "type": "text", "version": "bigint", "signature": "text", "takes": "text"}
@@ -77,13 +78,8 @@ def _find(store: SqlStore, now: int, bound: dict[str, int | None]) -> Operations
     late = (yield statement("late_workers", **bound)).rows
     spared = store.spared(late, now) if late else []
     yield statement("deregister_expired", **bound, spared=spared)
-    return [_orphan(row) for row in (yield statement("orphans", **bound)).rows]
-
-
-def _orphan(row: tuple[object, ...]) -> Orphan:
-    *columns, gone = row
-    job: Claimed = loaded(Claimed, columns)
-    return Orphan(job, job.worker or "", bool(gone))
+    found = [(loaded(Claimed, columns), gone) for *columns, gone in (yield statement("orphans", **bound)).rows]
+    return [Orphan(job, job.worker or "", bool(gone)) for job, gone in found]
 
 
 def retract_crashes(store: SqlStore, jobs: Sequence[Claimed]) -> int:
@@ -150,6 +146,21 @@ def setting(store: SqlStore, name: str) -> str | None:
     return value(store, "setting", name=name)
 
 
-def set_setting(store: SqlStore, name: str, value: str | None) -> None:
+def set_setting(
+    store: SqlStore, name: str, value: str | None, description: str | None = None, now: int | None = None, actor: str = ""
+) -> None:  # fmt: skip
     """Change a setting; None removes it."""
-    _single(store, "set_setting_none" if value is None else "set_setting", name=name, value=value)
+    store.write(lambda: _set_setting(store.dialect, name, value, description, now, actor))
+
+
+def _set_setting(
+    dialect: Dialect, name: str, value: str | None, description: str | None, now: int | None, actor: str
+) -> Operations[None]:  # fmt: skip
+    if actor:
+        found = (yield dialect.statement("setting", name=name)).rows
+        detail = {"name": name, "before": found[0][0] if found else None, "after": value}
+        yield from together(*dialect.insert("action", AUDIT, [(now, actor, "setting", None, json.dumps(detail), None)]))
+    if value is None:
+        yield dialect.statement("set_setting_none", name=name)
+    else:
+        yield dialect.statement("set_setting", name=name, value=value, description=description, now=now)

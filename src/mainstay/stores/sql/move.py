@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ...core import rules
 from ...core.errors import Conflict
 from ...core.export import ANOTHER, PARTS, Batch, JobRecord
 from ...core.job import field_getter
+from ...core.states import QUEUED, RUNNING
 from ..operations import together
 from .dialect import column_types
+from .keys import export_keys
 from .store import rows
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     Numbered = list[tuple[int, JobRecord]]
 
 CURSOR = ("after", "after2", "after3")
-WHOLE = ("types", "settings")  # parts of few rows: exported at once
+WHOLE = ("types", "settings", "rules")  # parts of few rows: exported at once
 SIZE = 4 << 20  # characters of texts in one batch of jobs; the first job comes however large it is
 # Fields of a job that have tables of their own.
 BESIDE = ("result", "children", "checkpoint", "done", "total", "stage", "bulks")
@@ -33,6 +36,8 @@ def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Ba
     """Return the next rows of a part."""
     if part in WHOLE:
         return Batch(store.read(rows(store, part if part == "types" else f"export_{part}")), None)
+    if part == "keys":
+        return export_keys(store, after, limit)
     places = [int(number) for number in after.split()] if after else []
     cursor = dict.fromkeys(CURSOR, -1) | dict(zip(CURSOR, places, strict=False))
     found = store.read(rows(store, f"export_{part}", **cursor, limit=limit, size=SIZE))
@@ -54,6 +59,10 @@ def _import(dialect: Dialect, part: str, rows: Sequence[Row], was: str, mark: st
         seqs = dict((yield dialect.statement("seqs", ids=list({row[0] for row in rows}))).rows)
         known = [(seqs[job], *row) for job, *row in rows if job in seqs]
         statements = dialect.insert(table, types | {"job": "bigint"}, known)
+    elif part == "after":
+        seqs = dict((yield dialect.statement("seqs", ids=list({id for row in rows for id in row}))).rows)
+        linked = [(seqs[parent], seqs[child], parent) for parent, child in rows if parent in seqs and child in seqs]
+        statements = dialect.insert(table, {"parent": "bigint", "child": "bigint", "id": "text"}, linked)
     else:
         statements = dialect.insert(table, types, rows)
     if statements:
@@ -74,6 +83,12 @@ def _columns(dialect: Dialect, table: str, number: str, jobs: Numbered) -> list[
     return dialect.insert(table, columns, [(seq, *values(record)) for seq, record in jobs])
 
 
+def _held(job: JobRecord) -> list[str]:
+    """Return the slots that a job holds. One that waits for its rate takes its slot again when it is due."""
+    carried = rules.unpack(job.rules) if job.state in (QUEUED, RUNNING) else {}
+    return rules.limit_slots(carried) + (rules.rate_slots(carried) if job.state == QUEUED else [])
+
+
 def _beside(dialect: Dialect, jobs: Numbered) -> list[Statement]:
     """Return the statements for results, checkpoints, progress and tags. When the last two were written is not moved."""
     of_job, written = {"job": "bigint"}, {"job": "bigint", "token": "bigint", "at": "bigint"}
@@ -87,5 +102,6 @@ def _beside(dialect: Dialect, jobs: Numbered) -> list[Statement]:
         *dialect.insert("checkpoint", written | {"body": "text"}, checkpoints),
         *dialect.insert("progress", written | column_types(JobRecord, "done", "total", "stage"), said),
         *dialect.insert("tag", {"tag": "text"} | of_job, tags),
+        *dialect.insert("hold", {"slot": "text"} | of_job, [(slot, seq) for seq, job in jobs for slot in _held(job)]),
         *dialect.insert("acted", of_job | {"bulks": "text"}, [(seq, job.bulks) for seq, job in jobs if job.bulks]),
     ]

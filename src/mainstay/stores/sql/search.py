@@ -182,15 +182,15 @@ def _paths(terms: Sequence[Term]) -> list[Path]:
 def _values(term: Term) -> Path:
     """One select for each value. Tags, codes, and prefixes that overlap, can select a job twice."""
     selects = [_select(term.field, value) for value in dict.fromkeys(term.values)]
-    once = term.field in {"key", "tenant"}
+    once = term.field == "key"
     return Path(*joined(" UNION ALL " if once else " UNION ", selects, "{}"), (term,))
 
 
 def _select(field: str, value: object) -> Sql:
     if field in {"id", "parent"}:
         return SELECTS[field], _range(value)
-    of_type = reference_range(value) if field == "ref" else None
-    return (SELECTS["parent"].replace("parent", "ref"), of_type) if of_type else (SELECTS[field], (value,))
+    of_type = reference_range(value) if field in {"ref", "tenant"} else None
+    return (SELECTS["parent"].replace("parent", field), of_type) if of_type else (SELECTS[field], (value,))
 
 
 def _states(term: Term, types: tuple[Term, ...]) -> Path:
@@ -250,7 +250,7 @@ def _holds(term: Term, value: Any, now: int) -> Sql:
         return LABELS[value], ()
     if term.field == "args":
         return _args(term, value)
-    star = {"type": "*", "queue": "*", "ref": "/*"}.get(term.field)
+    star = {"type": "*", "queue": "*", "ref": "/*", "tenant": "/*"}.get(term.field)
     wide = type(value) is tuple or (star is not None and value.endswith(star))
     sql, values = WIDE[term.field] if wide else CHECKS[term.field]
     column = COLUMNS.get(term.field, term.field)
@@ -312,5 +312,7 @@ CHECKS: Checks = {
 WIDE: Checks = {
     **dict.fromkeys(("type", "queue"), ("starts_with({0}, ?::text)", lambda value, _: (value[:-1],))),
     **dict.fromkeys(("created", "finished"), ("{0} >= ?::bigint AND {0} < ?::bigint", lambda value, _: value)),
-    "ref": ("{0} >= ?::text AND {0} < ?::text", lambda value, _: reference_range(value) or ()),
+    **dict.fromkeys(
+        ("ref", "tenant"), ("{0} >= ?::text AND {0} < ?::text", lambda value, _: reference_range(value) or ())
+    ),
 }

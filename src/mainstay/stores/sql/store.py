@@ -17,6 +17,8 @@ T = TypeVar("T")
 class SqlStore(Protocol):
     """A store whose verbs are operations over a dialect. `by_worker`: a worker waits, and its lease is short."""
 
+    walked: str  # the line with which the chore `admit` goes on
+
     @property
     def dialect(self) -> Dialect: ...
     @property

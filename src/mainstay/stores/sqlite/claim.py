@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ...core.decide import Completed, Transition
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
+from ...core.rules import EXAMINE
 from ...core.states import COMPLETED
 from ...core.updates import Checkpoint, Log, Progress, Update
 from ...core.verdict import STORED, refusal
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 MARK = "\x1e"  # between joined texts: JSON has no such character, nor has a sane name
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
+ROUNDS = 100  # times that one claim looks again: what it started lets others pass, and rates deny some
 GROUP = 64  # lanes merged by one statement: the time grows faster than their number
 DIRECT = 8  # a worker with up to this many lanes walks all of them; others first find those in which jobs wait
 
@@ -36,7 +38,7 @@ DIRECT = 8  # a worker with up to this many lanes walks all of them; others firs
 NUMBERS = {
     "attempt": "attempt + 1", "max_attempts": "max_attempts", "crashes": "crashes", "token": "token + 1",
     "timeout": "timeout", "keep": "keep", "backoff": "backoff", "created_at": "created_at", "rank": "-priority",
-    "ord": "ord", "seq": "seq", "version": "version",
+    "ord": "ord", "seq": "seq", "version": "version", "rules": "rules",
 }  # fmt: skip
 _TEXT = {
     "id": "j.id", "type": "j.type", "queue": "queue",
@@ -45,6 +47,7 @@ _TEXT = {
 TEXTS, _ONE = tuple(_TEXT), ("id", "type", "payload")  # of several queues, and of one
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _DONE = field_getter(Completed, "seq", "token", "finished_at")
+_RULED = field_getter(Transition, "rules")
 _ATTEMPT = field_getter(
     Transition, "seq", "token", "number", "worker", "started_at", "at", "outcome", "error", "traceback", "code"
 )
@@ -60,9 +63,15 @@ def claim(
     def work(connection: sqlite3.Connection) -> Claims:
         if connection.execute(load("claim_lease"), {"worker": worker, "now": store.lease_now(now)}).fetchone() is None:
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
-        verdicts = _finish(connection, finishing, updates)
+        verdicts, freed = _finish(connection, finishing, updates)
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
-        jobs = _take(connection, worker, wants, limit, now)
+        if freed or connection.execute(_unexamined()).fetchone():
+            _examine(connection, now, freed, finishing)
+        closed = connection.execute(load("claim_closed")).fetchall()
+        if closed:
+            jobs = _take_open(connection, worker, wants, limit, now, closed)
+        else:
+            jobs = _take(connection, worker, wants, limit, now)
         due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
         return Claims(verdicts, jobs, None if due is None else due - now)
 
@@ -72,10 +81,28 @@ def claim(
 def _take(
     connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int
 ) -> list[Claimed]:
-    seqs = _first(connection, _lanes(connection, wants), limit)
-    if not seqs:
-        return []
-    columns = _columns(connection, seqs, _ONE if len(wants) == 1 else TEXTS)
+    jobs: list[Claimed] = []
+    for _ in range(ROUNDS):
+        seqs = _first(connection, _lanes(connection, wants), limit - len(jobs))
+        if not seqs:
+            break
+        columns = _columns(connection, seqs, _ONE if len(wants) == 1 else TEXTS)
+        if not any(columns["rules"]):
+            return jobs + _given(connection, worker, wants, now, columns)
+        taken, more = _take_ruled(connection, worker, wants, now, columns)
+        jobs += taken
+        if not more or len(jobs) >= limit:
+            break
+    return jobs
+
+
+def _given(
+    connection: sqlite3.Connection,
+    worker: str,
+    wants: Mapping[str, Sequence[str]],
+    now: int,
+    columns: dict[str, Sequence[Any]],
+) -> list[Claimed]:
     chosen = {"worker": worker, "now": now, "seqs": f"[{','.join(map(str, columns['seq']))}]"}
     connection.execute(load("claim"), chosen)
     jobs = _claimed(columns, {"started_at": now, "cancelling": False, "worker": worker, "queue": next(iter(wants))})
@@ -83,6 +110,61 @@ def _take(
         places = {queue: place for place, queue in enumerate(wants)}
         jobs.sort(key=lambda job: places[job.queue])
     return jobs
+
+
+def _take_ruled(
+    connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], now: int,
+    columns: dict[str, Sequence[Any]],
+) -> tuple[list[Claimed], bool]:  # fmt: skip
+    """Take jobs of which some have rules: their rates are charged. Return them, and whether others may be taken now."""
+    from ..sql.admission import charge
+    from .dialect import DIALECT
+
+    ruled = [
+        (seq, ord, text)
+        for seq, ord, text in zip(columns["seq"], columns["ord"], columns["rules"], strict=True)
+        if text
+    ]
+    denied, freed = run(connection, charge(DIALECT, now, ruled))
+    if denied:
+        keep = [n for n, seq in enumerate(columns["seq"]) if seq not in denied]
+        columns = {name: [column[n] for n in keep] for name, column in columns.items()}
+    jobs = _given(connection, worker, wants, now, columns) if columns["seq"] else []
+    moved = freed and _examine(connection, now, freed)
+    return jobs, bool(moved or denied)
+
+
+def _take_open(
+    connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
+    closed: list[tuple[Any, ...]],
+) -> list[Claimed]:  # fmt: skip
+    """Take jobs from the lanes that are neither paused nor at rest, and one of each type that may be tried again."""
+    from ...core.breaker import open_lanes, probed
+    from ..sql.breaker import put_rule, rule_of
+    from .dialect import DIALECT
+
+    lanes = open_lanes(wants, map(rule_of, closed), now)
+    jobs: list[Claimed] = []
+    for rule, lane in lanes.probes:
+        found = _take(connection, worker, lane, min(1, limit - len(jobs)), now)
+        if found:
+            statement = put_rule(DIALECT, probed(rule, now))
+            connection.execute(statement.text, statement.values)
+        jobs += found
+    return jobs + _take(connection, worker, lanes.wants, limit - len(jobs), now)
+
+
+def _unexamined() -> str:
+    from .dialect import DIALECT
+
+    return DIALECT.text("admit_look")
+
+
+def _examine(connection: sqlite3.Connection, now: int, freed: set[str], by: Sequence[Transition] = ()) -> int:
+    from ..sql.admission import examine
+    from .dialect import DIALECT
+
+    return run(connection, examine(DIALECT, now, freed, like=map(_RULED, by)))
 
 
 def _lanes(connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
@@ -104,6 +186,7 @@ def _lanes(connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]]) -
 def _first(connection: sqlite3.Connection, lanes: Mapping[str, Sequence[str]], limit: int) -> list[str]:
     """Return the numbers of the first jobs, queue by queue."""
     seqs: list[str] = []
+    limit = max(0, limit)
     for queue, types in lanes.items():
         if len(seqs) >= limit:
             break
@@ -172,22 +255,36 @@ def _claimed(columns: dict[str, Sequence[Any]], same: dict[str, Any]) -> list[Cl
 
 def finish(store: SqliteStore, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
     """Apply transitions; return a verdict for each."""
-    return store.db.write(lambda connection: _finish(connection, transitions, updates))
+
+    def work(connection: sqlite3.Connection) -> list[str]:
+        verdicts, freed = _finish(connection, transitions, updates)
+        if freed:
+            _examine(connection, transitions[0].at, freed, transitions)
+        return verdicts
+
+    return store.db.write(work)
 
 
-def _finish(connection: sqlite3.Connection, transitions: Sequence[Transition], updates: Sequence[Update]) -> list[str]:
+def _finish(
+    connection: sqlite3.Connection, transitions: Sequence[Transition], updates: Sequence[Update]
+) -> tuple[list[str], set[str]]:
+    """Write updates and transitions; return a verdict for each, and the slots that may have room now."""
     for update in updates:  # in order; one of an attempt that no longer holds its job changes nothing
         connection.execute(load(_STATEMENTS[type(update)]), update._asdict())
     if not transitions:
-        return []
+        return [], set()
     connection.execute("SAVEPOINT batch")
     if _finish_all(connection, transitions):
         connection.execute("RELEASE batch")
-        run(connection, _effects(transitions))
-        return [STORED] * len(transitions)
+        return [STORED] * len(transitions), run(connection, _effects(transitions))
     connection.execute("ROLLBACK TO batch")
     connection.execute("RELEASE batch")
-    return [STORED if run(connection, finish_operations(t)) else refused(connection, t) for t in transitions]
+    verdicts, freed = [], set()
+    for t in transitions:
+        applied = run(connection, _finish_one(t))
+        verdicts.append(refused(connection, t) if applied is None else STORED)
+        freed |= applied or set()
+    return verdicts, freed
 
 
 def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> bool:
@@ -206,11 +303,19 @@ def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition
 
 def finish_operations(transition: Transition) -> Operations[bool]:
     """Apply one transition, on any connection; return False if its attempt no longer holds the job."""
+    freed = yield from _finish_one(transition)
+    if freed:
+        from ..sql.admission import wake
+        from .dialect import DIALECT
+
+        yield from wake(DIALECT, freed)
+    return freed is not None
+
+
+def _finish_one(transition: Transition) -> Operations[set[str] | None]:
+    """Apply one transition; return the slots that may have room now, or None if its attempt no longer holds the job."""
     _, count = yield Statement(load("finish"), transition._asdict())
-    if count == 0:
-        return False
-    yield from _effects((transition,))
-    return True
+    return None if count == 0 else (yield from _effects((transition,)))
 
 
 def refused(connection: sqlite3.Connection, transition: Transition) -> str:
@@ -218,8 +323,26 @@ def refused(connection: sqlite3.Connection, transition: Transition) -> str:
     return refusal(transition, connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone())
 
 
-def _effects(transitions: Sequence[Transition]) -> Operations[None]:
-    """Write what belongs to applied transitions: attempts, results, children."""
+def _effects(applied: Sequence[Transition]) -> Operations[set[str]]:
+    """Write what belongs to applied transitions: attempts, results, children; return the slots that may have room now."""
+    freed: set[str] = set()
+    if any(map(_RULED, applied)):
+        from ..sql.admission import finished
+        from .dialect import DIALECT
+
+        freed = yield from finished(DIALECT, applied, applied[0].at)
+    rows, _ = yield Statement(load("parents"))
+    if rows:
+        from .dialect import DIALECT
+
+        yield DIALECT.statement("admit_children", seqs=[t.seq for t in applied if t.finished_at is not None])
+    if (yield from _recorded(applied)) or rows:
+        freed.add(EXAMINE)
+    return freed
+
+
+def _recorded(transitions: Sequence[Transition]) -> Operations[bool]:
+    """Write what belongs to transitions, and return whether there are children."""
     transitions = [t for t in transitions if type(t) is not Completed]
     attempts = [_ATTEMPT(t) for t in transitions if t.recorded]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
@@ -229,3 +352,5 @@ def _effects(transitions: Sequence[Transition]) -> Operations[None]:
         from .dialect import DIALECT
 
         yield from keep_children(DIALECT, transitions, transitions[0].at)
+        return True
+    return False

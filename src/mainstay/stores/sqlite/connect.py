@@ -10,6 +10,7 @@ import os
 import sqlite3
 import threading
 import time
+from _weakrefset import WeakSet
 
 from ...core.errors import ConfigError, StoreBusy, StoreUnavailable
 from ..fork import ForkGuard
@@ -17,6 +18,7 @@ from . import errors, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _thread import RLock
     from collections.abc import Callable
     from typing import TypeVar
 
@@ -29,7 +31,7 @@ BUSY_MS = 10_000
 STALL = 0.5  # seconds that a write waits for others before the file counts as not writable …
 RENEWED = 5.0  # … and for which that counts after its end: every worker has renewed its lease by then
 UNKNOWN = 86_400.0  # seconds that others may have waited already when this process comes: longer than a lease
-FORK_WAIT = 10.0  # seconds that a fork waits for a write of another thread
+FORK_WAIT = 10.0  # seconds that a fork waits for what other threads do
 SYNCHRONOUS = ("full", "normal", "extra")
 
 
@@ -86,15 +88,25 @@ class Database(ForkGuard):
         self._local = threading.local()
         self._readers: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._file: tuple[int, int] | None = None  # the file that the connections have open
+        self._reads: WeakSet[RLock] = WeakSet()  # a lock per thread, held while it reads
         self._held = False  # the lock, by a thread that forks
+        self._paused: list[RLock] = []  # the other locks that it holds
         self.stall = Stall()
 
     # Forks: SQLite keeps the locks of all connections of a process in memory, and a child has a copy. A write lock that is
-    # held at this moment would be held in the child for ever.
+    # held at this moment would be held in the child for ever, and so would the lock of SQLite's memory, which reads take too.
     def before_fork(self) -> None:
+        until = time.monotonic() + FORK_WAIT
         self._held = self._lock.acquire(timeout=FORK_WAIT)
+        self._pause(self._gate, until)
+        for lock in tuple(self._reads):
+            self._pause(lock, until)
         writer = self._writer
         self._writes = not self.memory and writer is not None and (not self._held or writer.in_transaction)
+
+    def _pause(self, lock: RLock, until: float) -> None:
+        if lock.acquire(timeout=max(0.0, until - time.monotonic())):
+            self._paused.append(lock)
 
     def restarted(self) -> bool:
         forked = super().restarted()
@@ -104,6 +116,8 @@ class Database(ForkGuard):
 
     def after_fork(self) -> None:
         self._writes = False
+        while self._paused:
+            self._paused.pop().release()
         if self._held:
             self._held = False
             self._lock.release()
@@ -149,7 +163,8 @@ class Database(ForkGuard):
         """Do work that only reads, on this thread's own connection; no transaction is held between statements."""
         try:
             if not self.memory:
-                return work(self.reader())
+                with self._reading():
+                    return work(self.reader())
             with self._lock:  # a database in memory has only one connection
                 return work(self.writer())
         except BaseException as error:
@@ -178,6 +193,16 @@ class Database(ForkGuard):
         if self._writer is None:
             self._writer = self._open(create=True)
         return self._writer
+
+    def _reading(self) -> RLock:
+        """Return the lock that this thread holds while it reads, so that a fork can wait for its end."""
+        lock: RLock | None = getattr(self._local, "reading", None)
+        if lock is None:
+            lock = threading.RLock()
+            with self._gate:
+                self._reads.add(lock)
+            self._local.reading = lock
+        return lock
 
     def reader(self) -> sqlite3.Connection:
         """Return this thread's read connection."""

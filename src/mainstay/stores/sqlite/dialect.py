@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..operations import Statement
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..operations import Operations
 
 FRAGMENTS = {
-    "ids": "mainstay.job", "number": "seq", "now": ":now", "lease_now": ":lease_now", "for_update": "", "skip_locked": "",
+    "ids": "mainstay.job", "number": "seq", "now": ":now", "lease_now": ":lease_now", "for_update": "", "skip_locked": "", "lock_rows": "",
     "indexed_ids": "mainstay.job INDEXED BY sqlite_autoindex_mainstay_job_1",
     "ids_of": "SELECT id FROM mainstay.job s WHERE seq IN", "newest_first": "ORDER BY s.seq DESC",
     "join": "CROSS JOIN",  # keeps the order of the tables: the candidates of a search first
@@ -65,14 +65,40 @@ class SqliteDialect(Dialect):
         return batched(f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES ({binds})", rows)  # noqa: S608
 
     def delete(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
-        """Return one statement a row: given a list, SQLite may walk every row that shares the first column."""
-        text = f"DELETE FROM mainstay_{table} WHERE {' AND '.join(f'{name} = ?' for name in columns)}"  # noqa: S608
-        return [Statement(text, row) for row in rows]
+        """Return a statement for ten rows: each is looked up by itself. Given a list, SQLite walks through the whole table."""
+        tens = len(rows) // 10 * 10
+        pieces = [rows[start : start + 10] for start in range(0, tens, 10)] + [[row] for row in rows[tens:]]
+        names = tuple(columns)
+        return [
+            Statement(_deletion(table, names, len(some)), [value for row in some for value in row]) for some in pieces
+        ]
+
+    def update(
+        self, table: str, key: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]
+    ) -> list[Statement]:
+        given = ", ".join(f"{name} = v.column{place}" for place, name in enumerate(columns, 2))
+        binds = ", ".join("?" * (len(columns) + 1))
+        return batched(
+            f"UPDATE mainstay_{table} SET {given} FROM (VALUES ({binds})) AS v WHERE {key} = v.column1",  # noqa: S608
+            rows,
+        )
+
+    def upsert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
+        key, *rest = columns
+        changed = ", ".join(f"{name} = excluded.{name}" for name in rest)
+        text = f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
+        return batched(f"{text} ON CONFLICT ({key}) DO UPDATE SET {changed}", rows)
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:
         from .enqueue import enqueue_operations
 
         return enqueue_operations(drafts, now, ignore_conflicts=True)
+
+
+@cache
+def _deletion(table: str, columns: tuple[str, ...], rows: int) -> str:
+    one = f"({' AND '.join(f'{name} = ?' for name in columns)})"
+    return f"DELETE FROM mainstay_{table} WHERE {' OR '.join([one] * rows)}"  # noqa: S608
 
 
 @lru_cache(100)  # a search takes 20 to 150 µs

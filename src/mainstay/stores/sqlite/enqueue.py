@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...core.errors import DuplicateKey
+from ...core.errors import QueueFull
 from ...core.ids import IDS
+from ...core.keys import FOREVER, taken
 from ..operations import Statement
 from . import inserts
 from .sql import batches, load, many
@@ -23,23 +24,59 @@ OLD_WORK = ("checkpoint", "progress", "result")  # what an attempt at the work t
 
 def enqueue(store: SqliteStore, drafts: Sequence[Draft], now: int) -> list[Accepted]:
     """Accept jobs in one write transaction, then wake the workers; return per draft its id and whether it is new."""
-    accepted = store.single(enqueue_operations(drafts, now))
+    try:
+        accepted = store.single(_enqueue(drafts, now))
+    except QueueFull as error:
+        from ..sql.enqueue import keep_meters
+
+        keep_meters(store, error)
+        raise
     store.notify()
     return accepted
 
 
-def enqueue_operations(drafts: Sequence[Draft], now: int, ignore_conflicts: bool = False) -> Operations[list[Accepted]]:
+def _enqueue(drafts: Sequence[Draft], now: int) -> Operations[list[Accepted]]:
+    accepted = yield from enqueue_operations(drafts, now, examined=True)
+    if any(draft.waits is not None or draft.on_conflict == "replace" for draft in drafts):
+        from ..sql.enqueue import admit_drafts
+        from .dialect import DIALECT
+
+        yield from admit_drafts(DIALECT, drafts, now)
+    return accepted
+
+
+def enqueue_operations(
+    drafts: Sequence[Draft], now: int, ignore_conflicts: bool = False, examined: bool = False
+) -> Operations[list[Accepted]]:  # fmt: skip
     """Insert the drafts inside the transaction that is open, on any connection; return as `enqueue` does.
 
-    With `ignore_conflicts` a key that is taken raises nothing: for children, whose parent has already completed.
+    With `ignore_conflicts` a key that is taken raises nothing: for children, whose parent has already completed. Unless they
+    are `examined` in the same transaction, jobs with rules wait for the next claim.
     """
+    IDS.give(drafts, now)
     for draft in drafts:
-        if not draft.id:
-            draft.id = IDS.new(now)
-        if not draft.created_at:
-            draft.created_at = now
         if draft.undeclared is not None:
             yield from _follow_registration(draft)
+    ruled, _ = yield Statement(load("enqueue_rules"))
+    if ruled or any(draft.rules is not None for draft in drafts):
+        return (yield from _ruled(drafts, now, ruled, ignore_conflicts, examined))
+    return (yield from _insert(drafts, now, ignore_conflicts))
+
+
+def _ruled(
+    drafts: Sequence[Draft], now: int, ruled: Sequence[tuple[str, str, str]], ignore_conflicts: bool, examined: bool
+) -> Operations[list[Accepted]]:  # fmt: skip
+    """Insert drafts of which some have rules, or of whose types and queues some have."""
+    from ..sql.enqueue import follow, link
+    from .dialect import DIALECT
+
+    drafts = yield from follow(DIALECT, drafts, ruled, now, lenient=ignore_conflicts, examined=examined)
+    accepted = yield from _insert(drafts, now, ignore_conflicts)
+    yield from link(DIALECT, drafts, accepted)
+    return accepted
+
+
+def _insert(drafts: Sequence[Draft], now: int, ignore_conflicts: bool) -> Operations[list[Accepted]]:
     if len(drafts) > 1:
         plain = inserts.all_plain(drafts)
         if plain or all(draft.lock is None and not draft.tags for draft in drafts):
@@ -63,18 +100,29 @@ def _each(drafts: Sequence[Draft], now: int, ignore_conflicts: bool = False) -> 
 
 
 def _one(draft: Draft, now: int, ignore_conflicts: bool) -> Operations[Accepted]:
-    _, count = yield Statement(inserts.insert_jobs(inserts.JOB, 1), (now, None, *inserts.job_values(draft)))
+    insert, body = inserts.one(draft, now)
+    if draft.lock is not None:
+        insert = inserts.insert_keyed(draft, now)
+    _, count = yield Statement(*insert)
     if not count:
         return (yield from _conflict(draft, now, ignore_conflicts))
-    yield Statement(inserts.INSERT_BODY, inserts.body_values(draft))
+    yield Statement(*body)
     for tag in draft.tags:
         yield Statement(inserts.INSERT_TAG, (tag,))
+    if draft.lock_until == FOREVER:
+        yield _key(draft, draft.id)
     return draft.id, True
+
+
+def _key(draft: Draft, job: str) -> Statement:
+    """Return the statement that takes the key of a draft for ever."""
+    return Statement(inserts.INSERT_KEY, (draft.key, draft.type, job, draft.created_at))
 
 
 def _bulk(drafts: Sequence[Draft], now: int, plain: bool) -> Operations[list[Accepted]]:
     """Insert many drafts without keys. The first insert takes the write lock and the number from which the others count."""
-    _, count = yield Statement(inserts.insert_jobs(inserts.JOB, 1), (now, None, *inserts.job_values(drafts[0])))
+    insert, _ = inserts.one(drafts[0], now)
+    _, count = yield Statement(*insert)
     if not count:  # its id is there already, and `last_insert_rowid` tells of another row
         return (yield from _each(drafts, now))
     rows, _ = yield Statement("SELECT last_insert_rowid()")
@@ -110,20 +158,27 @@ def _again(drafts: Sequence[Draft], seq: int, now: int) -> Operations[list[Accep
 
 def _conflict(draft: Draft, now: int, ignore_conflicts: bool) -> Operations[Accepted]:
     """Return the job that has the id or the lock, replace it, or raise, as the draft says."""
-    rows, _ = yield Statement(load("enqueue_existing"), {"id": draft.id, "lock": draft.lock})
+    bound = {"id": draft.id, "lock": draft.lock, "key": draft.key, "type": draft.type}
+    rows, _ = yield Statement(load("enqueue_existing"), bound)
     seq, existing, state = rows[0]
     if existing == draft.id:
         return existing, True  # the same draft sent twice: the reply to the first was lost
     if draft.on_conflict == "replace" and (yield from _replace(draft, seq, now)):
+        if draft.lock_until == FOREVER:
+            yield _key(draft, existing)
         return existing, False
     if draft.on_conflict == "existing" or ignore_conflicts:
         return existing, False
-    raise DuplicateKey(f"job {existing} ({state}) already has the key {draft.key!r} of type {draft.type}", existing)
+    raise taken(draft, existing, state)
 
 
 def _replace(draft: Draft, seq: int, now: int) -> Operations[bool]:
     job, body, values = inserts.replacement(draft)
     bound = values | {"seq": seq, "now": now}
+    from ..sql.enqueue import replaced
+    from .dialect import DIALECT
+
+    yield from replaced(DIALECT, draft, seq)
     _, count = yield Statement(load("enqueue_replace").replace("{columns}", job), bound)
     if count == 0:
         return False

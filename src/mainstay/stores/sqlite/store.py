@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ...core.clock import Clock
-    from ..local_workers import DatabaseWorkers
+    from ..local_workers import DatabaseWorkers, Watched
     from ..operations import Operations
     from ..outbox.caller_connection import Outbox
     from .dialect import SqliteDialect
-    from .leases import Watched
     from .notifier import MemoryNotifier
 
     T = TypeVar("T")
@@ -28,18 +27,19 @@ class SqliteStore(Verbs):
     VERBS = table("sql", {
         "sqlite.enqueue": "enqueue",
         "sqlite.claim": "claim finish",
-        "sqlite.leases": "lease_now spared",
+        "local_workers": "lease_now spared",
         "sqlite.diagnostics": "diagnostics compact",
         "sqlite.notifier": "notifier notify",
     })  # fmt: skip
     lease = 10_000  # a paused worker is given up after this; a dead one is detected at once by its lock
     sweep_interval = 500
     remote = False
+    walked = "0"  # see `sql.store`
 
     def __init__(self, url: str, clock: Clock | None = None) -> None:  # the caller's instants decide in any case
         self.url = url
         self.db = Database(url)
-        self.watched: dict[str, Watched] = {}  # by sweeps of this process, see `leases`
+        self.watched: dict[str, Watched] = {}  # by sweeps of this process, see `local_workers`
         self.notifiers: set[MemoryNotifier] = set()
 
     # what the shared verbs use, see `sql.store` -------------------------------------------------------------------

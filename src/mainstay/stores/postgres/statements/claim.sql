@@ -14,4 +14,4 @@ WITH next AS MATERIALIZED (
         SELECT r.ctid FROM {lanes} CROSS JOIN LATERAL ({lane_rows} OFFSET :limit::bigint) r
     ) c
     {lock_each}
-), {take}
+), {end_{table}}

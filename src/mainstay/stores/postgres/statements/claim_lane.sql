@@ -19,4 +19,4 @@ WITH next AS MATERIALIZED (
         ) below
     ) locked
     LIMIT :limit::bigint
-), {take}
+), {end_{table}}

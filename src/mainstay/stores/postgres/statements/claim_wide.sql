@@ -16,9 +16,10 @@ WITH next AS MATERIALIZED (
                 {lane_heads} AND j.type > lane.type ORDER BY j.type, j.priority DESC, j.ord, j.seq LIMIT 1
             ) following
         ), l AS MATERIALIZED (
-            SELECT u.queue, lane.type FROM lane
-            WHERE lane.type = ANY (CASE WHEN u.first IS NULL THEN :types::text[] ELSE (:types::text[])[u.first : u.last] END)
-            ORDER BY lane.priority DESC, lane.ord, lane.seq
+            SELECT l.queue, l.type FROM (SELECT u.queue, lane.* FROM lane) AS l
+            WHERE l.type = ANY (CASE WHEN u.first IS NULL THEN :types::text[] ELSE (:types::text[])[u.first : u.last] END)
+              AND {open_lane}
+            ORDER BY l.priority DESC, l.ord, l.seq
         )
         SELECT first.ctid FROM (
             SELECT r.ctid FROM (SELECT * FROM l LIMIT :limit::bigint) l CROSS JOIN LATERAL (
@@ -35,4 +36,4 @@ WITH next AS MATERIALIZED (
         ) r
     ) c
     {lock_each}
-), {take}
+), {end_{table}}

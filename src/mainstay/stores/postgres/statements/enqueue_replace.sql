@@ -2,12 +2,13 @@
 -- What an attempt at the old work has left is deleted: the new work must not start where the old one stopped.
 -- Guarded: a job that started meanwhile is left as it is, and no row is returned.
 WITH chosen AS MATERIALIZED (
-    SELECT j.seq FROM mainstay.job j WHERE j.seq = :seq::bigint AND j.state IN ('queued', 'scheduled') FOR NO KEY UPDATE
+    SELECT j.seq FROM mainstay.job j WHERE j.seq = :seq::bigint AND j.state IN ('queued', 'scheduled', 'blocked') FOR NO KEY UPDATE
 ), before AS MATERIALIZED (
     SELECT b.job, b.tags FROM mainstay.body b JOIN chosen c ON b.job = ANY (ARRAY[c.seq]) WHERE b.lock = :lock::text
 ), changed AS (
     UPDATE mainstay.job j
-    SET state = {admit.state | :run_at::bigint | :now::bigint},
+    SET state = {admit.state | :run_at::bigint | :now::bigint | :waits::text},
+        waits = {admit.waits | :run_at::bigint | :now::bigint | :waits::text | :waits::text},
         ord = {admit.ord | :run_at::bigint | :now::bigint | :now::bigint},
         {replaced_job}, attempt = 0, crashes = 0, reason = NULL
     FROM before WHERE j.seq = ANY (ARRAY[before.job])

@@ -11,8 +11,10 @@ WITH given AS MATERIALIZED (
 ), done AS (
     UPDATE mainstay.job j
     SET state = CASE WHEN g.state IN ('queued', 'scheduled')
-                     THEN {admit.state | CASE WHEN g.state = 'scheduled' THEN g.run_at END | g.at - 1} ELSE g.state END,
+                     THEN {admit.state | CASE WHEN g.state = 'scheduled' THEN g.run_at END | g.at - 1 | j.rules} ELSE g.state END,
         ord = {admit.ord | CASE WHEN g.state = 'scheduled' THEN g.run_at END | g.at - 1 | j.ord},
+        waits = CASE WHEN g.state IN ('queued', 'scheduled')
+                     THEN {admit.waits | CASE WHEN g.state = 'scheduled' THEN g.run_at END | g.at - 1 | j.rules | ''} END,
         worker = NULL, attempt = g.attempt, run_at = g.run_at,
         crashes = least(g.crashes, j.crashes + CASE WHEN g.outcome IN ('crashed', 'lost_unknown') THEN 1 ELSE 0 END),
         finished_at = g.finished_at, reason = g.reason,
@@ -29,6 +31,13 @@ WITH given AS MATERIALIZED (
     SELECT seq, token, number, worker, started_at, at, outcome, error, traceback, code FROM given
     WHERE outcome IS NOT NULL AND CASE WHEN seq IN (SELECT seq FROM done) THEN true END
     ON CONFLICT DO NOTHING
+), parents AS (
+    UPDATE mainstay.job c SET waits = '' FROM (
+        SELECT w.seq FROM done JOIN mainstay.after a ON a.parent = ANY (ARRAY[done.seq]) CROSS JOIN LATERAL (
+            SELECT j.seq FROM mainstay.job j WHERE j.seq = ANY (ARRAY[a.child]) AND j.waits = '|parents'
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) w WHERE done.finished_at IS NOT NULL
+    ) AS x WHERE c.seq = ANY (ARRAY[x.seq])
 ), kept AS (
     INSERT INTO mainstay.result (job, body)
     SELECT seq, result FROM given WHERE result IS NOT NULL AND CASE WHEN seq IN (SELECT seq FROM done) THEN true END

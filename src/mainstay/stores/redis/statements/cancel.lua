@@ -1,5 +1,5 @@
 -- Cancels waiting jobs, asks running ones to stop. ARGV: see parts/audit.lua. Returns per id what became of it.
--- uses: base batch record admit notify audit
+-- uses: base batch record admit notify audit -- rarely: lane rules examine
 local now, asked = tonumber(ARGV[2]), false
 local results = each_job(function(r, id)
     local running = r[STATE] == "r"
@@ -17,6 +17,9 @@ local results = each_job(function(r, id)
     audit("cancel", id, {})
     return running and "cancelling" or "cancelled"
 end)
+if made and made.settle(instant(ARGV[1])) then
+    notify("jobs")
+end
 if asked then
     notify("cancel")
 end

@@ -1,7 +1,7 @@
 -- Deletes jobs that do not run, with everything that belongs to them. ARGV: see parts/audit.lua. Returns per id what
 -- became of it.
--- uses: base batch record lane admit audit remove
-return each_job(function(r, id)
+-- uses: base batch record lane admit notify audit remove -- rarely: rules examine
+local results = each_job(function(r, id)
     if r[STATE] == "r" then
         return "running"
     end
@@ -10,3 +10,7 @@ return each_job(function(r, id)
     audit("delete", id, { type = type, from = NAMES[r[STATE]] })
     return "deleted"
 end)
+if made and made.settle(instant(ARGV[1])) then
+    notify("jobs")
+end
+return results

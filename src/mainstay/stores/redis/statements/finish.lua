@@ -1,12 +1,17 @@
 -- Applies transitions. ARGV: now, their worker, how many updates, updates (parts/update.lua), transitions (parts/outcome.lua). Returns the
--- verdicts.
--- uses: base batch record admit notify draft update code outcome
+-- verdicts; "rules" as `claim` does.
+-- uses: base batch record admit notify draft update code outcome -- rarely: lane rules examine parents breaker
+if not flow and call("EXISTS", P .. "flow") == 1 then
+    return "rules"
+end
 allow_oom()
 local updates = tonumber(ARGV[3])
 write_updates(ARGV, 4, updates)
 local first = 4 + updates * 5
-local verdicts, news = apply(ARGV, first, ARGV[2], instant(ARGV[1]))
-if news then
+local now = instant(ARGV[1])
+local verdicts, queued = apply(ARGV, first, ARGV[2], now)
+local more = made and made.settle(now)
+if more or queued then
     notify("jobs")
 end
 return verdicts

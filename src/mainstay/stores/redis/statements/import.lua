@@ -1,7 +1,7 @@
 -- Imports rows of one part, in their order. ARGV: where the move is, where it is then, the part, and per row the id of its job
 -- and the row (move.py). The move continues only from where the mover expects it to be, so two of them cannot
 -- mix. Returns 1, or 0 where the move is elsewhere by now.
--- uses: base batch record admit draft code audit
+-- uses: base batch record admit draft code audit -- rarely: lane rules
 if call("HGET", P .. "setting", "move.mark") ~= ARGV[1] then
     return 0
 end
@@ -11,11 +11,10 @@ call("HSET", P .. "setting", "move.mark", ARGV[2])
 local function import_job(id, packed)
     local r, texts = unpack(cmsgpack.unpack(packed))
     r[SEQ] = string.format("%012x", call("INCR", P .. "seq"))
-    if r[STATE] == "q" or r[STATE] == "s" then
-        admit(r, id, r[STATE] == "s", r[ORD])
-    else
-        index("ZADD", r, id)
+    if r[RULES] ~= nil then
+        call("SET", P .. "flow", 1)
     end
+    index("ZADD", r, id) -- a job with rules takes its slots with that
     if r[STATE] == "r" and not call("ZSCORE", P .. "workers", r[WORKER]) then
         later("SADD", P .. "gone", r[WORKER]) -- a worker that is not registered here has left it behind
     end
@@ -61,7 +60,34 @@ local function import_action(id, packed)
     add_action(id, entry, bulk)
 end
 
-local import = ({ jobs = import_job, attempts = import_attempt, actions = import_action })[ARGV[3]] or import_commands
+-- A row is a packed array: kind, name, rule, and whether it bounds a queue, which is empty as yet.
+local function import_rule(_, packed)
+    local kind, name, rule, bound = unpack(cmsgpack.unpack(packed))
+    call("SET", P .. "flow", 1)
+    call("HSET", P .. "rule:" .. kind, name, rule)
+    if kind == "type" or kind == "queue" then
+        call("INCR", P .. "ruled")
+    end
+    if bound then
+        call("HSETNX", P .. "depth", name, 0)
+    end
+end
+
+-- A row is a parent and a child. The parent may have been deleted.
+local function import_after(parent, child)
+    local r = read_one(parent)
+    if r then
+        flow().extend(r)[AWAITED] = true
+        write(parent, r)
+    end
+    if call("HEXISTS", P .. "job", child) == 1 then
+        later("ZADD", P .. "after", 0, "c" .. child .. "\0" .. parent)
+        later("ZADD", P .. "after", 0, "p" .. parent .. "\0" .. child)
+    end
+    flush()
+end
+
+local import = ({ jobs = import_job, attempts = import_attempt, actions = import_action, rules = import_rule, after = import_after })[ARGV[3]] or import_commands
 for n = 4, #ARGV, 2 do
     import(ARGV[n], ARGV[n + 1])
 end

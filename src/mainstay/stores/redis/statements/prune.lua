@@ -1,5 +1,15 @@
--- Deletes up to `limit` ended jobs whose retention is over, the oldest first. ARGV: now, limit. Returns how many.
--- uses: base batch record admit remove
-local ids = call("ZRANGEBYSCORE", P .. "expiry", "-inf", instant(ARGV[1]), "LIMIT", 0, tonumber(ARGV[2]))
-remove(read(ids))
-return #ids
+-- Deletes up to `limit` ended jobs whose retention is over, the oldest first. One for which a child waits is kept: it is looked at
+-- again after a while. ARGV: now, limit. Returns how many were deleted, and how many were looked at.
+-- uses: base batch record admit remove -- rarely: lane rules
+local AGAIN = 60000 -- ms
+local now = instant(ARGV[1])
+local ids = call("ZRANGEBYSCORE", P .. "expiry", "-inf", now, "LIMIT", 0, tonumber(ARGV[2]))
+local found, deleted = read(ids), #ids
+for id, r in pairs(found) do
+    if r[AWAITED] and call("ZLEXCOUNT", P .. "after", "[p" .. id .. "\0", "(p" .. id .. "\1") > 0 then
+        found[id], deleted = nil, deleted - 1
+        call("ZADD", P .. "expiry", now + AGAIN, id)
+    end
+end
+remove(found)
+return { deleted, #ids }

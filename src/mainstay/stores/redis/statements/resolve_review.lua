@@ -1,9 +1,9 @@
 -- Ends a review. ARGV: see parts/audit.lua, with one job; then the state that follows (c or d), reason, verb, note, the
 -- children that the job kept, as text and as drafts (parts/draft.lua). Returns "" where it was ended, "changed" where it keeps
 -- other children, otherwise the job's state, unmatched or missing.
--- uses: base batch record admit notify audit draft
+-- uses: base batch record admit notify audit draft -- rarely: lane rules examine parents
 local now, state = tonumber(ARGV[2]), ARGV[8]
-return each_job(function(r, id)
+local results = each_job(function(r, id)
     if r[STATE] ~= "v" then
         return NAMES[r[STATE]]
     end
@@ -21,3 +21,7 @@ return each_job(function(r, id)
     audit(ARGV[10], id, { note = ARGV[11] })
     return ""
 end)
+if made and made.settle(instant(ARGV[1])) then
+    notify("jobs")
+end
+return results

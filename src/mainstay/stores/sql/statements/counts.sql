@@ -21,3 +21,7 @@ UNION ALL
 SELECT 'dead', seen.queue, seen.type, 'dead', count(*), min(seen.finished_at)
 FROM (SELECT queue, type, finished_at FROM mainstay.job WHERE state = 'dead' LIMIT :cap::bigint) AS seen
 GROUP BY seen.queue, seen.type
+UNION ALL
+SELECT 'blocked', seen.queue, seen.type, 'blocked', count(*), NULL
+FROM (SELECT queue, type FROM mainstay.job WHERE state = 'blocked' LIMIT :cap::bigint) AS seen
+GROUP BY seen.queue, seen.type

@@ -5,8 +5,10 @@
 -- One that is decided to be scheduled is never queued here, even if its time is this instant: hence the millisecond.
 UPDATE mainstay_job
 SET state = CASE WHEN :state IN ('queued', 'scheduled')
-                 THEN {admit.state | CASE WHEN :state = 'scheduled' THEN :run_at END | :at - 1} ELSE :state END,
+                 THEN {admit.state | CASE WHEN :state = 'scheduled' THEN :run_at END | :at - 1 | rules} ELSE :state END,
     ord = {admit.ord | CASE WHEN :state = 'scheduled' THEN :run_at END | :at - 1 | ord},
+    waits = CASE WHEN :state IN ('queued', 'scheduled')
+                 THEN {admit.waits | CASE WHEN :state = 'scheduled' THEN :run_at END | :at - 1 | rules | ''} END,
     worker = NULL, attempt = :attempt, crashes = min(:crashes, crashes + (:outcome IN ('crashed', 'lost_unknown'))),
     run_at = :run_at, finished_at = :finished_at, expires_at = max(:expires_at, coalesce(lock_until, 0)), reason = :reason,
     lock = CASE WHEN :finished_at IS NOT NULL AND lock_until IS NULL THEN NULL ELSE lock END

@@ -1,3 +1,3 @@
--- The jobs of lane `l`.
+-- The jobs of lane `l`. A claim that does not look at rules leaves jobs with rules alone.
 SELECT j.ctid, j.priority, j.ord, j.seq FROM mainstay.job j
-WHERE j.state = 'queued' AND j.queue = l.queue AND j.type = l.type
+WHERE j.state = 'queued' AND j.queue = l.queue AND j.type = l.type AND (:ruled::boolean OR j.rules IS NULL)

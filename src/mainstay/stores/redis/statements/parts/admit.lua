@@ -2,8 +2,10 @@
 --   queue:<lane>  by priority, then time, then number      due            by the time at which it is due
 --   run:<worker>  by the end of its timeout                review, dead   by id
 --   ended:<c|x|d> by the time of its end                   expiry         by the end of its retention
+-- A job with rules has further ones (parts/rules.lua).
 local ORDS = 4398046511104 -- 2^42: milliseconds until the year 2109; with 2001 priorities above it within a double's 53 bits
 local ENDED = { c = true, x = true, d = true }
+local flow, made -- returns what jobs with rules need (parts/rules.lua), which is made when the first of them is met (script.py)
 
 -- Comparisons instead of math.max and math.min: the calls take some 5 % of a bulk enqueue.
 local function score(r)
@@ -32,9 +34,13 @@ local function change(command, key, score, member)
     end
 end
 
--- Adds a job to its indexes ("ZADD"), or removes it from them ("ZREM").
+-- Adds a job to its indexes ("ZADD"), or removes it from them ("ZREM"). The hash `depth` has the queues whose jobs are counted.
+local bounded
 local function index(command, r, id)
     local state, adds = r[STATE], command == "ZADD"
+    if r[RULES] ~= nil then
+        flow().mark(command, r, id)
+    end
     if state == "q" then
         change(command, adds and queue_of(r[LANE]) or P .. "queue:" .. r[LANE], score(r), r[SEQ] .. id)
     elseif state == "s" then
@@ -55,14 +61,24 @@ local function index(command, r, id)
             change(command, P .. "expiry", r[EXPIRES_AT], id)
         end
     end
+    if bounded == nil then
+        bounded = call("EXISTS", P .. "depth") == 1
+    end
+    if bounded and (state == "q" or state == "s" or state == "b") then
+        flow().count(r, id, adds and 1 or -1)
+    end
 end
 
 -- The one door into `queued`. Every path that makes a job runnable ends here: enqueue, replace, children, promotion, retry,
--- released and retried outcomes, import. It decides the state and the place in the order: a job that waits for its time is
--- scheduled and takes its place by that time; any other is queued at `ord`.
-local function admit(r, id, waits, ord)
-    if waits then
+-- released and retried outcomes. It decides the state and the place in the order: a job that is due later is scheduled and takes
+-- its place by that time; one that rules may hold back is blocked, `waits` says for what, and examined at the end of the script
+-- (parts/examine.lua); any other is queued at `ord`.
+local function admit(r, id, due_later, ord, waits)
+    if due_later then
         r[STATE], r[ORD] = "s", r[RUN_AT]
+    elseif waits then
+        r[STATE], r[ORD], r[WAITS], r[RATED] = "b", ord, waits, false
+        flow().touch(waits)
     else
         r[STATE], r[ORD] = "q", ord
     end
@@ -74,6 +90,16 @@ local function remove_terms(r, id)
     for _, term in ipairs(r[TERMS] or {}) do
         later("ZREM", P .. "terms", term .. id)
     end
+end
+
+-- Returns the job that holds a lock, or has taken its key for ever.
+local function holder_of(lock)
+    local holder = call("HGET", P .. "lock", lock)
+    if holder then
+        return holder
+    end
+    local kept = call("HGET", P .. "key", lock)
+    return kept and string.match(kept, "^%S+")
 end
 
 -- Releases the key that a job holds.
@@ -107,7 +133,7 @@ local function promote(now, limit)
     end
     for id, r in pairs(read(ids)) do
         index("ZREM", r, id)
-        admit(r, id, false, r[RUN_AT])
+        admit(r, id, false, r[ORD], r[RULES] and "")
         write(id, r)
     end
     flush()

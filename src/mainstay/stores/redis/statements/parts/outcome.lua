@@ -2,7 +2,7 @@
 -- a failover to a replica that lagged behind, a token is given again: then the worker tells two attempts apart.
 -- An empty extra means that a job of the worker that is named once completed, and no more. Otherwise it is JSON: worker, state,
 -- attempt, crashes, and where there are any crashed (1), run_at, finished, reason, record, error, code, result, children (a flat list
--- of drafts), kept (children of a job in review, as text).
+-- of drafts), kept (children of a job in review, as text), trial (completed or failed, for a breaker).
 -- A verdict is one letter: s stored, a already, c cancelling, l lost.
 local FINAL = { x = true, d = true }
 
@@ -15,6 +15,9 @@ local function verdict(r, seq, token, worker, state)
             return "l"
         end
         return r[CANCEL_AT] and not FINAL[state] and "c" or "s"
+    end
+    if r[RULES] and (state == "q" or state == "s") and string.find("qsb", r[STATE], 1, true) then -- its rules decide how it waits
+        return "a"
     end
     return (r[STATE] == state or (r[STATE] == "q" and state == "s")) and "a" or "l"
 end
@@ -31,7 +34,7 @@ local function move(r, id, expires, extra)
             r[STATE] = "v"
             index("ZADD", r, id)
         else
-            admit(r, id, extra.state == "s", r[ORD]) -- a released job keeps its place in the order
+            admit(r, id, extra.state == "s", r[ORD], r[RULES] and "") -- a released job keeps its place in the order
         end
     end
     if extra.record then
@@ -68,6 +71,11 @@ local function apply(list, first, worker, now)
         local letter = verdict(r, seq, token, extra and extra.worker or worker, extra and extra.state or "c")
         letters[n] = letter
         if letter == "s" then
+            local trial = r[RULES] and (extra and extra.trial or not extra and "completed")
+            local breaker = trial and flow().rules_of(r[RULES]).breaker
+            if breaker then
+                flow().count_outcome(r, breaker, trial == "failed", now)
+            end
             local expires = tonumber(list[i + 3]) or false
             if extra then
                 move(r, id, expires, extra)

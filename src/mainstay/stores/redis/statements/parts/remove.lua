@@ -2,6 +2,12 @@
 local function remove(found)
     for id, r in pairs(found) do
         index("ZREM", r, id)
+        if r[AWAITED] then -- those that wait for it are told
+            flow().ended[id] = true
+        end
+        if r[RULES] and string.find(r[RULES], '"after"', 1, true) then
+            flow().unlink(id)
+        end
         release(r)
         remove_terms(r, id)
         for _, hash in ipairs({ "job", "payload", "result", "children", "checkpoint", "progress", "error", "code", "bulks" }) do

@@ -125,36 +125,48 @@ local function first_of(lanes, named, limit)
     return limit == 1 and pop_first(lanes, named) or merge(lanes, named, limit)
 end
 
--- Takes up to `limit` entries of lanes, queue by queue.
-local function pop_wanted(next_lanes, limit)
+-- Takes up to `limit` entries of lanes, queue by queue; of a type that is tried (parts/start.lua) one.
+local function pop_wanted(next_lanes, limit, tried)
     local members = {}
     while #members < limit do
-        local lanes, named = next_lanes()
+        local lanes, named, trial = next_lanes()
         if not lanes then
             break
         end
-        local found = first_of(lanes, named, limit - #members)
+        local found = first_of(lanes, named, trial and 1 or limit - #members)
         for n = 1, #found do
             members[#members + 1] = found[n]
+        end
+        if trial and #found > 0 then
+            tried[trial] = string.sub(found[1], SEQ_LENGTH + 1)
         end
     end
     return members
 end
 
--- Takes up to `limit` jobs for a worker and appends them to the reply (claim.py reads it). Returns how many.
-local function take(worker, next_lanes, limit, now, reply)
-    local members = pop_wanted(next_lanes, limit)
+-- Takes up to `limit` jobs for a worker and appends them to the reply (claim.py reads it). Returns how many, and how many were
+-- taken from their lanes but may not start now.
+local function take(worker, next_lanes, limit, now, reply, tried)
+    local members = pop_wanted(next_lanes, limit, tried)
     if #members == 0 then
-        return 0
+        return 0, 0
     end
-    local ids, held, written, last, taken, claimed = {}, {}, {}, #reply, 0, { CLAIMED }
+    local ids, held, written, last, taken, denied, claimed = {}, {}, {}, #reply, 0, 0, { CLAIMED }
     for n = 1, #members do
         ids[n] = string.sub(members[n], SEQ_LENGTH + 1)
     end
     local found, texts = read(ids), fetch("payload", ids)
+    if bounded == nil then
+        bounded = call("EXISTS", P .. "depth") == 1
+    end
     for n, id in ipairs(ids) do
         local r = found[id]
-        if r and texts[n] then -- otherwise keys were removed by hand: the other jobs are taken all the same
+        if r and texts[n] and r[RULES] ~= nil and not flow().start(r, id, now) then
+            denied = denied + 1
+        elseif r and texts[n] then -- otherwise keys were removed by hand: the other jobs are taken all the same
+            if bounded then
+                flow().count(r, id, -1)
+            end
             r[STATE], r[TOKEN], r[ATTEMPT] = "r", r[TOKEN] + 1, r[ATTEMPT] + 1
             r[WORKER], r[STARTED_AT] = worker, now
             if r[LOCK_UNTIL] == 0 then
@@ -168,11 +180,15 @@ local function take(worker, next_lanes, limit, now, reply)
             for at = 1, #claimed do
                 reply[last + at] = r[claimed[at]]
             end
+            if r[RULES] then
+                reply[last + 1] = r[HEADER] .. "\n" .. r[RULES] -- the header is the first
+                made.released[id] = nil
+            end
             last = last + #claimed
         end
     end
     flush()
     many("HSET", P .. "job", written)
     many("ZADD", P .. "run:" .. worker, held)
-    return taken
+    return taken, denied
 end

@@ -1,0 +1,126 @@
+"""`audit`: what operators did, newest first; of a changed rule, what it was and what it became."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..core.clock import milliseconds
+from ..core.errors import UsageError
+from ..core.limits import effective
+from . import records, rule_text
+from .options import command, shaped, targeted
+
+if TYPE_CHECKING:
+    from ..core.job import Action
+    from .options import Target
+    from .output import Cell, Output
+
+PER_PAGE, MOST = 50, 100_000
+RULE, SETTING = "rule", "setting"  # the actions that change those
+VERBS = {"pause": ("paused", "resumed"), "breaker": ("opened", "closed")}
+
+
+@command(
+    """
+    mainstay audit
+    mainstay audit type extract
+    mainstay audit --since 1d --by ada --json
+    """
+)
+@click.argument("about", nargs=-1, metavar="[WORD…]")
+@click.option("--since", metavar="DURATION", help="Only what was done in this time: 90m, 1d.")
+@click.option("--by", "actor", metavar="NAME", help="Only what this person or program did.")
+@click.option(
+    "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, MOST), help="How many actions."
+)
+@shaped("No effect: all of the output is data.")
+@targeted
+def audit(
+    target: Target, output: Output, about: tuple[str, ...], since: str | None, actor: str | None, limit: int
+) -> None:
+    """Show what operators did: to jobs, types, queues, limits and settings.
+
+    With words, only the actions whose line has all of them, such as the name of a type. Workers remove the lines after the
+    time that the setting audit_keep gives.
+    """
+    with target.open() as app:
+        output.now = app.clock.now()
+        chosen = bool(about or actor or since)
+        found = app.store.actions(None, MOST if chosen else limit + 1)
+    oldest = output.now - _span(since) if since else 0
+    found = [
+        action for action in found
+        if action.at >= oldest and actor in (None, action.actor) and all(word in _line(action) for word in about)
+    ]  # fmt: skip
+    shown = found[:limit]
+    output.give(lambda: [records.of(action) for action in shown], None, lambda: _print(output, shown))
+    if len(found) > limit:
+        output.talk(f"there are more: add -n {limit * 10}")
+    if not found:
+        output.talk("no action matches" if chosen else "nobody has changed anything yet")
+
+
+def _span(text: str) -> int:
+    try:
+        return milliseconds(text)
+    except ValueError as error:
+        raise UsageError(f"--since: {error}") from None
+
+
+def _print(output: Output, actions: list[Action]) -> None:
+    times = [output.when(action.at) for action in actions]
+    width = max(map(len, times), default=0)
+    for at, action in zip(times, actions, strict=True):
+        head: list[Cell] = [(f"{at:>{width}}", "dim"), f"  {action.actor}  "]
+        output.paragraph(*head, text=described(action), indent=1)
+
+
+def _line(action: Action) -> str:
+    return f"{action.actor} {described(action)}"
+
+
+def described(action: Action) -> str:
+    """Return what was done, and to what: `type extract: timeout 5m → 2m (the API is slow)`."""
+    if action.action in (RULE, SETTING) and "name" in action.detail:
+        return _rule({"kind": action.action, **action.detail})
+    detail = " ".join(f"{name}={_detail(value)}" for name, value in action.detail.items() if value)
+    return " ".join(filter(None, [action.action, action.job or "", detail]))
+
+
+def _rule(detail: dict[str, Any]) -> str:
+    kind, name, reason = detail["kind"], detail["name"], detail.get("reason")
+    before, after = detail.get("before"), detail.get("after")
+    if kind == SETTING:
+        what = f"setting {name}: {_shown(before)} → {_shown(after)}"
+    elif kind in VERBS:
+        begun, ended = VERBS[kind]
+        again = " again" * (before is not None and after is not None)
+        what = f"{ended if after is None else begun} {_named(kind, name)}{again}"
+    else:
+        what = _changed(kind, name, effective(before or {}), effective(after or {}))
+    return what + (f" ({reason})" if reason else "")
+
+
+def _shown(value: Any) -> str:
+    return rule_text.NONE if value is None else str(value)
+
+
+def _named(kind: str, name: str) -> str:
+    if kind == "breaker":
+        return f"the breaker of {name}"
+    return "everything" if name == "all" else "the " + name.replace(":", " ", 1)
+
+
+def _changed(kind: str, name: str, before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Return what became of the values of a type, a queue or a limit."""
+    if before.get("disabled") != after.get("disabled"):
+        return f"{'disabled' if after.get('disabled') else 'enabled'} the {kind} {name}"
+    changes = rule_text.changes(before, after, "as declared")
+    return f"{kind} {name}: {', '.join(changes) or 'set again'}"
+
+
+def _detail(value: Any) -> str:
+    """Return a detail of an action; of a bulk action, the numbers of jobs by value: `dead:12,review:3`."""
+    return ",".join(f"{name}:{count}" for name, count in value.items()) if isinstance(value, dict) else str(value)

@@ -1,0 +1,100 @@
+"""`breaker`: lists the circuit breakers of types; opens or closes one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from . import records
+from .changing import advised, report
+from .groups import acting, explaining, group, subcommand
+from .options import shaped, targeted
+from .quoting import typed
+from .rule_text import span
+
+if TYPE_CHECKING:
+    from ..control.records import BreakerRecord
+    from .groups import By
+    from .options import Target
+    from .output import Cell, Output
+
+NONE = 'no type declares a breaker: @app.job(breaker=Breaker(failures=0.5, of=20, rest="30s"))'
+STYLES = {"closed": "good", "open": "bad", "probing": "warn"}
+
+
+@group("mainstay breaker\nmainstay breaker open extract --rest 10m\nmainstay breaker close extract")
+@shaped("Print only the types, one per line.")
+@targeted
+def breaker(target: Target, output: Output) -> None:
+    """List breakers; open or close one.
+
+    A type whose code declares a breaker rests when too many of its jobs fail: none starts, no attempts are spent. After the rest
+    one job is tried, and its outcome decides.
+    """
+    with target.open() as app:
+        output.now, found = app.clock.now(), app.breakers()
+    records.give(output, records.plain(found), [each.type for each in found], lambda: _print(output, found))
+    if not found:
+        output.talk(NONE)
+
+
+def _print(output: Output, found: list[BreakerRecord]) -> None:
+    rows: list[list[Cell]] = [
+        [(each.type, "bold"), (each.state, STYLES.get(each.state, "")), *_numbers(each), _until(output, each), opened(output, each)]
+        for each in found
+    ]  # fmt: skip
+    if rows:
+        output.table(
+            ["TYPE", "STATE", "FAILED", "OPENS AT", "RESTS", "TRIES ONE", "OPENED"], rows, right=(2, 3, 4), drop=(4, 6)
+        )
+
+
+def _numbers(each: BreakerRecord) -> list[Cell]:
+    opens = "–" if each.failures is None else f"{each.failures:.0%} of {each.of}"
+    return [
+        f"{each.failed}/{each.seen}",
+        opens,
+        "–" if each.rest is None else span(round(each.rest.total_seconds() * 1000)),
+    ]
+
+
+def _until(output: Output, each: BreakerRecord) -> str:
+    return "" if each.until is None else output.when(records.instant(each.until))
+
+
+def opened(output: Output, each: BreakerRecord) -> str:
+    """Return who opened a breaker and why: `by ada 2h ago: the API is down`."""
+    if each.state == "closed" or each.at is None:
+        return ""
+    who = f"by {each.actor}" if each.actor else "by failures"
+    return f"{who} {output.when(records.instant(each.at))}" + (f": {each.reason}" if each.reason and each.actor else "")
+
+
+@subcommand(breaker, "open", 'mainstay breaker open extract --rest 10m --reason "the API is down"')
+@click.argument("type")
+@click.option("--rest", default="30m", show_default=True, metavar="DURATION", help="How long none starts.")
+@explaining
+@acting
+@shaped("Print only the name of what changed, and no messages.")
+@targeted
+def open_breaker(target: Target, output: Output, by: By, type: str, rest: str) -> int:
+    """Let a type rest now; then one job is tried, and its outcome decides."""
+    with target.open() as app, advised("breaker", "breaker open"):
+        change = app.open_breaker(type, rest, by.reason, actor=by.actor, dry_run=by.dry_run)
+    told = f"the breaker of {type} is open: none of its jobs starts for {rest}, then one is tried."
+    return report(output, [change], by, told, typed("breaker", "close", type, target=target))
+
+
+@subcommand(breaker, "close", "mainstay breaker close extract")
+@click.argument("type")
+@explaining
+@acting
+@shaped("Print only the name of what changed, and no messages.")
+@targeted
+def close_breaker(target: Target, output: Output, by: By, type: str) -> int:
+    """Let a type that rests go on at once."""
+    with target.open() as app, advised("breaker", "breaker close"):
+        change = app.close_breaker(type, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+    told = f"the breaker of {type} is closed." if change.changed else f"the breaker of {type} is closed already."
+    return report(output, [change], by, told)

@@ -1,0 +1,97 @@
+"""What commands print after a change of a rule: what it was and what it became, or would become."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import NotFound, UnknownType, UsageError
+from . import exits, records, rule_text
+from .output import dumped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ..control.records import Change
+    from .groups import By
+    from .output import Output
+
+DECLARED = ("type", "queue", "limit")  # kinds of rules that code declares too
+
+
+# What the messages of the Python API call methods, and what is typed instead.
+TYPED = {
+    "; app.types() lists them": "", "; app.queues() lists them": "", "; app.limits() lists them": "",
+    "; app.settings() lists them": "", "app.limits() lists the limits": "mainstay limits lists them",
+    "app.pause(type=…)": "mainstay pause --type", "app.pause(queue=…)": "mainstay pause --queue", "app.disable(type)": "mainstay disable",
+    ", or None;": ", or none;",
+}  # fmt: skip
+
+
+@contextmanager
+def advised(listing: str, command: str) -> Iterator[None]:
+    """Let an error about a name or a value say which command to type, instead of which method to call.
+
+    `listing` lists the names that there are, `command` is the one that was typed.
+    """
+    try:
+        yield
+    except (UsageError, UnknownType, NotFound) as error:
+        text = str(error)
+        unknown = not isinstance(error, UsageError) or " is called " in text
+        for method, instead in TYPED.items():
+            text = text.replace(method, instead)
+        advice = f"mainstay {listing}" if unknown else f"mainstay {command} --help"
+        said = type(error)(text, error.attempt or advice)
+        for note in getattr(error, "__notes__", ()):
+            said.add_note(note)
+        raise said from None
+
+
+def report(
+    output: Output, changes: Sequence[Change], by: By, told: str, then: str = "", declared: Mapping[str, Any] | None = None
+) -> int:  # fmt: skip
+    """Print what changed, or would; `told` says it in a sentence, `then` what to type to undo it. Return the exit code."""
+    rows = [row for change in changes for row in differences(change, declared or {})]
+    changed = any(change.changed for change in changes)
+
+    def text() -> None:
+        if rows:
+            output.table(["", "BEFORE", "AFTER"], [[(name, "bold"), before, after] for name, before, after in rows])
+        if by.dry_run and changed:
+            output.talk(f"--dry-run: {told} Nothing changed.")
+        else:
+            output.talk(told)
+        if then and changed and not by.dry_run:
+            output.talk(f"  to undo: {then}")
+
+    output.give(lambda: _record(changes, by, changed), [changes[0].name] if changed else [], text)
+    return exits.OK
+
+
+def _record(changes: Sequence[Change], by: By, changed: bool) -> dict[str, Any]:
+    """Return the changes of one thing as a record: before the first and after the last."""
+    first, last = changes[0], changes[-1]
+    return {
+        "kind": first.kind, "name": first.name, "before": records.plain(first.before), "after": records.plain(last.after),
+        "changed": changed and not by.dry_run, "dry_run": by.dry_run, "actor": by.actor, "reason": by.reason,
+    }  # fmt: skip
+
+
+def differences(change: Change, declared: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the names whose values differ, each with the value before and after."""
+    if change.kind in ("pause", "breaker"):
+        return []  # the sentence says it
+    before, after = ({name: value for name, value in (side or {}).items() if name != "disabled"} for side in change[2:])
+    return [
+        (rule_text.called(name), *(_side(side, name, change.kind, declared) for side in (before, after)))  # type: ignore[misc]
+        for name in dict.fromkeys([*before, *after]) if before.get(name, ...) != after.get(name, ...)
+    ]  # fmt: skip
+
+
+def _side(values: Mapping[str, Any], name: str, kind: str, declared: Mapping[str, Any]) -> str:
+    if name in values:
+        return dumped(values[name]) if kind == "setting" else rule_text.value(name, values[name])
+    if name in declared:
+        return f"{rule_text.value(name, declared[name])} (declared)"
+    return rule_text.NONE

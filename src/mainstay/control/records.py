@@ -1,0 +1,146 @@
+"""What the verbs of flow control return: frozen values with datetimes and timedeltas, as applications read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime, timedelta
+
+
+class Pause(NamedTuple):
+    """A pause: of the whole installation (`all`), a `type` or a `queue`; who set it, when and why."""
+
+    of: str
+    name: str
+    actor: str
+    at: datetime
+    reason: str
+
+
+class Override(NamedTuple):
+    """A value that an operator has set over what code declares; who and when."""
+
+    value: Any
+    actor: str
+    at: datetime | None
+
+
+class Change(NamedTuple):
+    """What a verb has changed, or would change: the values before and after, by name; None: there was or is nothing."""
+
+    kind: str
+    name: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the values differ."""
+        return self.before != self.after
+
+
+class TypeRecord(NamedTuple):
+    """A job type as data. Values have the names of options: queue, priority, attempts, backoff, timeout, keep, limit."""
+
+    name: str
+    description: str | None
+    queue: str  # that holds
+    declared: Mapping[str, Any]  # by the code
+    set: Mapping[str, Override]  # by operators
+    effective: Mapping[str, Any]
+    drift: tuple[str, ...]  # the names of values that operators have set otherwise than the code declares
+    paused: tuple[Pause, ...]
+    disabled: Override | None
+    stages: tuple[str, ...]
+    schema: Mapping[str, Any]  # the JSON Schema of a payload
+    created_at: datetime | None
+    updated_at: datetime | None
+    seen_at: datetime  # when a worker last registered it
+
+
+class QueueRecord(NamedTuple):
+    """A queue: how many jobs it has by state, whether it is paused, and its rules."""
+
+    name: str
+    counts: Mapping[str, int]
+    depth: int  # queued, scheduled and blocked jobs
+    capped: bool  # there are more than were counted
+    oldest: datetime | None  # since when the oldest queued job waits
+    paused: tuple[Pause, ...]
+    declared: Mapping[str, Any]
+    set: Mapping[str, Override]
+    effective: Mapping[str, Any]
+    drift: tuple[str, ...]
+
+
+class SlotRecord(NamedTuple):
+    """How a limit is used for one key: the queued and running jobs that hold it, and those in line."""
+
+    key: str
+    holders: int
+    waiting: int
+    capped: bool  # more wait than were counted
+    next_start: datetime | None  # of a rate that permits no start now
+
+
+class LimitRecord(NamedTuple):
+    """A limit by its name. Values: running, rate, burst."""
+
+    name: str
+    types: tuple[str, ...]  # that have it
+    declared: Mapping[str, Any]
+    set: Mapping[str, Override]
+    effective: Mapping[str, Any]
+    drift: tuple[str, ...]
+    slots: tuple[SlotRecord, ...]  # that are in use
+
+
+class BreakerRecord(NamedTuple):
+    """The breaker of a type: `closed`, `open` until an instant, or `probing` (one job is tried)."""
+
+    type: str
+    state: str
+    until: datetime | None
+    rest: timedelta | None
+    failures: float | None  # the part of the last `of` outcomes that opens it; None: the type declares no breaker
+    of: int | None
+    failed: int  # of the `seen` outcomes that are counted now
+    seen: int
+    actor: str  # who opened it; "" if failures did
+    at: datetime | None
+    reason: str
+
+
+class SettingRecord(NamedTuple):
+    """A setting of the installation."""
+
+    name: str
+    value: Any
+    description: str | None
+    updated_at: datetime | None
+
+
+class Reason(NamedTuple):
+    """One reason why a job is where it is: a `kind` for programs, a `text` for people, and what belongs to it.
+
+    Kinds: paused, limit, rate, breaker, parents, scheduled, retrying, review, key, behind, worker, slot, expires, running, ended, ready.
+    """
+
+    kind: str
+    text: str
+    details: Mapping[str, Any] = {}
+
+
+class Why(NamedTuple):
+    """Why a job has not started, or what became of it. The first reason is the one that holds it now."""
+
+    id: str
+    type: str
+    queue: str
+    state: str
+    reasons: tuple[Reason, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(reason.text for reason in self.reasons)

@@ -1,0 +1,105 @@
+"""Rules of the store as operators change them: what is known, what was set and by whom, and the change of one rule."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import UnknownType, UsageError
+from ..core.job import Rule
+from ..core.payload import clean
+from ..core.suggest import did_you_mean
+from .records import Change, Override
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ..flow import Flow
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CAP = 10_000  # jobs counted of each state
+REASON = 1_000  # characters
+
+
+def instant(ms: int | None) -> datetime | None:
+    """Return an instant as applications read it."""
+    return None if ms is None else EPOCH + timedelta(milliseconds=ms)
+
+
+def rules_by_name(app: Flow, kind: str) -> dict[str, Rule]:
+    """Return the rules of a kind by name."""
+    return {rule.name: rule for rule in app.store.rules([kind])}
+
+
+def overrides(rule: Rule | None, shown: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[str, Override]:
+    """Return what operators have set in a rule, under the names that people use, with who and when."""
+    if rule is None:
+        return {}
+    made: dict[str, Override] = {}
+    for name, value in rule.value.get("set", {}).items():
+        actor, at = rule.value.get("by", {}).get(name, (rule.actor, rule.at))
+        made |= {each: Override(given, actor, instant(at)) for each, given in shown({name: value}).items()}
+    return made
+
+
+def drift(declared: Mapping[str, Any], found: Mapping[str, Override]) -> tuple[str, ...]:
+    """Return the names of values that operators have set otherwise than the code declares."""
+    return tuple(sorted(name for name, each in found.items() if declared.get(name) != each.value))
+
+
+def change(
+    app: Flow, kind: str, name: str, values: Mapping[str, Any], remove: Iterable[str], reason: str, actor: str, dry_run: bool,
+    shown: Callable[[Mapping[str, Any]], dict[str, Any]] = dict, audited: bool = True,
+) -> Change:  # fmt: skip
+    """Set values of a rule and remove others; return the values before and after, as people read them.
+
+    What follows from another change is not `audited`: that one is.
+    """
+    now, rule = app.clock.now(), rules_by_name(app, kind).get(name)
+    stored: dict[str, Any] = dict(rule.value) if rule is not None else {}
+    before = stored.get("set", {})
+    gone = set(remove)
+    after = {each: value for each, value in {**before, **values}.items() if each not in gone}
+    by = {each: who for each, who in stored.get("by", {}).items() if each in after}
+    by |= {each: [actor, now] for each, value in values.items() if each not in before or before[each] != value}
+    if not dry_run and after != before:
+        left = {"declared": stored["declared"]} if stored.get("declared") else {}
+        left |= {"set": after, "by": by} if after else {}
+        app.store.set_rule(
+            Rule(kind, name, left, actor if audited else "", now, clean(reason, REASON)), remove=not left
+        )
+    return Change(kind, name, shown(before), shown(after))
+
+
+def checked_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Raise for a name that a type or queue does not have."""
+    known = list(known)
+    for name in given:
+        if name not in known:
+            raise UsageError(f"{what} has no value {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}")
+
+
+# what is known --------------------------------------------------------------------------------------------------------
+def check_type(app: Flow, name: str) -> None:
+    """Raise for a type that neither this program, nor a worker, nor a job names."""
+    known = {*app.registry, *(info.name for info in app.store.types())}
+    if name not in known and name not in (known := known | {count.type for count in app.store.counts(CAP)}):
+        raise UnknownType(f"no type is called {name!r}{did_you_mean(name, known)}; app.types() lists them")
+
+
+def check_queue(app: Flow, name: str) -> None:
+    """Raise for a queue that nothing names."""
+    known = known_queues(app)
+    if name not in known:
+        raise UsageError(f"no queue is called {name!r}{did_you_mean(name, known)}; app.queues() lists them")
+
+
+def known_queues(app: Flow) -> set[str]:
+    """Return the queues that a type, this program, a rule, a worker or a job names."""
+    store = app.store
+    return {
+        *app.queue_rules, *(type.queue for type in app.registry.values()), *(info.queue for info in store.types()),
+        *(rule.value.get("set", {}).get("queue", "default") for rule in store.rules(["type"])),
+        *rules_by_name(app, "queue"), *(queue for worker in store.workers() for queue in worker.queues),
+        *(count.queue for count in store.counts(CAP)),
+    }  # fmt: skip

@@ -1,0 +1,37 @@
+"""What a store's reply to an operator's action means: the reply itself, or an exception that says what to do instead."""
+
+from __future__ import annotations
+
+from .core import keys
+from .core.errors import Conflict, NotFound
+
+_DONE = {
+    "cancel": ("cancelled", "cancelling"), "retry": ("queued",), "delete": ("deleted",), "decide": ("approved", "rejected")
+}  # fmt: skip
+_REFUSED = {
+    ("cancel", "ended"): "the job has ended: there is nothing to cancel",
+    ("retry", "running"): "the job is running: cancel it first, or wait for it to end",
+    ("retry", "queued"): "the job is queued already",
+    ("retry", "completed"): "the job completed: app.rerun(id) enqueues a copy",
+    ("delete", "running"): "the job is running: cancel it first",
+}
+
+
+def checked(verb: str, job_id: str, verdict: str) -> str:
+    """Return the store's reply, or raise the exception that it means."""
+    if verdict == "missing":
+        raise NotFound(f"there is no job {job_id}")
+    if verdict in _DONE[verb]:
+        return verdict
+    if verb == "decide":
+        raise Conflict(f"job {job_id} is {verdict}, not in review: there is nothing to decide")
+    if verdict.startswith(keys.DUPLICATE):
+        raise Conflict(keys.explained(verdict))
+    raise Conflict(_REFUSED.get((verb, verdict), f"cannot {verb} job {job_id}: it is {verdict}"))
+
+
+def forgotten(type: str, key: str, job_id: str | None) -> str:
+    """Return the job that had a key for ever, or raise: nobody had."""
+    if job_id is None:
+        raise NotFound(f"the key {key!r} of type {type} is not taken for ever", "mainstay keys ls")
+    return job_id

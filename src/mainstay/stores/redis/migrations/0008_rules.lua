@@ -1,0 +1,8 @@
+-- What may hold a job back: fields at the end of a record, and keys that nothing has filled yet. Code of schema 2 goes on beside them
+-- and does not see the rules, so no worker must stop. KEYS[1]: the prefix. Returns the workers that must stop.
+local P, call = KEYS[1], redis.call
+local version = tonumber(call("GET", P .. "schema") or 0)
+if version >= 2 and version < 8 then
+    call("SET", P .. "schema", 8)
+end
+return {}

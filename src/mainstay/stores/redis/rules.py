@@ -1,0 +1,132 @@
+"""Rules as data: pauses, what operators set on types, queues and limits, breakers; and the chores that keep admission right."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ...core.errors import refuse_nul
+from ...core.job import Rule, SlotInfo
+from . import header
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .store import RedisStore
+
+KINDS = ("breaker", "limit", "pause", "queue", "type")
+CHUNK = 500  # jobs that one call looks at, which blocks the server
+ANY, NONE = "*", ""  # for the rule that must be there
+DEPTH, BREAKER = "depth\n", "breaker\n"  # meters that are kept elsewhere
+
+
+def rules(store: RedisStore, kinds: Sequence[str]) -> list[Rule]:
+    """Return the rules of these kinds."""
+    names = sorted(set(kinds))
+    found = store.server.on_keys([("HGETALL", f"rule:{kind}") for kind in names])
+    return [
+        rule_of(kind, name, text)
+        for kind, pairs in zip(names, found, strict=True)
+        for name, text in sorted(zip(pairs[::2], pairs[1::2], strict=True))
+    ]
+
+
+def rule_of(kind: str, name: str, text: str) -> Rule:
+    """Return a rule from its text."""
+    return Rule(kind, name, **json.loads(text))
+
+
+def text_of(rule: Rule) -> str:
+    """Return a rule as it is stored."""
+    return header.dumps({"value": rule.value, "actor": rule.actor, "at": rule.at, "reason": rule.reason})
+
+
+def set_rule(store: RedisStore, rule: Rule, remove: bool = False) -> Rule | None:
+    """Set or remove a rule and return the one before; what it lets pass is examined, what it holds back is blocked."""
+    refuse_nul(name=rule.name, actor=rule.actor, reason=rule.reason)
+    while True:
+        text = store.server.read("HGET", f"rule:{rule.kind}", rule.name)
+        before = rule_of(rule.kind, rule.name, text) if text else None
+        if _put(store, rule, text or NONE, remove, _audit(rule, before, remove)):
+            return before
+
+
+def _audit(rule: Rule, before: Rule | None, remove: bool) -> str:
+    if not rule.actor:
+        return ""
+    detail = {
+        "kind": rule.kind, "name": rule.name, "before": before.value if before else None,
+        "after": None if remove else rule.value, "reason": rule.reason,
+    }  # fmt: skip
+    return header.dumps((rule.at, rule.actor, "rule", None, detail))
+
+
+def _put(store: RedisStore, rule: Rule, expected: str, remove: bool, audit: str) -> bool:
+    """Put a rule in the place of the expected one; return whether that was still there."""
+    now, text = store.engine_now(rule.at), "" if remove else text_of(rule)
+    reply = store.server.run("set_rule", [now, rule.kind, rule.name, expected, text, audit])
+    if reply == "changed":
+        return False
+    more: int = reply[1]
+    while more:
+        _, more = store.server.run("admit", [now, CHUNK, "1"])
+    return True
+
+
+def declare_rules(store: RedisStore, rules: Sequence[Rule]) -> None:
+    """Record what code declares; what operators have set stays."""
+    for rule in rules:
+        stored = False
+        while not stored:
+            text = store.server.read("HGET", f"rule:{rule.kind}", rule.name)
+            before = rule_of(rule.kind, rule.name, text) if text else Rule(rule.kind, rule.name, {}, "", rule.at)
+            value = {**before.value, "declared": rule.value}
+            stored = value == before.value or _put(store, before._replace(value=value), text or NONE, False, "")
+
+
+def push_rate(store: RedisStore, slots: Sequence[str], now: int, delay: int) -> None:
+    """Let rates permit no start for some time."""
+    if slots:
+        store.server.run("push_rate", [store.engine_now(now), delay, *slots])
+
+
+def slots(store: RedisStore, limit: int, cap: int) -> list[SlotInfo]:
+    """Return the slots that are held or waited for."""
+    found = store.server.run("slots", [limit]) if limit > 0 else []
+    rows = zip(found[::3], found[1::3], found[2::3], strict=True)
+    return [SlotInfo(slot, holders, min(waiting, cap), waiting > cap) for slot, holders, waiting in rows]
+
+
+def meters(store: RedisStore, names: Sequence[str]) -> dict[str, int]:
+    """Return the meters of these names that exist."""
+    found = store.server.on_keys([_meter(name) for name in names])
+    return {name: _number(name, value) for name, value in zip(names, found, strict=True) if value is not None}
+
+
+def _meter(name: str) -> tuple[str, ...]:
+    if name.startswith(DEPTH) and name.count("\n") == 1:
+        return "HGET", "depth", name.removeprefix(DEPTH)
+    if name.startswith(BREAKER):
+        return "HGET", "outcomes", name.removeprefix(BREAKER)
+    return "HGET", "meter", name
+
+
+def _number(name: str, value: Any) -> int:
+    """Return the value of a meter; of a breaker as a 1, then a bit for each outcome, 1 for a failure."""
+    return int("1" + value.replace("c", "0").replace("f", "1"), 2) if name.startswith(BREAKER) else int(value)
+
+
+# chores ---------------------------------------------------------------------------------------------------------------
+def admit(store: RedisStore, now: int, limit: int) -> int:
+    """Examine what was missed, and mend holds."""
+    changed: int = store.server.run("admit", [store.engine_now(now), min(limit, CHUNK), ""])[0]
+    return changed
+
+
+def expire(store: RedisStore, now: int, limit: int) -> int:
+    """Cancel waiting jobs that had to start by an instant that has passed, a chunk at a time."""
+    cancelled, found = 0, CHUNK
+    while cancelled < limit and found == CHUNK:
+        found = store.server.run("expire", [store.engine_now(now), now, limit - cancelled])
+        cancelled += found
+    return cancelled

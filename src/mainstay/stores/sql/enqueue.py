@@ -1,0 +1,156 @@
+"""What enqueue does with jobs that have rules, or whose types or queues have: parents, depth, admission."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ...core.depth import depth_meter, full, refused
+from ...core.errors import NotFound
+from ...core.limits import effective, follow_queue, follow_type
+from ..operations import together
+from .admission import LOWEST, METER, MOST, defer, drafted, examine, give_back, wake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ...core.draft import Draft
+    from ...core.errors import QueueFull
+    from ..operations import Operations
+    from .dialect import Dialect
+    from .store import SqlStore
+
+A_MS = (
+    100  # a queue that seems full is counted again after one ms for so many jobs: a count takes a few per cent of that
+)
+CAP = 50_000  # scheduled and blocked jobs of all queues that a count looks at
+BEYOND = 1_000  # jobs that are counted beyond the depth: children and retried jobs are never refused
+
+
+def follow(
+    dialect: Dialect, drafts: Sequence[Draft], ruled: Iterable[tuple[str, str, str]], now: int, lenient: bool, examined: bool
+) -> Operations[list[Draft]]:  # fmt: skip
+    """Apply the rules of types and queues to drafts; raise `TypeDisabled` or `QueueFull`, unless `lenient`.
+
+    A draft that is sent again has its rules already: they are replaced by the same.
+    """
+    found = {(kind, name): effective(json.loads(value)) for kind, name, value in ruled}
+    types = sorted({draft.type for draft in drafts if ("type", draft.type) in found})
+    policies = {}
+    if types:
+        rows = (yield dialect.statement("enqueue_policies", types=types)).rows
+        policies = {name: json.loads(policy) for name, policy in rows}
+    for draft in drafts:
+        of_type = found.get(("type", draft.type), {})
+        if lenient:
+            of_type = {name: value for name, value in of_type.items() if name != "disabled"}
+        follow_type(draft, of_type, policies.get(draft.type, {}))
+        follow_queue(draft, found.get(("queue", draft.queue), {}))  # the type's rule may have chosen another
+    if not examined:
+        defer(drafts)
+    if not lenient:
+        for queue in sorted({draft.queue for draft in drafts}):
+            limits = found.get(("queue", queue), {})
+            if limits.get("max_depth"):
+                some = [draft for draft in drafts if draft.queue == queue]
+                yield from _check_depth(dialect, queue, limits, some, now, joined=not examined)
+    return list(drafts)
+
+
+def _check_depth(
+    dialect: Dialect, queue: str, limits: dict[str, Any], drafts: Sequence[Draft], now: int, joined: bool
+) -> Operations[None]:  # fmt: skip
+    """Raise `QueueFull` if a queue would get deeper than it may be. The counter only grows; it is set right before it refuses.
+
+    In a caller's transaction (`joined`) the counter is read and not locked: what that adds is counted later.
+    """
+    depth, counted = depth_meter(queue), depth_meter(queue, "counted")
+    found = dict(
+        (
+            yield dialect.statement(
+                "meters" if joined else "meters_locked", names=[depth, counted, depth_meter(queue, "sampled")]
+            )
+        ).rows
+    )
+    if full(found.get(depth), limits, len(drafts)):
+        drafts = yield from _new(dialect, drafts)
+        if not drafts:
+            return
+        if now - found.get(counted, 0) >= limits["max_depth"] // A_MS:
+            ((found[depth],),) = (
+                yield dialect.statement("depth", queue=queue, limit=limits["max_depth"] + BEYOND, cap=CAP)
+            ).rows
+            found[counted] = now
+    error = refused(queue, limits, drafts, found)
+    if error is None and joined:
+        return
+    if error is None:
+        found[depth] = found.get(depth, 0) + len(drafts)
+        yield from together(*dialect.upsert("meter", METER, list(found.items())))
+        return
+    error.meters = list(found.items())  # this transaction is undone
+    raise error
+
+
+def _new(dialect: Dialect, drafts: Sequence[Draft]) -> Operations[list[Draft]]:
+    """Return the drafts that become new jobs: those that were not sent before, and whose key no job has."""
+    locks = [draft.lock for draft in drafts if draft.lock is not None]
+    found = yield from together(
+        dialect.statement("seqs", ids=[draft.id for draft in drafts]),
+        dialect.statement("locked_keys", locks=locks, keys=[draft.key for draft in drafts if draft.lock is not None]),
+    )
+    known, held = ({row[0] for row in each.rows} for each in found)
+    return [draft for draft in drafts if draft.id not in known and draft.lock not in held]
+
+
+def keep_meters(store: SqlStore, error: QueueFull) -> None:
+    """Keep what was counted for a job that was refused: the next one must not count again."""
+    store.single(together(*store.dialect.upsert("meter", METER, error.meters)))
+
+
+def link(dialect: Dialect, drafts: Sequence[Draft], accepted: Sequence[tuple[str, bool]]) -> Operations[None]:
+    """Record the parents of jobs that were accepted now; raise `NotFound` for one that does not exist."""
+    children = [draft for draft, (id, _) in zip(drafts, accepted, strict=True) if draft.after and draft.id == id]
+    if not children:
+        return
+    seqs = dict((yield dialect.statement("seqs", ids=[draft.id for draft in children])).rows)
+    for draft in children:
+        yield from link_one(dialect, draft, seqs[draft.id])
+
+
+def link_one(dialect: Dialect, draft: Draft, child: int) -> Operations[None]:
+    """Record the parents of one job."""
+    seqs = dict((yield dialect.statement("seqs", ids=list(draft.after))).rows)
+    missing = [id for id in draft.after if id not in seqs]
+    if missing:
+        raise NotFound(f"after: there is no job {missing[0]}; give jobs that are enqueued already")
+    yield from together(*(dialect.statement("after", parent=seqs[id], child=child, id=id) for id in seqs))
+
+
+def replaced(dialect: Dialect, draft: Draft, seq: int) -> Operations[None]:
+    """Do what follows from a draft that replaces a job: its slots are given back, its parents are others.
+
+    Comes before the job is changed. One that runs is left alone.
+    """
+    before = (yield dialect.statement("rules_of", seqs=[seq])).rows
+    if before and before[0][0]:
+        freed = yield from give_back(dialect, [(seq, before[0][0])])
+        yield dialect.statement("after_remove", seqs=[seq])
+        yield from wake(dialect, freed)
+    if before and draft.after:
+        yield from link_one(dialect, draft, seq)
+
+
+def admit_drafts(dialect: Dialect, drafts: Sequence[Draft], now: int | None) -> Operations[int]:
+    """Examine what drafts have brought: those to be examined, and the lines that they have joined.
+
+    As many as there are drafts: of a fair queue, those that nobody has examined would wait behind all that came before.
+    """
+    highest = max((draft.priority for draft in drafts if draft.waits is not None), default=LOWEST)
+    like, most = [draft.rules for draft in drafts], max(MOST, len(drafts))
+    return (yield from examine(dialect, now, drafted(drafts), highest, most, like))
+
+
+def to_examine(drafts: Iterable[Draft]) -> bool:
+    """Return whether jobs are to be examined after these were accepted; one that was replaced may have given a slot back."""
+    return any(draft.waits is not None or draft.on_conflict == "replace" for draft in drafts)

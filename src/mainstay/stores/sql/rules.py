@@ -1,0 +1,251 @@
+"""Rules as data: pauses, what operators set on types, queues and limits, breakers; and the chores that keep admission right."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ...core import rules as text
+from ...core.admission import FARTHEST, MICROS, carried
+from ...core.clock import iso
+from ...core.depth import depth_meter
+from ...core.errors import refuse_nul
+from ...core.job import Rule, SlotInfo
+from ...core.limits import effective
+from ...core.rules import PAUSED
+from ...core.states import CANCELLED
+from ..operations import together
+from .actions import AUDIT, end_jobs, examine_marked
+from .admission import HOLD, METER, examine, give_back, limits_of
+from .breaker import put_rule, rule_of
+from .store import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..operations import Operations
+    from .dialect import Dialect
+    from .store import SqlStore
+
+CHUNK = 500  # jobs that one step changes
+LINES = 1_000  # lines that one step looks at
+SLOTS = 100  # slots of a lowered limit that one step looks at
+FIRST = "0"  # sorts before every name, and behind the marks of jobs to be examined
+LAST = "\U0010ffff"  # sorts behind every name
+NEXT = "\x01"  # behind a name: sorts before every name that comes after it
+_PARTS = {"after": "0", "before": "|"}, {"after": "}", "before": LAST}  # between them are lines that are no slots
+
+
+def rules(store: SqlStore, kinds: Sequence[str]) -> list[Rule]:
+    """Return the rules of these kinds."""
+    return [rule_of(row) for row in store.read(rows(store, "rules", kinds=list(kinds)))]
+
+
+def set_rule(store: SqlStore, rule: Rule, remove: bool = False) -> Rule | None:
+    """Set or remove a rule and return the one before; what it lets pass is examined, what it holds back is blocked."""
+    refuse_nul(name=rule.name, actor=rule.actor, reason=rule.reason)
+    before = store.write(lambda: _set(store.dialect, rule, remove))
+    react(store, rule, remove)
+    store.notify()
+    return before
+
+
+def react(store: SqlStore, rule: Rule, removed: bool = False) -> None:
+    """Block what a changed rule holds back, and examine what it lets pass, in short transactions."""
+    if rule.kind in ("limit", "queue"):
+        return _react_to_limit(store, rule, removed)
+    changed, freed = CHUNK, set()
+    while changed >= CHUNK:
+        changed, slots = store.write(lambda: _react(store.dialect, rule, removed))
+        freed |= slots
+    examine_marked(store, rule.at, freed)
+    return None
+
+
+def _react_to_limit(store: SqlStore, rule: Rule, removed: bool) -> None:
+    """Block holders that a lowered limit leaves no place for, then examine its lines: some slots and lines in each step."""
+    name = rule.name if rule.kind == "limit" else f"queue:{rule.name}"
+    place: str | None = f"{name}\n"
+    while place is not None:
+        place, freed = store.write(partial(_lowered, store.dialect, rule, name, place, removed))
+        examine_marked(store, rule.at, freed)
+    place = f"{name}\n"
+    while place is not None:
+        lines = [line for (line,) in store.read(rows(store, "lines", after=place, before=f"{name}\v", limit=LINES))]
+        examine_marked(store, rule.at, lines)
+        place = lines[-1] + NEXT if len(lines) == LINES else None
+
+
+def _set(dialect: Dialect, rule: Rule, remove: bool) -> Operations[Rule | None]:
+    yield dialect.statement("admit_lock", now=rule.at)
+    found = (yield dialect.statement("rules_named", kind=rule.kind, names=[rule.name])).rows
+    before = rule_of(found[0]) if found else None
+    if remove:
+        yield dialect.statement("rule_remove", kind=rule.kind, name=rule.name)
+    else:
+        yield put_rule(dialect, rule)
+    if rule.kind == "queue":  # what was counted under another bound is out of date
+        yield dialect.statement("meters_remove", names=[depth_meter(rule.name), depth_meter(rule.name, "counted")])
+    if rule.actor:
+        detail = {
+            "kind": rule.kind, "name": rule.name, "before": before.value if before else None,
+            "after": None if remove else rule.value, "reason": rule.reason,
+        }  # fmt: skip
+        line = (rule.at, rule.actor, "rule", None, json.dumps(detail), None)
+        yield from together(*dialect.insert("action", AUDIT, [line]))
+    return before
+
+
+def _react(dialect: Dialect, rule: Rule, removed: bool) -> Operations[tuple[int, set[str]]]:
+    """Mark or block up to `CHUNK` jobs to which a changed rule matters; return how many, and the slots that may have room.
+
+    Under the lock of admission, so that no claim takes these jobs meanwhile.
+    """
+    yield dialect.statement("admit_lock", now=rule.at)
+    if rule.kind == "pause" and removed:
+        return (yield dialect.statement("admit_resume", waits=PAUSED + rule.name, limit=CHUNK)).count, set()
+    if rule.kind == "pause":
+        return (yield from _block_paused(dialect, rule.name))
+    return 0, set()
+
+
+def _block_paused(dialect: Dialect, name: str) -> Operations[tuple[int, set[str]]]:
+    """Block queued jobs with rules of a paused lane: they give the slots back that they share with others."""
+    kind, _, which = name.partition(":")
+    bound = {"queue": which if kind == "queue" else None, "type": which if kind == "type" else None}
+    found = (yield dialect.statement("pause_holders", **bound, limit=CHUNK)).rows
+    freed = yield from give_back(dialect, found)
+    if found:
+        yield dialect.statement("pause_block", waits=PAUSED + name, seqs=[seq for seq, _ in found])
+    return len(found), freed
+
+
+def _lowered(
+    dialect: Dialect, rule: Rule, name: str, after: str, removed: bool
+) -> Operations[tuple[str | None, set[str]]]:
+    """Block queued holders again that are more than a lowered limit permits, the lowest priority first.
+
+    Of some slots from `after` on; return where to go on, if anywhere, and the slots that may have room now.
+    """
+    yield dialect.statement("admit_lock", now=rule.at)
+    freed: set[str] = set()
+    stored = [] if removed else [(name, json.dumps(rule.value))]
+    over = (
+        yield dialect.statement("holders_of", after=after, before=f"{name}\v", rates="%\n%\nrate", limit=SLOTS)
+    ).rows
+    for slot, holders in over:
+        found = (yield dialect.statement("admit_lowest", slots=[slot], priority=1_001)).rows
+        limits = limits_of([carried(row[6]) for row in found[:1]], stored)
+        running = limits.get(name, {}).get("running")
+        if running is None or holders <= running:
+            continue
+        chosen = [(row[1], row[6]) for row in found[: holders - running]]
+        freed |= (yield from give_back(dialect, chosen)) - {slot}
+        yield dialect.statement("pause_block", waits=slot, seqs=[seq for seq, _ in chosen])
+    return (over[-1][0] + NEXT if len(over) == SLOTS else None), freed
+
+
+def declare_rules(store: SqlStore, rules: Sequence[Rule]) -> None:
+    """Record what code declares; what operators have set stays."""
+    if rules:
+        for rule in store.write(lambda: _declare(store.dialect, rules)):
+            react(store, rule)
+
+
+def _declare(dialect: Dialect, rules: Sequence[Rule]) -> Operations[list[Rule]]:
+    changed = []
+    yield dialect.statement("admit_lock", now=rules[0].at)
+    for rule in sorted(rules, key=lambda rule: (rule.kind, rule.name)):
+        found = (yield dialect.statement("rules_named", kind=rule.kind, names=[rule.name])).rows
+        before = rule_of(found[0]) if found else Rule(rule.kind, rule.name, {}, "", rule.at)
+        value = {**before.value, "declared": rule.value}
+        if value != before.value:
+            changed.append(before._replace(value=value))
+            yield put_rule(dialect, changed[-1])
+    return changed
+
+
+def push_rate(store: SqlStore, slots: Sequence[str], now: int, delay: int) -> None:
+    """Let rates permit no start for some time: their meters are set forward by the burst and that time."""
+    store.write(lambda: _push(store.dialect, list(slots), store.engine_now(now), delay), by_worker=True)
+
+
+def _push(dialect: Dialect, slots: list[str], now: int | None, delay: int) -> Operations[None]:
+    (instant,) = (yield dialect.statement("admit_lock", now=now)).rows[0]
+    names = sorted({text.limit_of(slot)[0] for slot in slots})
+    found = yield from together(
+        dialect.statement("admit_limits", names=names), dialect.statement("meters", names=slots)
+    )
+    limits, meters = {name: effective(json.loads(value)) for name, value in found[0].rows}, dict(found[1].rows)
+    for slot in slots:
+        limit = limits.get(text.limit_of(slot)[0], {})
+        burst = (limit.get("burst") or 1) - 1
+        until = (instant + delay) * MICROS + burst * (limit.get("every") or 0)
+        meters[slot] = max(meters.get(slot, 0), min(until, FARTHEST))
+    yield from together(*dialect.upsert("meter", METER, list(meters.items())))
+
+
+def slots(store: SqlStore, limit: int, cap: int) -> list[SlotInfo]:
+    """Return the slots that are held or waited for."""
+    held = dict(store.read(rows(store, "slots_held", limit=limit)))
+    lines = [line for part in _PARTS for (line,) in store.read(rows(store, "lines", **part, limit=limit))]
+    found = []
+    for slot in sorted({*held, *lines})[:limit]:
+        ((waiting,),) = store.read(rows(store, "line_length", slot=slot, cap=cap)) if slot in lines else ((0,),)
+        found.append(SlotInfo(slot, held.get(slot, 0), waiting, waiting >= cap))
+    return found
+
+
+def meters(store: SqlStore, names: Sequence[str]) -> dict[str, int]:
+    """Return the meters of these names that exist."""
+    return dict(store.read(rows(store, "meters", names=list(names))))
+
+
+# chores ---------------------------------------------------------------------------------------------------------------
+def admit(store: SqlStore, now: int, limit: int) -> int:
+    """Examine what was missed: lines that may have room, jobs of pauses that are over, parents that have ended; mend holds."""
+    if not store.read(rows(store, "admit_missed"), by_worker=True):
+        return 0  # nearly always: nothing is blocked
+    lines = _next_lines(store)
+    moved = store.write(lambda: _admit(store.dialect, store.engine_now(now), lines, limit), by_worker=True)
+    if moved:
+        store.notify()
+    return moved
+
+
+def _next_lines(store: SqlStore) -> list[str]:
+    """Return some lines, and the next ones when it is asked again."""
+    found = [
+        line
+        for (line,) in store.read(rows(store, "lines", after=store.walked, before=LAST, limit=LINES), by_worker=True)
+    ]
+    store.walked = found[-1] + NEXT if len(found) == LINES else FIRST
+    return found
+
+
+def _admit(dialect: Dialect, now: int | None, lines: list[str], limit: int) -> Operations[int]:
+    yield dialect.statement("admit_lock", now=now)
+    stale = (yield dialect.statement("holds_stale", limit=limit)).rows
+    yield from together(*dialect.delete("hold", HOLD, stale))
+    yield dialect.statement("admit_orphans", limit=limit)
+    paused = {name for (name,) in (yield dialect.statement("admit_pauses")).rows}
+    for line in lines:
+        if line.startswith(PAUSED) and line.removeprefix(PAUSED) not in paused:
+            yield dialect.statement("admit_resume", waits=line, limit=limit)
+    return (yield from examine(dialect, now, [line for line in lines if "\n" in line], limit=limit))
+
+
+def expire(store: SqlStore, now: int, limit: int) -> int:
+    """Cancel waiting jobs that had to start by an instant that has passed."""
+    bound = {"now": store.engine_now(now), "limit": limit}
+    late = store.read(rows(store, "expire", **bound), by_worker=True)
+    if late:
+        store.write(lambda: _expire(store.dialect, late, now), by_worker=True)
+        examine_marked(store, now)
+    return len(late)
+
+
+def _expire(dialect: Dialect, late: list[tuple[int, int]], now: int) -> Operations[None]:
+    for seq, start_by in sorted(late):
+        yield from end_jobs(dialect, [seq], CANCELLED, f"not started by {iso(start_by)}", now)

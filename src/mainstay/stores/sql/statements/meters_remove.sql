@@ -1,0 +1,2 @@
+-- Removes meters.
+DELETE FROM mainstay.meter WHERE name = ANY (:names::text[])

@@ -1,0 +1,4 @@
+-- Queued jobs with rules of a queue, of a type or of all. Few: as many as limits and rates let pass.
+SELECT j.seq, j.rules FROM mainstay.job j
+WHERE j.state = 'queued' AND j.rules IS NOT NULL AND j.queue = coalesce(:queue::text, j.queue) AND j.type = coalesce(:type::text, j.type)
+LIMIT :limit::bigint {for_update}

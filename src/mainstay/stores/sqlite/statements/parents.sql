@@ -1,0 +1,2 @@
+-- Whether some job waits for a parent.
+SELECT 1 FROM mainstay_after LIMIT 1

@@ -1,0 +1,76 @@
+"""`workers`: who works on a store, for people and for programs."""
+
+import json
+
+import pytest
+
+from mainstay.cli import exits
+from mainstay.core.clock import HOUR
+from tests.cli.shop import Shop
+
+
+@pytest.fixture
+def shop(app):
+    return Shop(app)
+
+
+def join(shop, worker, **given):
+    """A worker that has registered, and says this about itself."""
+    now = shop.app.clock.now()
+    shop.join(worker=worker)
+    (info,) = [each for each in shop.store.workers() if each.id == worker]
+    shop.store.register(info._replace(**{"beat_at": now, "expires_at": now + HOUR} | given), ())
+
+
+def test_workers_says_who_works_where_on_what(run, shop):
+    shop.claim()
+    join(shop, "wother", host="web-2", pid=17, queues=("images", "default"), slots=3)
+    lines = run("workers").out.splitlines()
+    assert lines[0].split() == ["STATE", "ID", "HOST:PID", "BUSY", "STARTED", "BEAT", "QUEUES"]
+    assert lines[1].split()[:5] == ["●", "live", "wtest", "host:4321", "1/8"]
+    assert lines[2].split()[:5] == ["●", "live", "wother", "web-2:17", "0/3"]
+    assert lines[2].endswith("images, default")
+
+
+def test_workers_that_stop_or_have_died_are_told_apart(run, shop):
+    now = shop.app.clock.now()
+    join(shop, "wlive")
+    join(shop, "wdead", expires_at=now - 1)
+    join(shop, "wlast")
+    shop.store.renew("wlast", now, HOUR, stopping=True)
+    found = {record["id"]: record["state"] for record in json.loads(run("workers", "--json").out)}
+    assert found == {"wlive": "live", "wdead": "dead", "wlast": "stopping"}
+    text = run("workers").out
+    assert all(word in text for word in ("● live", "✕ dead", "◐ stopping"))
+
+
+def test_workers_for_programs(run, shop):
+    join(shop, "wone", queues=("a", "b"))
+    (record,) = json.loads(run("workers", "--json").out)
+    assert record["queues"] == ["a", "b"]
+    assert (record["host"], record["pid"], record["slots"], record["running"]) == ("host", 4321, 8, 0)
+    assert record["beat_at"].endswith("Z")
+    assert run("workers", "-q").out == "wone\n"
+    assert run("workers", "--fields", "id,state,types").out.splitlines()[1].split() == ["wone", "●", "live", "mail"]
+    wrong = run("workers", "--fields", "hots")
+    assert wrong.code == exits.USAGE
+    assert 'did you mean "host"?' in wrong.err
+
+
+def test_workers_fit_80_columns(terminal, shop):
+    join(
+        shop,
+        "web-1-k3f9x2a7",
+        host="ip-10-20-30-40.eu-west-1.compute.internal",
+        queues=("images", "newsletter", "default"),
+    )
+    seen = terminal("workers", env={"NO_COLOR": "1", "COLUMNS": "80"}).out.splitlines()
+    assert max(map(len, seen)) <= 80
+    assert "web-1-k3f9x2a7" in seen[1]
+    assert "images" in seen[1]
+
+
+def test_no_worker_is_said_on_stderr_with_how_to_start_one(run, app):
+    app.store.enqueue([], 0)
+    assert run("workers") == (0, "", "there is no worker; to start one: mainstay worker --app …\n")
+    assert run("workers", "--json") == (0, "[]\n", "")
