@@ -111,21 +111,26 @@ class Server:
         self.stop()
 
 
-def free_port():
-    """Return a port that no other server of this session has.
+PORTS = range(16_000, 32_000)  # below those of outgoing connections, one of which could take a port while its server is down
 
-    It is below the ports of outgoing connections: one of those could take the port while the server is down.
-    """
+
+def free_port(above=None):
+    """Return a port that no other server of this session has; with `above`, the port so far above it is free too."""
     reserved = session.folder() / "ports"
     reserved.mkdir(exist_ok=True)
-    for port in random.sample(range(16_000, 32_000), 16_000):
-        try:
-            (reserved / str(port)).touch(exist_ok=False)
-            with closing(socket.create_server(("127.0.0.1", port))):
-                return port
-        except OSError:  # reserved, or in use by another program
-            continue
-    raise RuntimeError("no port from 16,000 to 32,000 is free")
+    for port in random.sample(PORTS, len(PORTS)):
+        if all(_reserve(reserved, each) for each in (port, *([port + above] if above else []))):
+            return port
+    raise RuntimeError(f"no port from {PORTS.start:,} to {PORTS.stop:,} is free")
+
+
+def _reserve(folder, port):
+    try:
+        (folder / str(port)).touch(exist_ok=False)
+        with closing(socket.create_server(("127.0.0.1", port))):
+            return port in PORTS
+    except OSError:  # reserved, or in use by another program
+        return False
 
 
 def shared(make, name):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 WAIT = 20_000  # milliseconds that a claimed job may wait for a slot
-FLOW = frozenset({"enqueue", "move", "hold", "rule", "expire"})  # what the invariants of flow control are about
+FLOW = frozenset({"enqueue", "move", "hold", "rule", "start"})  # what the invariants of flow control are about
 RENEWALS = frozenset(
     {"register_types", "register", "renew", "deregister"}
 )  # the calls by which a worker keeps its lease

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mainstay.core import rules as text
-from mainstay.core.admission import MANY
+from mainstay.core.admission import FARTHEST, MANY
 from mainstay.core.limits import effective
 from mainstay.core.states import BLOCKED, COMPLETED, ENDED, QUEUED, RUNNING, SCHEDULED
 
@@ -43,7 +43,6 @@ class FlowChecker:
         self._set: dict[tuple[str, str], dict[str, Any]] = {}  # rules by kind and name
         self._holders: dict[str, set[str]] = {}  # slot of a limit → the jobs that are queued or running there
         self._starts: dict[str, list[int]] = {}  # slot of a rate → when jobs were claimed
-        self._expired = 0  # what had to start by then was cancelled
         self._commit: object = None
         self._touched: set[str] = set()  # in this commit
         self._admitted: set[str] = set()
@@ -55,8 +54,8 @@ class FlowChecker:
             if args.get("after"):
                 self._job(record.job).parents = args["after"]
             return
-        if op == "expire":
-            self._expired = max(self._expired, args["until"])
+        if op == "start":
+            self._check_in_time(record)
             return
         if args.get("commit") != self._commit:
             self.settle()
@@ -142,6 +141,12 @@ class FlowChecker:
             self._charge(record.job, text.rate_slot(name, key), now, every, burst)
         if record.token == 1 and not job.retried:
             self._check_parents(record.job, job)
+
+    def _check_in_time(self, record: Record) -> None:
+        """A worker does not run a job for the first time once its own clock is past the time by which it had to start."""
+        late = record.args.get("clock", 0) - self._job(record.job).rules.get("start_by", FARTHEST)
+        if record.token == 1 and late > 0:
+            self._breach("I33", record.job, f"was run {late} ms after the time by which it had to start")
 
     def _charge(self, job: str, slot: str, now: int, every: int, burst: int) -> None:
         starts = self._starts.setdefault(slot, [])

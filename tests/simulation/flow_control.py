@@ -71,7 +71,7 @@ class RuledDrafts:
 
     def _deadline(self, draft: Draft, carried: dict[str, Any], now: int) -> None:
         if self._luck.random() < 0.5:
-            draft.start_by = now + self._luck.randrange(100, 6_000)
+            carried["start_by"] = draft.start_by = now + self._luck.randrange(100, 6_000)
 
     def _tenant(self, draft: Draft, carried: dict[str, Any], now: int) -> None:
         draft.tenant = self._luck.choice(sorted(TENANTS))

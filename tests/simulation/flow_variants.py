@@ -10,6 +10,7 @@ from mainstay.stores.operations import Statement
 from mainstay.stores.sql import admission, enqueue as ruled_enqueue, rules
 from mainstay.stores.sqlite import claim
 from mainstay.upkeep.admit import Admit
+from mainstay.worker.slots import Slots
 from tests.simulation.patches import patched, statements, variant
 
 if TYPE_CHECKING:
@@ -103,6 +104,12 @@ def second_rate_not_charged() -> AbstractContextManager[object]:
 def open_breaker_ignored() -> AbstractContextManager[object]:
     """Claims take jobs of a type that rests."""
     return statements(claim_closed=("kind < 'queue' AND kind <> 'limit'", "kind = 'pause'"))
+
+
+@variant("I33", only="deadlines")
+def late_start_not_checked() -> AbstractContextManager[object]:
+    """A worker runs a job although it waited for a slot beyond the time by which it had to start."""
+    return patched((Slots, "_too_late", lambda slots, job: None))
 
 
 @variant("I31", only="parents")

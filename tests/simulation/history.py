@@ -14,7 +14,7 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
                      gone), attempt; if known: crashes, worker, run_at, max_attempts, queue, type, priority, cancelling,
                      rules (as stored), start_by, started_at
     claim   ok       a worker learnt that it holds the job. job, token
-    start   ok       a handler is about to run. job, token, args: limit (its timeout)
+    start   ok       a handler is about to run. job, token, args: limit (its timeout), clock (its worker's wall clock)
     end     ok       a handler is through. job, token, args: outcome (a kind of `core.outcome.Outcome`), ran (milliseconds,
                      without the pauses of its process)
     finish  ok       an outcome was recorded. job, token, args: state, outcome, by ("worker" or "sweep"), marks (the sweep
@@ -32,7 +32,6 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
                      completed), current (the job's token at that moment)
     hold    ok       the engine committed that a job holds a slot, or no longer. job, args: slot, there, commit
     rule    ok       … that a rule is set or removed. args: kind, name, value, there, commit
-    expire  ok       process: which has cancelled all that had to start by an instant. args: until
     final   ok       a job as it stands at the end. job, token, args: state, waits (what a blocked one waits for)
     stray   ok       at the end, a row that belongs to no job, or a job without its body. args: table
 
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 
 OPS = frozenset(
     ["enqueue", "move", "claim", "start", "end", "finish", "fault", "stopping", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete",
-     "note", "hold", "rule", "expire", "final", "stray"]
+     "note", "hold", "rule", "final", "stray"]
 )  # fmt: skip
 PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused", "absorbed"})
 _NOTHING: dict[str, Any] = {}

@@ -149,7 +149,7 @@ def limits_by_the_wall_clock() -> AbstractContextManager[object]:
     return patched((Process, "monotonic", Process.now))
 
 
-@variant("I25", only="stubborn")
+@variant("I24", "I25", only="stubborn")
 def async_slot_counted_as_free() -> AbstractContextManager[object]:
     """An async handler that ignores its timeout keeps its slot, but the worker counts the slot as free and claims for it."""
     real = Slots.time_out

@@ -47,8 +47,6 @@ class Recorder:
         for transition, verdict in zip(transitions, verdicts, strict=True):
             if verdict == STORED:
                 self.stored(process, transition)
-        if verb == "expire" and answer < args[1]:
-            self.add(process, "expire", until=args[0])
         if verb == "enqueue":
             self._absorbed(process, args[0], answer)
         elif verb in ("cancel", "retry", "delete"):
@@ -107,7 +105,7 @@ class Recorder:
     def started(self, process: Process, job: Claimed) -> None:
         """Record that a handler is about to run."""
         self._started[job.id, job.token] = self._scheduler.now, process.paused
-        self.add(process, "start", "ok", job.id, job.token, limit=job.timeout)
+        self.add(process, "start", "ok", job.id, job.token, limit=job.timeout, clock=process.now())
 
     def ended(self, process: Process, job: Claimed, outcome: Outcome) -> None:
         """Record that a handler is through, and for how long it ran while its process was not paused."""

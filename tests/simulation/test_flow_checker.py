@@ -75,7 +75,7 @@ GOOD = {
     "a child that only wants an end": child("dead", "run"),
     "resumed": Flow().plain().set("pause", "type:t").set("pause", "type:t", there=False).runs(rules={}),
     "rested": Flow().plain().set("breaker", "t", until=50).runs(rules={}, started_at=50),
-    "in time": Flow().plain().runs(rules={}, start_by=100).tell("expire", job="", until=200),
+    "in time": Flow().plain().runs(rules={"start_by": 100}).tell("start", token=1, clock=100),
 }  # fmt: skip
 
 BAD = {
@@ -91,7 +91,7 @@ BAD = {
     "a child of a dead job": ("I31", child("dead")),
     "paused": ("I32", Flow().plain().set("pause", "queue:q").runs(rules={})),
     "at rest": ("I33", Flow().plain().set("breaker", "t", until=50).runs(rules={}, started_at=49)),
-    "too late": ("I33", Flow().plain().tell("expire", job="", until=200).runs(rules={}, start_by=100)),
+    "too late": ("I33", Flow().plain().runs(rules={"start_by": 100}).tell("start", token=1, clock=101)),
     "waits for nothing": ("I34", blocked(waits="")),
     "waits for a pause that is over": ("I34", blocked(waits="|paused all")),
     "waits for parents that have ended": ("I34", blocked(waits="|parents", rules={"after": "run"})),

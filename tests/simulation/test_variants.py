@@ -15,15 +15,9 @@ ASKED = {
 }  # fmt: skip
 
 
-# Since enqueue reads rules first: the one is refused before the simulator sees it, the other needs more seeds.
-LATE = {"deferred_transaction", "async_slot_counted_as_free"}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(VARIANTS))
 def test_a_known_mistake_is_seen(name):
-    if name in LATE:
-        pytest.xfail("to be brought up to date with flow control")
     variant = VARIANTS[name]
     with variant.apply():
         for seed in range(WITHIN):

@@ -128,13 +128,13 @@ def returned_unclaimed() -> AbstractContextManager[object]:
     return patched((claim, "claim", expired))
 
 
-@variant("I4", "I5", "I6", "I7", "I8")
+@variant("I4", "I5", "I6", "I7", "I8", "I14")
 def sweep_from_stale_read() -> AbstractContextManager[object]:
     """The sweep writes what it once read, whatever has become of the job since."""
     real = claim.finish
 
     def unguarded(store: Any, transitions: Any, *more: Any) -> list[str]:
-        if not transitions or transitions[0].outcome != "crashed":
+        if not transitions or transitions[0].outcome != "crashed" or any(each.rules for each in transitions):
             return real(store, transitions, *more)
         statement = sql.load("finish").partition("\nWHERE")[0] + " WHERE seq = :seq"
         given = [transition._asdict() for transition in transitions]
@@ -224,28 +224,27 @@ def outcomes_dropped() -> AbstractContextManager[object]:
 
 @variant("I1")
 def deferred_transaction() -> AbstractContextManager[object]:
-    """Write transactions begin without the lock: whoever reads first is refused as soon as a neighbour has written.
+    """Claims begin their transactions without the lock: whoever reads first is refused as soon as a neighbour has written.
 
     Nothing is lost by that, but nobody gets on beside a busy neighbour: seen on a real file, where a second store writes
     between the read and the write of every transaction that lets it.
     """
+    real, begin, claiming = claim.claim, connect.Database._begin, []
 
-    real = connect.Database.connect
-    return patched((connect.Database, "connect", lambda database, *check: Deferring(real(database, *check))))
+    def deferred(*given: Any) -> Any:
+        claiming.append(True)
+        try:
+            return real(*given)
+        finally:
+            claiming.pop()
 
+    def unlocked(database: Any, connection: Any) -> None:
+        if claiming:
+            connection.execute("BEGIN DEFERRED")
+        else:
+            begin(database, connection)
 
-class Deferring:
-    """A connection that begins its transactions without the lock."""
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
-
-    def execute(self, statement: str, *bound: Any) -> Any:
-        """Run a statement."""
-        return self._connection.execute(statement.replace("BEGIN IMMEDIATE", "BEGIN DEFERRED"), *bound)
+    return patched((claim, "claim", deferred), (connect.Database, "_begin", unlocked))
 
 
 # Counting -------------------------------------------------------------------------------------------------------------

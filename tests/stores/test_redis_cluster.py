@@ -10,12 +10,14 @@ from mainstay.core.errors import LeaseLost, StoreUnavailable
 from mainstay.stores import open_store
 from tests.contract.building import draft, keyed, worker
 from tests.servers.engines import redis_engines
+from tests.servers.process import free_port
 from tests.servers.redis import Redis
 from tests.waiting import eventually
 
 NOW = 1_750_000_000_000
 KINDS = [name for name in redis_engines() if name != "redis"]
 SLOTS = 16_384
+CLUSTER_BUS = 10_000  # so far above the port of its clients a node listens to other nodes
 
 
 class Sentinel(Redis):
@@ -40,7 +42,8 @@ def kind(request):
 @pytest.fixture(scope="module")
 def cluster(kind):
     """A cluster of one node that has every slot."""
-    with Redis(kind, cluster_enabled="yes") as server, closing(server.client()) as client:
+    port = free_port(above=CLUSTER_BUS)
+    with Redis(kind, port=port, cluster_enabled="yes") as server, closing(server.client()) as client:
         client.execute_command("CLUSTER", "ADDSLOTS", *range(SLOTS))
         eventually(lambda: b"cluster_state:ok" in client.execute_command("CLUSTER", "INFO"), "the cluster serves")
         yield server

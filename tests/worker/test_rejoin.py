@@ -3,6 +3,7 @@
 import signal
 import threading
 from contextlib import closing
+from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
@@ -137,6 +138,17 @@ app.worker(lease="1s").run()
 """
 
 
+def suspend(app, process):
+    """Stop a process while it does not write: SQLite's write lock would stay with it."""
+
+    def stop(*_):
+        process.send_signal(signal.SIGSTOP)
+        stat = Path(f"/proc/{process.pid}/stat")
+        eventually(lambda: stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T", "it to stop")
+
+    app.store.db.write(stop) if app.store.url.startswith("sqlite") else stop()
+
+
 @pytest.mark.engines("sqlite", "postgres", "redis")
 def test_a_process_that_is_stopped_by_a_signal_costs_an_attempt_and_no_crash(app, start):
     """Its lock, which it still holds, tells others on this machine that it lives."""
@@ -144,7 +156,7 @@ def test_a_process_that_is_stopped_by_a_signal_costs_an_attempt_and_no_crash(app
     handle = app.enqueue("work")
     process = start(SLEEPER, app.store.url)
     assert process.stdout.readline() == "started\n"
-    process.send_signal(signal.SIGSTOP)
+    suspend(app, process)
     with app.worker(lease="1s"):
         assert handle.result(timeout=30) == "done"
     assert handle.job().crashes == 0
