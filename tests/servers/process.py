@@ -111,7 +111,9 @@ class Server:
         self.stop()
 
 
-PORTS = range(16_000, 32_000)  # below those of outgoing connections, one of which could take a port while its server is down
+PORTS = range(
+    16_000, 32_000
+)  # below those of outgoing connections, one of which could take a port while its server is down
 
 
 def free_port(above=None):
