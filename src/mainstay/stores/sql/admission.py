@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..operations import Operations, Statement
     from .dialect import Dialect
 
+LINES = 1_000  # kept slots whose lines are examined in one transaction
 MOST = 500  # jobs examined in one transaction; the rest follow in the next
 AHEAD = 100  # jobs read of one line at once
 HOLD = {"slot": "text", "job": "bigint"}
@@ -42,7 +43,8 @@ def examine(
     rules of jobs that have held these slots or have joined these lines: they tell how many jobs to read.
     """
     (instant,) = (yield dialect.statement("admit_lock", now=now)).rows[0]
-    slots, examined, moved = set(freed) - {EXAMINE}, 0, 0
+    kept = (yield dialect.statement("freed_take", limit=LINES)).rows
+    slots, examined, moved = {*freed, *(slot for (slot,) in kept)} - {EXAMINE}, 0, 0
     limits = limits_of([carried(text) for text in set(like) if text])
     while examined < limit:
         known, candidates = yield from _candidates(dialect, instant, slots, priority, limit - examined, limits)
@@ -65,6 +67,12 @@ def wake(dialect: Dialect, slots: Iterable[str]) -> Operations[None]:
         rows = (yield dialect.statement("admit_heads", slots=found, ahead=1)).rows
         if rows:
             yield dialect.statement("admit_wake", seqs=[row[0] for row in rows])
+
+
+def keep(dialect: Dialect, slots: Iterable[str]) -> list[Statement]:
+    """Return the statement that keeps slots which may have room for the next claim that examines lines."""
+    found = sorted(set(slots) - {EXAMINE})
+    return [dialect.statement("freed_add", slots=found)] if found else []
 
 
 def defer(drafts: Iterable[Draft]) -> None:

@@ -18,6 +18,7 @@ from ...core.updates import Checkpoint, Log, Progress, Update
 from ...core.verdict import STORED, refusal
 from ..contract import Claims
 from ..operations import Statement, together
+from ..turns import may_wait
 from .sql import batched, batches, load, many, run
 
 if TYPE_CHECKING:
@@ -65,17 +66,31 @@ def claim(
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
         verdicts, freed = _finish(connection, finishing, updates)
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
-        if freed or connection.execute(_unexamined()).fetchone():
-            _examine(connection, now, freed, finishing)
-        closed = connection.execute(load("claim_closed")).fetchall()
-        if closed:
-            jobs = _take_open(connection, worker, wants, limit, now, closed)
-        else:
-            jobs = _take(connection, worker, wants, limit, now)
+        jobs = _take_open(connection, worker, wants, limit, now)
+        if freed or len(jobs) < limit:
+            jobs = _take_more(store, connection, worker, wants, limit, now, finishing, freed, jobs)
         due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
         return Claims(verdicts, jobs, None if due is None else due - now)
 
     return store.db.write(work)
+
+
+def _take_more(
+    store: SqliteStore, connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
+    finishing: Sequence[Transition], freed: set[str], jobs: list[Claimed],
+) -> list[Claimed]:  # fmt: skip
+    """Examine the lines of slots that were given back, and take what that lets in; or keep them for later (`Turns`)."""
+    from ..sql.admission import keep
+    from .dialect import DIALECT
+
+    if may_wait(store, len(jobs), limit, now):
+        run(connection, together(*keep(DIALECT, freed)))
+        return jobs
+    if not freed and not connection.execute(DIALECT.text("admit_look")).fetchone():
+        return jobs
+    if not _examine(connection, now, freed, finishing) or len(jobs) >= limit:
+        return jobs
+    return _ordered([*jobs, *_take_open(connection, worker, wants, limit - len(jobs), now)], wants)
 
 
 def _take(
@@ -106,10 +121,12 @@ def _given(
     chosen = {"worker": worker, "now": now, "seqs": f"[{','.join(map(str, columns['seq']))}]"}
     connection.execute(load("claim"), chosen)
     jobs = _claimed(columns, {"started_at": now, "cancelling": False, "worker": worker, "queue": next(iter(wants))})
-    if len(wants) > 1:
-        places = {queue: place for place, queue in enumerate(wants)}
-        jobs.sort(key=lambda job: places[job.queue])
-    return jobs
+    return jobs if len(wants) == 1 else _ordered(jobs, wants)
+
+
+def _ordered(jobs: list[Claimed], wants: Mapping[str, Sequence[str]]) -> list[Claimed]:
+    places = {queue: place for place, queue in enumerate(wants)}
+    return sorted(jobs, key=lambda job: (places[job.queue], *_PLACE(job)))
 
 
 def _take_ruled(
@@ -135,10 +152,12 @@ def _take_ruled(
 
 
 def _take_open(
-    connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
-    closed: list[tuple[Any, ...]],
-) -> list[Claimed]:  # fmt: skip
+    connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int
+) -> list[Claimed]:
     """Take jobs from the lanes that are neither paused nor at rest, and one of each type that may be tried again."""
+    closed = connection.execute(load("claim_closed")).fetchall()
+    if not closed:
+        return _take(connection, worker, wants, limit, now)
     from ...core.breaker import open_lanes, probed
     from ..sql.breaker import put_rule, rule_of
     from .dialect import DIALECT
@@ -152,12 +171,6 @@ def _take_open(
             connection.execute(statement.text, statement.values)
         jobs += found
     return jobs + _take(connection, worker, lanes.wants, limit - len(jobs), now)
-
-
-def _unexamined() -> str:
-    from .dialect import DIALECT
-
-    return DIALECT.text("admit_look")
 
 
 def _examine(connection: sqlite3.Connection, now: int, freed: set[str], by: Sequence[Transition] = ()) -> int:

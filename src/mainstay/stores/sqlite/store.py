@@ -35,6 +35,7 @@ class SqliteStore(Verbs):
     sweep_interval = 500
     remote = False
     walked = "0"  # see `sql.store`
+    examined_at = 0  # see `turns`
 
     def __init__(self, url: str, clock: Clock | None = None) -> None:  # the caller's instants decide in any case
         self.url = url
