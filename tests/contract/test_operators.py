@@ -129,6 +129,13 @@ def let_in(desk):
     return job
 
 
+def taken_in_line(desk):
+    """A blocked job that the claim takes which frees its slot."""
+    first, job = send(desk, limited(), limited())
+    desk.claim(finishing=[transition(desk.take_this(first), COMPLETED, desk.now)])
+    return job
+
+
 def first_in_line(desk):
     """A blocked job that becomes the next of its rate."""
     first, job = send(desk, rated(), rated())
@@ -158,7 +165,7 @@ def paused(outcome, desk):
 
 
 BY_RULES = {
-    ("scheduled", "blocked"): due, ("queued", "blocked"): displaced, ("blocked", "queued"): let_in,
+    ("blocked", "running"): taken_in_line, ("scheduled", "blocked"): due, ("queued", "blocked"): displaced, ("blocked", "queued"): let_in,
     ("blocked", "scheduled"): first_in_line, ("blocked", "dead"): orphaned, ("running", "blocked"): partial(paused, CRASHED),
     ("review", "blocked"): partial(paused, REVIEW), ("dead", "blocked"): partial(paused, FINAL),
     ("cancelled", "blocked"): partial(paused, CANCELLED),

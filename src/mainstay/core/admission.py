@@ -57,7 +57,7 @@ def carried(stored: str | None) -> Carried:
 
 
 @lru_cache(10_000)
-def _measure(slot: str) -> tuple[str, bool]:
+def measure(slot: str) -> tuple[str, bool]:
     """Return the name of a slot's limit, and whether it is a rate."""
     return limit_of(slot)[0], text.is_rate(slot)
 
@@ -108,7 +108,7 @@ class Known:
 
     def is_known(self, slot: str) -> bool:
         """Return whether the limit of a slot is known: some job was read that carries it, or an operator has set it."""
-        name, rate = _measure(slot)
+        name, rate = measure(slot)
         return ("every" if rate else "running") in self.limits.get(name, ())
 
     def learn(self, limits: Mapping[str, Mapping[str, Any]]) -> None:
@@ -124,7 +124,7 @@ class Known:
         return self.open | {slot for slot in self.unread if self.room(slot) > 0}
 
     def _capacity(self, slot: str) -> int:
-        name, rate = _measure(slot)
+        name, rate = measure(slot)
         limit = self.limits.get(name, {})
         if rate:
             every, burst = limit.get("every"), limit.get("burst")

@@ -15,6 +15,7 @@ MOVES = {
     ("", SCHEDULED): "enqueue with a delay",
     ("", BLOCKED): "enqueue behind a limit or a parent",
     (QUEUED, RUNNING): "claim",
+    (BLOCKED, RUNNING): "claim: first in line at a limit that has room, and admitted in that moment",
     (SCHEDULED, QUEUED): "promote: its time has come",
     (SCHEDULED, BLOCKED): "promote: a limit, a rate or a pause holds it back",
     (QUEUED, SCHEDULED): "replaced by a newer draft with the same key, which waits; or its rate permits no start now",

@@ -102,7 +102,7 @@ class Slots:
         if registration.stopping or not registration.holds(execution, now):
             self.end(execution, RELEASED)
             return None
-        if job.rules is not None and (late := self._too_late(job)) is not None:
+        if job.rules is not None and '"start_by"' in job.rules and (late := self._too_late(job)) is not None:
             self.end(execution, CANCELLED._replace(reason=late))
             return None
         if job.timeout is not None:

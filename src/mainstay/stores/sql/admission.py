@@ -35,16 +35,17 @@ LOWEST = -1_001  # below every priority
 
 def examine(
     dialect: Dialect, now: int | None, freed: Iterable[str] = (), priority: int = LOWEST, limit: int = MOST,
-    like: Iterable[str | None] = (),
+    like: Iterable[str | None] = (), kept: bool = True,
 ) -> Operations[int]:  # fmt: skip
     """Examine the jobs that are to be examined, and those in line at slots that may have room; return how many moved on.
 
     `priority` is the highest of the jobs that have joined these lines now: holders below it may have to give way. `like` are
-    rules of jobs that have held these slots or have joined these lines: they tell how many jobs to read.
+    rules of jobs that have held these slots or have joined these lines: they tell how many jobs to read. `kept`: also examine
+    the slots that claims have kept.
     """
     (instant,) = (yield dialect.statement("admit_lock", now=now)).rows[0]
-    kept = (yield dialect.statement("freed_take", limit=LINES)).rows
-    slots, examined, moved = {*freed, *(slot for (slot,) in kept)} - {EXAMINE}, 0, 0
+    more = (yield dialect.statement("freed_take", limit=LINES)).rows if kept else []
+    slots, examined, moved = {*freed, *(slot for (slot,) in more)} - {EXAMINE}, 0, 0
     limits = limits_of([carried(text) for text in set(like) if text])
     while examined < limit:
         known, candidates = yield from _candidates(dialect, instant, slots, priority, limit - examined, limits)
@@ -293,4 +294,4 @@ def finished(
     ruled = [t for t in transitions if t.rules]
     yield from count_outcomes(dialect, ruled, now, joined)
     freed = yield from give_back(dialect, [(t.seq, t.rules) for t in ruled])
-    return freed | {EXAMINE}  # one that was released is to be examined itself
+    return freed if all(t.finished_at for t in ruled) else freed | {EXAMINE}  # one that was released is examined itself

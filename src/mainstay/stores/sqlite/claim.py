@@ -67,7 +67,7 @@ def claim(
         verdicts, freed = _finish(connection, finishing, updates)
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
         jobs = _take_open(connection, worker, wants, limit, now)
-        if freed or len(jobs) < limit:
+        if freed or len(jobs) < max(1, limit):  # a claim of nothing promotes and examines
             jobs = _take_more(store, connection, worker, wants, limit, now, finishing, freed, jobs)
         due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
         return Claims(verdicts, jobs, None if due is None else due - now)
@@ -81,16 +81,38 @@ def _take_more(
 ) -> list[Claimed]:  # fmt: skip
     """Examine the lines of slots that were given back, and take what that lets in; or keep them for later (`Turns`)."""
     from ..sql.admission import keep
+    from . import lines
     from .dialect import DIALECT
 
-    if may_wait(store, len(jobs), limit, now):
-        run(connection, together(*keep(DIALECT, freed)))
+    full = may_wait(store, len(jobs), limit, now)
+    if not full and not freed and not connection.execute(DIALECT.text("admit_look")).fetchone():
         return jobs
-    if not freed and not connection.execute(DIALECT.text("admit_look")).fetchone():
+    run(connection, together(*keep(DIALECT, freed)))
+    if full:
         return jobs
-    if not _examine(connection, now, freed, finishing) or len(jobs) >= limit:
+    if len(jobs) >= limit > 0:
+        lines.examine_urgent(store, connection, wants, now, jobs[-1])
         return jobs
-    return _ordered([*jobs, *_take_open(connection, worker, wants, limit - len(jobs), now)], wants)
+    more = None if EXAMINE in freed else _take_in_line(connection, worker, wants, limit - len(jobs), now, finishing)
+    if more is None:
+        moved = _examine(connection, now, freed, finishing)
+        more = _take_open(connection, worker, wants, limit - len(jobs), now) if moved and len(jobs) < limit else []
+    return _ordered([*jobs, *more], wants) if more and jobs else jobs + more
+
+
+def _take_in_line(
+    connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
+    finishing: Sequence[Transition],
+) -> list[Claimed] | None:  # fmt: skip
+    """Take the first jobs in line at freed slots at once; None if something else than a line has to be examined."""
+    if limit <= 0 or connection.execute(load("admit_marked")).fetchone():
+        return None
+    from . import lines
+
+    return lines.take(
+        connection, wants, limit, map(_RULED, finishing),
+        read=lambda seqs: _columns(connection, seqs, TEXTS), give=lambda columns: _given(connection, worker, wants, now, columns),
+    )  # fmt: skip
 
 
 def _take(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..operations import Statement
 from ..sql.dialect import Dialect
 from .inserts import BODY
-from .sql import FOLDER, batched
+from .sql import FOLDER, batched, batches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,12 +65,11 @@ class SqliteDialect(Dialect):
         return batched(f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES ({binds})", rows)  # noqa: S608
 
     def delete(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
-        """Return a statement for ten rows: each is looked up by itself. Given a list, SQLite walks through the whole table."""
-        tens = len(rows) // 10 * 10
-        pieces = [rows[start : start + 10] for start in range(0, tens, 10)] + [[row] for row in rows[tens:]]
+        """Return statements in which each row is looked up by itself. Given a list, SQLite walks through the whole table."""
         names = tuple(columns)
         return [
-            Statement(_deletion(table, names, len(some)), [value for row in some for value in row]) for some in pieces
+            Statement(_deletion(table, names, size), [value for row in rows[start : start + size] for value in row])
+            for start, size in batches(len(rows))
         ]
 
     def update(

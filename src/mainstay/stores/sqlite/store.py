@@ -36,6 +36,7 @@ class SqliteStore(Verbs):
     remote = False
     walked = "0"  # see `sql.store`
     examined_at = 0  # see `turns`
+    looked_at = 0  # the slot with which `lines.urgent` goes on
 
     def __init__(self, url: str, clock: Clock | None = None) -> None:  # the caller's instants decide in any case
         self.url = url

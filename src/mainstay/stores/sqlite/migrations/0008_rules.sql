@@ -5,7 +5,7 @@ ALTER TABLE mainstay_job ADD COLUMN start_by INTEGER;    -- cancelled if it has 
 CREATE INDEX mainstay_job_blocked  ON mainstay_job (waits, priority DESC, ord, seq) WHERE state = 'blocked';
 CREATE INDEX mainstay_job_start_by ON mainstay_job (start_by) WHERE start_by IS NOT NULL AND state IN ('queued', 'scheduled', 'blocked');
 CREATE TABLE mainstay_hold (slot TEXT NOT NULL, job INTEGER NOT NULL, PRIMARY KEY (slot, job)) STRICT, WITHOUT ROWID;
-CREATE TABLE mainstay_freed (slot TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;   -- slots that may have room: to be examined
+CREATE TABLE mainstay_freed (n INTEGER PRIMARY KEY, slot TEXT NOT NULL UNIQUE) STRICT;   -- slots that may have room, the first first
 CREATE TABLE mainstay_after (
     parent INTEGER NOT NULL,
     child  INTEGER NOT NULL,
