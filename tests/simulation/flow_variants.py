@@ -147,3 +147,9 @@ def resumed_without_a_look() -> AbstractContextManager[object]:
             real(store, rule, removed)
 
     return patched((rules, "react", deaf), NO_ADMIT)
+
+
+@variant("I29", only="limits")
+def kept_slots_forgotten() -> AbstractContextManager[object]:
+    """A full claim leaves lines for later, and nobody looks at them then."""
+    return patched((admission, "keep", lambda dialect, slots: []), NO_ADMIT)
