@@ -5,10 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from mainstay.core import keys, rules
 from mainstay.core.clock import DAY, HOUR, SECOND
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
-from mainstay.core.job import TypeInfo, WorkerInfo
+from mainstay.core.job import Rule, TypeInfo, WorkerInfo
 from mainstay.core.outcome import Outcome
 from mainstay.core.updates import Checkpoint, Log, Progress
 from tests.contract.invariants import block
@@ -41,6 +42,8 @@ class SampleData:
     def __init__(self, store: Store, clock: ManualClock, seed: int) -> None:
         self.store, self.clock, self.random = store, clock, Random(seed)
         self.made = 0
+        self.scheduled: list[Draft] = []
+        self.parents: list[str] = []  # scheduled jobs of earlier rounds: others wait for them
 
     def fill(self, jobs: int) -> None:
         """So many jobs and what belongs to them; at the end nobody works there any more."""
@@ -50,6 +53,7 @@ class SampleData:
             [TypeInfo(name, queue, f"{name}(n: int)", {"priority": 1}, now) for name, queue in names]
         )
         self.store.set_setting("colour", "blü")
+        self.store.set_rule(Rule("limit", "printer", {"set": {"running": 2}}, "opérateur", now))
         self.store.register(worker(now))
         while self.made < jobs:
             self._round(min(CHUNK, jobs - self.made))
@@ -57,6 +61,7 @@ class SampleData:
         self.store.deregister(WORKER)
 
     def _round(self, jobs: int) -> None:
+        self.parents = [draft.id for draft in self.scheduled]
         drafts = [self._draft() for _ in range(jobs)]
         self.store.enqueue(drafts, self.clock.now())
         claimed = self.store.claim(WORKER, QUEUES, jobs * 6 // 10, self.clock.now()).jobs
@@ -85,7 +90,7 @@ class SampleData:
             "tags": self._tags(),
         }
         if n % 5 == 0:
-            until = random.choice((None, 0, now + HOUR))
+            until = random.choice((None, 0, now + HOUR, keys.FOREVER))
             given |= {"key": f"k-{n}", "lock_until": until}
         if n % 7 == 0:
             given |= {"tenant": random.choice(("acme", "größer", "")), "ref": f"doc:{n}", "parent": f"P{n:025d}"}
@@ -93,10 +98,18 @@ class SampleData:
             given |= {"run_at": now + random.randrange(1, 3_600) * SECOND}
         if n % 11 == 0:
             given |= {"timeout": None, "keep": random.choice((None, DAY)), "backoff": "1000 60000 2.0 1"}
+        if n % 13 == 0 and "run_at" not in given and self.parents:
+            given |= {
+                "after": (random.choice(self.parents),),
+                "rules": rules.pack({"after": "run"}),
+                "waits": rules.EXAMINE,
+            }
         type = random.choice(QUEUES[queue])
         if "key" in given:
             given["lock"] = f"{type}:{given['key']}"
-        return Draft(type, f'{{"n":{n},"text":"{random.choice(WORDS[:3]) * random.randrange(30)}"}}', **given)
+        draft = Draft(type, f'{{"n":{n},"text":"{random.choice(WORDS[:3]) * random.randrange(30)}"}}', **given)
+        self.scheduled += [draft] if "run_at" in given else []
+        return draft
 
     def _tags(self) -> tuple[str, ...]:
         return tuple(self.random.sample(("eu", "a b", "größer", "x:y"), self.random.choice((0, 0, 0, 1, 2))))
