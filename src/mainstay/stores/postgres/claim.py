@@ -133,7 +133,7 @@ def _claim_at_once(
     looks = ruled.looks(store.dialect) if (freed or store.placed) and is_turn(store, limit, now) else []
     asked = [*freed, *looks, promote, *claim_statements(store, worker, wants, few, limit, now)]
     verdicts, results = _round(store, finishing, updates, asked)
-    left = looks and results[len(freed) + 1].rows[0][1]
+    left = looks and results[len(freed) + 1].rows[0][0]
     results = results[len(freed) + len(looks) :]
     _, _, store.ruled, paused, store.placed, kept = results[0].rows[0]
     claims = _claims(verdicts, results, wants, limit)

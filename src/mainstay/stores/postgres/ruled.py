@@ -93,11 +93,15 @@ def _at_once(finishing: Sequence[Transition]) -> bool:
 
 def give_back(dialect: Dialect, finishing: Sequence[Transition]) -> list[Statement]:
     """Return the statement that removes the holds of jobs that have run, and keeps their slots for whoever examines lines next."""
-    held = [(slot, t.seq) for t in finishing if t.rules for slot in carried(t.rules).limits]
+    given = [(t.seq, carried(t.rules)) for t in finishing if t.rules]
+    held = [(slot, seq) for seq, each in given for slot in each.limits]
     if not held:
         return []
     slots, jobs = map(list, zip(*held, strict=True))
-    return [dialect.statement("finish_holds", slots=slots, jobs=jobs, freed=sorted(set(slots)))]
+    freed = {slot: rule[2] for _, each in given for slot, rule in zip(each.limits, each.rules["limits"], strict=True)}
+    return [
+        dialect.statement("finish_holds", slots=slots, jobs=jobs, freed=list(freed), running=list(freed.values()))
+    ]
 
 
 def looks(dialect: Dialect) -> list[Statement]:

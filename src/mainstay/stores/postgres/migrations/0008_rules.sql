@@ -7,7 +7,7 @@ CREATE INDEX IF NOT EXISTS job_ruled    ON mainstay.job ((rules LIKE '%"rates"%'
 CREATE INDEX IF NOT EXISTS job_start_by ON mainstay.job (start_by) WHERE start_by IS NOT NULL AND state IN ('queued', 'scheduled', 'blocked');
 CREATE TABLE IF NOT EXISTS mainstay.hold (slot text COLLATE "C" NOT NULL, job bigint NOT NULL, PRIMARY KEY (slot, job))
 WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
-CREATE TABLE IF NOT EXISTS mainstay.freed (slots text[] COLLATE "C" NOT NULL)   -- slots that may have room: to be examined
+CREATE TABLE IF NOT EXISTS mainstay.freed (slots text[] COLLATE "C" NOT NULL, running bigint[] NOT NULL)   -- slots that may have room, and the numbers that jobs carried
 WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE TABLE IF NOT EXISTS mainstay.after (
     parent bigint NOT NULL,
