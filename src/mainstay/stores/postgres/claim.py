@@ -135,7 +135,8 @@ def _claim_at_once(
     verdicts, results = _round(store, finishing, updates, asked)
     left = looks and results[len(freed) + 1].rows[0][0]
     results = results[len(freed) + len(looks) :]
-    _, _, store.ruled, paused, store.placed, kept = results[0].rows[0]
+    _, _, store.ruled, paused, placed, kept = results[0].rows[0]
+    store.placed = placed or kept
     claims = _claims(verdicts, results, wants, limit)
     enough, store.full = len(claims.jobs) >= limit > 0, len(claims.jobs) >= limit >= FULL
     # More jobs are due than were queued, a lane is not empty, or what was examined is queued: the places are anywhere.

@@ -99,9 +99,7 @@ def give_back(dialect: Dialect, finishing: Sequence[Transition]) -> list[Stateme
         return []
     slots, jobs = map(list, zip(*held, strict=True))
     freed = {slot: rule[2] for _, each in given for slot, rule in zip(each.limits, each.rules["limits"], strict=True)}
-    return [
-        dialect.statement("finish_holds", slots=slots, jobs=jobs, freed=list(freed), running=list(freed.values()))
-    ]
+    return [dialect.statement("finish_holds", slots=slots, jobs=jobs, freed=list(freed), running=list(freed.values()))]
 
 
 def looks(dialect: Dialect) -> list[Statement]:
