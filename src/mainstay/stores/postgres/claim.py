@@ -191,7 +191,7 @@ def _round(
     store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], asked: list[Statement]
 ) -> tuple[list[str], list[Result]]:
     """Finish and ask in one transaction: at once, or in several trips."""
-    twice = len(set(map(_SEQ, transitions))) != len(transitions)  # some job is named twice
+    twice = named_twice(transitions)
     write = finish_in_turn if twice else finish_operations
     if twice or has_children(transitions):
         return store.write(lambda: write(store.dialect, transitions, updates, asked), by_worker=True)
@@ -234,6 +234,11 @@ def finish_operations(
 def _others(transitions: Sequence[Transition]) -> Sequence[Transition]:
     """Return those that are not `Completed`: nearly always none, which costs less to find out than to look at each."""
     return [t for t in transitions if type(t) is not Completed] if set(map(type, transitions)) - {Completed} else ()
+
+
+def named_twice(transitions: Sequence[Transition]) -> bool:
+    """Return whether some job is named twice."""
+    return len(set(map(_SEQ, transitions))) != len(transitions)
 
 
 def has_children(transitions: Sequence[Transition]) -> bool:

@@ -30,7 +30,7 @@ SCHEMA = "mainstay"
 # E'…' reads the same whatever standard_conforming_strings says.
 FRAGMENTS = {
     "ids": "mainstay.body", "number": "job", "end_": "{take}", "end_choose": "{choose}", "end_take_free": "{take_free}",
-    "lock": "hashtextextended('mainstay.admission', 0)",
+    "admission_lock": "hashtextextended('mainstay.admission', 0)",
     "charged": """(j.rules LIKE '%"rates"%' OR j.rules LIKE '%"fair"%')""",
     "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",
     "now": "(SELECT coalesce(:now::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))",

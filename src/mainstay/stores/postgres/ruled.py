@@ -1,8 +1,12 @@
-"""Claims and outcomes of jobs with rules: one transaction under the lock of admission, of three trips where no rate is charged."""
+"""What claims and outcomes of jobs with rules take beyond one trip: a transaction under the lock of admission.
+
+Limits alone take none. A queued job holds its slot, so any claim may take it. Outcomes give slots back without the lock: that only makes
+room, and `freed` keeps the slots. Lines are examined by `looks`, in the same trip, if no other transaction has the lock (`turns` says when).
+"""
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ...core.admission import carried
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     Begun = tuple[list[str], int, list[tuple[Any, ...]]]  # verdicts, the instant, what is paused or at rest
 
 _claimed = partial(tuple.__new__, Claimed)
-_RULES = field_getter(Transition, "rules")
+_RULES, _HELD = field_getter(Transition, "rules"), field_getter(Transition, "seq", "rules")
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 ROUNDS = 10  # times that one claim looks again: what it started lets others pass
 
@@ -86,20 +90,25 @@ def simple(finishing: Sequence[Transition]) -> bool:
 
 def _at_once(finishing: Sequence[Transition]) -> bool:
     """Return whether no job is named twice, has children or a breaker."""
-    if len({t.seq for t in finishing}) != len(finishing) or plain.has_children(finishing):
+    if plain.named_twice(finishing) or plain.has_children(finishing):
         return False
-    return not any('"breaker"' in t.rules for t in finishing if t.rules)
+    return not any('"breaker"' in text for text in set(map(_RULES, finishing)) if text)
 
 
 def give_back(dialect: Dialect, finishing: Sequence[Transition]) -> list[Statement]:
     """Return the statement that removes the holds of jobs that have run, and keeps their slots for whoever examines lines next."""
-    given = [(t.seq, carried(t.rules)) for t in finishing if t.rules]
-    held = [(slot, seq) for seq, each in given for slot in each.limits]
+    held = [(slot, seq, running) for seq, text in map(_HELD, finishing) if text for slot, running in _limits(text)]
     if not held:
         return []
-    slots, jobs = map(list, zip(*held, strict=True))
-    freed = {slot: rule[2] for _, each in given for slot, rule in zip(each.limits, each.rules["limits"], strict=True)}
-    return [dialect.statement("finish_holds", slots=slots, jobs=jobs, freed=list(freed), running=list(freed.values()))]
+    slots, jobs, running = map(list, zip(*held, strict=True))
+    return [dialect.statement("finish_holds", slots=slots, jobs=jobs, running=running)]
+
+
+@lru_cache(10_000)
+def _limits(text: str) -> list[tuple[str, int]]:
+    """Return the slots of the limits in a stored text, with their numbers."""
+    each = carried(text)
+    return [(slot, rule[2]) for slot, rule in zip(each.limits, each.rules.get("limits", ()), strict=True)]
 
 
 def looks(dialect: Dialect) -> list[Statement]:
@@ -191,8 +200,7 @@ def _finish(
     store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], now: int
 ) -> Operations[tuple[list[str], set[str]]]:  # fmt: skip
     """Write updates and outcomes; return the verdicts, and the slots that may have room now."""
-    twice = len({t.seq for t in transitions}) != len(transitions)
-    write = plain.finish_in_turn if twice else plain.finish_operations
+    write = plain.finish_in_turn if plain.named_twice(transitions) else plain.finish_operations
     verdicts, _ = yield from write(store.dialect, transitions, updates, ())
     applied = [t for t, verdict in zip(transitions, verdicts, strict=True) if verdict == STORED]
     return verdicts, (yield from finished(store.dialect, applied, now))

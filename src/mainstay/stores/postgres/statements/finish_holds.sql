@@ -7,4 +7,4 @@ WITH removed AS (
         OFFSET 0
     ) x WHERE t.ctid = x.ctid
 )
-INSERT INTO mainstay.freed (slots, running) VALUES (:freed::text[], :running::bigint[])
+INSERT INTO mainstay.freed (slots, running) VALUES (:slots::text[], :running::bigint[])
