@@ -36,8 +36,8 @@ NEXT = "what the next claim or chore goes on with: a chore of the target finds i
 ANEW = "rates, turns and breakers begin anew at the target"
 WORKERS = "workers register anew at the target; none may run during a move"
 LEFT_OUT = {
-    "sqlite": {"worker": WORKERS, "declaration": WORKERS, "meter": ANEW, "schema": "each store has its own version"},
-    "postgres": {"worker": WORKERS, "declaration": WORKERS, "meter": ANEW, "schema_version": "each store has its own version"},
+    "sqlite": {"worker": WORKERS, "declaration": WORKERS, "meter": ANEW, "freed": NEXT, "schema": "each store has its own version"},
+    "postgres": {"worker": WORKERS, "declaration": WORKERS, "meter": ANEW, "freed": NEXT, "schema_version": "each store has its own version"},
     "redis": {
         "worker": WORKERS, "workers": WORKERS, "declared": WORKERS, "beat": WORKERS,
         "gone": "dead workers whose jobs a sweep frees; the sweep of the target finds them by their jobs",

@@ -45,10 +45,10 @@ INDEXES = {
     "update:log": ("Index Scan using job_pkey", 1), "update:progress": ("Index Scan using job_pkey", 1),
     "update:checkpoint": ("Index Scan using job_pkey", 1), "retry": ("Index Scan using job_pkey", 1),
 }  # fmt: skip
-# These tables are as small as there are workers, types and settings.
+# These tables are as small as there are workers, types and settings, or as what was given back a moment ago.
 SCAN = re.compile(r"Index (Only )?Scan (Backward )?using (?P<index>\w+) on (?P<table>\w+)")
 LANE = re.compile(r"using job_lane on job.*\n +Index Cond: (.*)")
-SMALL = ("worker", "declaration", "type", "setting", "schema_version", "rule", "meter", "hold")
+SMALL = ("worker", "declaration", "type", "setting", "schema_version", "rule", "meter", "hold", "freed")
 # These read a whole index, because they count what is in it, or because it holds little: what runs, the first and the last actions.
 WHOLE = {
     "actions": {"action_pkey"}, "prune_actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"},
@@ -75,6 +75,7 @@ TABLES = (
     "after",
     "meter",
     "rule",
+    "freed",
 )
 # What the planner knows of the tables: what it finds on the disk, what ANALYZE found, or what ANALYZE found when there was no row.
 STATISTICS = {

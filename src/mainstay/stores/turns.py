@@ -14,6 +14,12 @@ class Examining(Protocol):
     examined_at: int
 
 
+class Foreseeing(Examining, Protocol):
+    """One whose claims decide beforehand whether they examine lines, by what the last one got."""
+
+    full: bool
+
+
 def may_wait(store: Examining, claimed: int, limit: int, now: int) -> bool:
     """Return whether a claim that got so many jobs may leave lines to a later one; if not, this is the turn.
 
@@ -24,3 +30,11 @@ def may_wait(store: Examining, claimed: int, limit: int, now: int) -> bool:
         return True
     store.examined_at = now
     return False
+
+
+def is_turn(store: Foreseeing, limit: int, now: int) -> bool:
+    """Return whether a claim has to examine lines before it takes jobs; if so, this is the turn."""
+    if store.full and limit >= FULL and 0 <= now - store.examined_at < TURN:
+        return False
+    store.examined_at = now
+    return True

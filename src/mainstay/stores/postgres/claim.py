@@ -1,7 +1,7 @@
 """Claiming and finishing: the hot path of a worker, and the one way out of `running`.
 
 A round of a worker (updates, outcomes, promotion, claim) is one batch: one transaction and one round trip. Only outcomes with
-children, and a batch that names a job twice, take a transaction of several trips.
+children, and a batch that names a job twice, take a transaction of several trips; and what `ruled` says of jobs with rules.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..contract import Claims
 from ..operations import together
 from ..sql.actions import keep_children
 from ..sql.admission import examine
+from ..turns import FULL, is_turn
 from . import columns, lanes, ruled
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _QUEUE = field_getter(Claimed, "queue")
-_RULES = field_getter(Transition, "rules")
 _SEQ, _WORKER = field_getter(Completed, "seq"), field_getter(Completed, "worker")
 _claimed = partial(tuple.__new__, Claimed)  # saves the hot path a call of `_make`
 _completed, _finished = columns.of(Completed, columns.COMPLETED), columns.of(Transition, columns.FINISH)
@@ -56,8 +56,12 @@ def finish(store: PostgresStore, transitions: Sequence[Transition], updates: Seq
 
 
 def _finish_round(store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update]) -> Claims:
-    verdicts, looked = _round(store, transitions, updates, [store.dialect.statement("admit_look")])
-    if any(result.rows for result in looked):  # the children of a parent that has ended
+    if not ruled.simple(transitions):
+        return Claims(ruled.finish(store, transitions, updates), [], None)
+    freed = ruled.give_back(store.dialect, transitions)
+    asked = [*freed, *(ruled.looks(store.dialect) if freed else ()), store.dialect.statement("admit_look")]
+    verdicts, results = _round(store, transitions, updates, asked)
+    if results[-1].rows:  # the children of a parent that has ended, or lines that others examine or that take more
         store.write(
             lambda: examine(store.dialect, store.engine_now(transitions[0].at if transitions else 0)), by_worker=True
         )
@@ -103,30 +107,45 @@ def _claim(
     store: PostgresStore, worker: str, wants: Wants, limit: int, now: int,
     finishing: Sequence[Transition], updates: Sequence[Update],
 ) -> Claims:  # fmt: skip
-    few = lanes.few(wants)
     promote = store.dialect.statement("claim_ready", worker=worker, now=store.engine_now(now), limit=PROMOTED)
     try:
-        if store.ruled or any(map(_RULES, finishing)):
+        if store.ruled or not ruled.simple(finishing):
             return ruled.claim(store, worker, wants, limit, now, promote, finishing, updates)
-        verdicts, results = _round(
-            store, finishing, updates, [promote, *claim_statements(store, worker, wants, few, limit, now)]
-        )
+        claims, look = _claim_at_once(store, worker, wants, limit, now, promote, finishing, updates)
+        if not look:
+            return claims
+        more = ruled.claim(store, worker, wants, limit - len(claims.jobs), now, promote, (), ())
     except MainstayError as error:
         if isinstance(error.__cause__, psycopg.errors.InvalidTextRepresentation) and "holds no lease" in str(error):
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out") from error
         raise
-    _, _, store.ruled, paused = results[0].rows[0]
+    wait = None if len(claims.jobs) >= limit > 0 else more.wait
+    return Claims(claims.verdicts, ruled.ordered(claims.jobs + more.jobs, wants), wait)
+
+
+def _claim_at_once(
+    store: PostgresStore, worker: str, wants: Wants, limit: int, now: int, promote: Statement,
+    finishing: Sequence[Transition], updates: Sequence[Update],
+) -> tuple[Claims, bool]:  # fmt: skip
+    """Do a round in one trip; return what it got, and whether to look at rules and lines for the rest."""
+    few, front = lanes.few(wants), store.placed
+    freed = ruled.give_back(store.dialect, finishing)
+    looks = ruled.looks(store.dialect) if (freed or store.placed) and is_turn(store, limit, now) else []
+    asked = [*freed, *looks, promote, *claim_statements(store, worker, wants, few, limit, now)]
+    verdicts, results = _round(store, finishing, updates, asked)
+    left = looks and results[len(freed) + 1].rows[0][0]
+    results = results[len(freed) + len(looks) :]
+    _, _, store.ruled, paused, placed, kept = results[0].rows[0]
+    store.placed = placed or kept
     claims = _claims(verdicts, results, wants, limit)
-    if store.ruled and (len(claims.jobs) < limit or limit <= 0):
-        more = ruled.claim(store, worker, wants, limit - len(claims.jobs), now, promote, (), ())
-        return more._replace(verdicts=verdicts, jobs=ruled.ordered(claims.jobs + more.jobs, wants))
-    if (
-        claims.wait == 0 or paused
-    ):  # more jobs are due than were queued, or a lane is not empty: their places are anywhere
+    enough, store.full = len(claims.jobs) >= limit > 0, len(claims.jobs) >= limit >= FULL
+    # More jobs are due than were queued, a lane is not empty, or what was examined is queued: the places are anywhere.
+    if claims.wait == 0 or paused or store.placed:
         store.cursors.forget()
     elif few is not None:
-        store.cursors.note(few, claims.jobs, len(claims.jobs) >= limit, now)
-    return claims
+        store.cursors.note(few, claims.jobs, enough, now)
+    missed = not enough and (store.ruled or (store.placed and not front))
+    return claims, missed or bool(left if store.full else kept)
 
 
 def claim_statements(
@@ -172,9 +191,7 @@ def _round(
     store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], asked: list[Statement]
 ) -> tuple[list[str], list[Result]]:
     """Finish and ask in one transaction: at once, or in several trips."""
-    if any(map(_RULES, transitions)):
-        return ruled.finish(store, transitions, updates), []
-    twice = len(set(map(_SEQ, transitions))) != len(transitions)  # some job is named twice
+    twice = named_twice(transitions)
     write = finish_in_turn if twice else finish_operations
     if twice or has_children(transitions):
         return store.write(lambda: write(store.dialect, transitions, updates, asked), by_worker=True)
@@ -217,6 +234,11 @@ def finish_operations(
 def _others(transitions: Sequence[Transition]) -> Sequence[Transition]:
     """Return those that are not `Completed`: nearly always none, which costs less to find out than to look at each."""
     return [t for t in transitions if type(t) is not Completed] if set(map(type, transitions)) - {Completed} else ()
+
+
+def named_twice(transitions: Sequence[Transition]) -> bool:
+    """Return whether some job is named twice."""
+    return len(set(map(_SEQ, transitions))) != len(transitions)
 
 
 def has_children(transitions: Sequence[Transition]) -> bool:

@@ -30,6 +30,8 @@ SCHEMA = "mainstay"
 # E'…' reads the same whatever standard_conforming_strings says.
 FRAGMENTS = {
     "ids": "mainstay.body", "number": "job", "end_": "{take}", "end_choose": "{choose}", "end_take_free": "{take_free}",
+    "admission_lock": "hashtextextended('mainstay.admission', 0)",
+    "charged": """(j.rules LIKE '%"rates"%' OR j.rules LIKE '%"fair"%')""",
     "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",
     "now": "(SELECT coalesce(:now::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))",
     "for_update": "FOR NO KEY UPDATE OF j", "lock_rows": "FOR UPDATE", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",

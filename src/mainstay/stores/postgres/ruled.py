@@ -1,18 +1,22 @@
-"""Claims and outcomes of jobs with rules: one transaction under the lock of admission, of three trips where no rate is charged."""
+"""What claims and outcomes of jobs with rules take beyond one trip: a transaction under the lock of admission.
+
+Limits alone take none. A queued job holds its slot, so any claim may take it. Outcomes give slots back without the lock: that only makes
+room, and `freed` keeps the slots. Lines are examined by `looks`, in the same trip, if no other transaction has the lock (`turns` says when).
+"""
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from ...core.admission import Candidate, carried
+from ...core.admission import carried
 from ...core.breaker import open_lanes, probed
+from ...core.decide import Transition
 from ...core.job import Claimed, field_getter
-from ...core.rules import limit_of
 from ...core.verdict import STORED
 from ..contract import Claims
 from ..operations import together
-from ..sql.admission import AHEAD, MOST, charge, examine, finished, knowledge, limits_of, writes
+from ..sql.admission import AHEAD, LINES, charge, examine, finished
 from ..sql.breaker import put_rule, rule_of
 from . import claim as plain, lanes
 
@@ -20,18 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ...core.decide import Transition
     from ...core.updates import Update
     from ..operations import Operations, Statement
     from ..sql.dialect import Dialect
     from .lanes import Wants
     from .store import PostgresStore
 
-    Begun = tuple[
-        list[str], int, list[tuple[Any, ...]], list[Statement]
-    ]  # verdicts, the instant, rules, what is to be written
+    Begun = tuple[list[str], int, list[tuple[Any, ...]]]  # verdicts, the instant, what is paused or at rest
 
 _claimed = partial(tuple.__new__, Claimed)
+_RULES, _HELD = field_getter(Transition, "rules"), field_getter(Transition, "seq", "rules")
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 ROUNDS = 10  # times that one claim looks again: what it started lets others pass
 
@@ -54,18 +56,17 @@ def _claim(
     store: PostgresStore, worker: str, wants: Wants, limit: int, now: int, promote: Statement,
     finishing: Sequence[Transition], updates: Sequence[Update],
 ) -> Operations[tuple[list[str], list[Claimed], tuple[int | None, bool]]]:  # fmt: skip
-    begin = _begin if _simple(finishing) else _begin_in_turn
-    verdicts, instant, closed, written = yield from begin(store, finishing, updates, promote, store.engine_now(now))
+    begin = _begin if _at_once(finishing) else _begin_in_turn
+    verdicts, instant, closed = yield from begin(store, finishing, updates, promote, store.engine_now(now))
     opened = open_lanes(wants, map(rule_of, closed), instant)
     after = store.dialect.statement("claim_next", now=store.engine_now(now))
     jobs: list[Claimed] = []
     if not opened.probes:
         taking = _taking(store, worker, opened.wants, limit, now, "take_free")
-        results = yield from together(*written, *taking, after)
-        jobs, written = [_claimed(row) for row in results[-2].rows] if taking else [], []
-        if jobs or not taking:
+        results = yield from together(*taking, after)
+        jobs = [_claimed(row) for row in results[0].rows] if taking else []
+        if jobs or not taking or not results[-1].rows[0][1]:  # else there may be rates to be charged
             return verdicts, ordered(jobs, wants), results[-1].rows[0]
-    yield from together(*written)
     for rule, lane in opened.probes:
         if not (yield store.dialect.statement("breaker_free", name=rule.name)).rows:
             continue
@@ -82,11 +83,37 @@ def _taking(store: PostgresStore, worker: str, wants: Wants, limit: int, now: in
 
 
 # the beginning of a claim: outcomes, promotion and what is to be examined ---------------------------------------------
-def _simple(finishing: Sequence[Transition]) -> bool:
-    """Return whether outcomes can be written in one trip: no job is named twice, has children or a breaker."""
-    if len({t.seq for t in finishing}) != len(finishing) or plain.has_children(finishing):
+def simple(finishing: Sequence[Transition]) -> bool:
+    """Return whether no rule keeps outcomes from being written in one trip."""
+    return not any(map(_RULES, finishing)) or _at_once(finishing)
+
+
+def _at_once(finishing: Sequence[Transition]) -> bool:
+    """Return whether no job is named twice, has children or a breaker."""
+    if plain.named_twice(finishing) or plain.has_children(finishing):
         return False
-    return not any('"breaker"' in t.rules for t in finishing if t.rules)
+    return not any('"breaker"' in text for text in set(map(_RULES, finishing)) if text)
+
+
+def give_back(dialect: Dialect, finishing: Sequence[Transition]) -> list[Statement]:
+    """Return the statement that removes the holds of jobs that have run, and keeps their slots for whoever examines lines next."""
+    held = [(slot, seq, running) for seq, text in map(_HELD, finishing) if text for slot, running in _limits(text)]
+    if not held:
+        return []
+    slots, jobs, running = map(list, zip(*held, strict=True))
+    return [dialect.statement("finish_holds", slots=slots, jobs=jobs, running=running)]
+
+
+@lru_cache(10_000)
+def _limits(text: str) -> list[tuple[str, int]]:
+    """Return the slots of the limits in a stored text, with their numbers."""
+    each = carried(text)
+    return [(slot, rule[2]) for slot, rule in zip(each.limits, each.rules.get("limits", ()), strict=True)]
+
+
+def looks(dialect: Dialect) -> list[Statement]:
+    """Return the statements that examine the lines of kept slots, unless another transaction does."""
+    return [dialect.statement("admit_try"), dialect.statement("admit_lines", limit=LINES, most=AHEAD)]
 
 
 def _begin_in_turn(
@@ -101,7 +128,7 @@ def _begin_in_turn(
     yield promote
     yield from examine(store.dialect, now, freed, like=[t.rules for t in finishing])
     closed = (yield store.dialect.statement("rules", kinds=["breaker", "pause"])).rows
-    return verdicts, instant, closed, []
+    return verdicts, instant, closed
 
 
 def _begin(
@@ -111,59 +138,16 @@ def _begin(
     promote: Statement,
     now: int | None,
 ) -> Operations[Begun]:
-    """Do all of it in one trip; return the statements that write what was decided, for the next one."""
-    dialect, like = store.dialect, [t.rules for t in finishing]
-    holds = [(slot, t.seq) for t in finishing if t.rules for slot in carried(t.rules).limits]
-    slots, limits = sorted({slot for slot, _ in holds}), limits_of([carried(text) for text in set(like) if text])
-    lock = dialect.statement("admit_lock", now=now)
-    asked = {
-        "lock": [lock],
-        "freed": [dialect.statement("finish_holds", **_columns(("slots", "jobs"), holds))] if holds else [],
-        "promoted": [promote],
-        "marked": [dialect.statement("admit_candidates", limit=MOST)],
-        "rules": [dialect.statement("admit_rules", names=sorted(limits))],
-        "held": [dialect.statement("admit_holders", slots=slots)] if holds else [],
-        "heads": [_first_in_line(dialect, slots, limits)] if holds else [],
-    }
-    sent = [name for name, some in asked.items() if some]
-    verdicts, results = yield from plain.finish_operations(
-        dialect, finishing, updates, [asked[name][0] for name in sent], [lock]
-    )
-    found = {name: result.rows for name, result in zip(sent, results, strict=True)}
-    instant, closed = found["lock"][0][0], [row for row in found["rules"] if row[0] != "limit"]
-    jobs = [Candidate(*row) for row in found.get("heads", ())]
-    if found["marked"] or not _limited_only(jobs, set(slots)):
-        yield from examine(dialect, now, slots, like=like)
-        return verdicts, instant, closed, []
-    known = knowledge(
-        instant, [carried(job.rules) for job in jobs], slots, {"rules": found["rules"], "held": found.get("held", [])}
-    )
-    known.learn(limits)
-    known.examine(jobs)
-    known.unread = {job.waits for job in jobs}
-    statements = writes(dialect, known, jobs)
-    if known.left():
-        yield from together(*statements)
-        yield from examine(dialect, now, known.left(), like=like)
-        statements = []
-    return verdicts, instant, closed, statements
-
-
-def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-
-
-def _first_in_line(dialect: Dialect, slots: list[str], limits: dict[str, dict[str, Any]]) -> Statement:
-    running = [limits[limit_of(slot)[0]]["running"] for slot in slots]
-    return dialect.statement("admit_first", slots=slots, running=running, most=AHEAD)
-
-
-def _limited_only(jobs: Sequence[Candidate], slots: set[str]) -> bool:
-    """Return whether jobs have nothing but limits, and these are among some slots."""
-    return all(
-        each.rules.keys() <= {"limits"} and slots.issuperset(each.slots)
-        for each in (carried(job.rules) for job in jobs)
-    )
+    """Do all of it in one trip, but for lines and jobs that take more than that."""
+    dialect = store.dialect
+    lock, lines = dialect.statement("admit_lock", now=now), dialect.statement("admit_lines", limit=LINES, most=AHEAD)
+    read = [dialect.statement("admit_look"), dialect.statement("rules", kinds=["breaker", "pause"]), lock]
+    asked = [*give_back(dialect, finishing), promote, lines, *read]
+    verdicts, results = yield from plain.finish_operations(dialect, finishing, updates, asked, [lock])
+    look, closed, instants = (result.rows for result in results[-len(read) :])
+    if look:
+        yield from examine(dialect, now, like=map(_RULES, finishing))
+    return verdicts, instants[0][0], closed
 
 
 def ordered(jobs: list[Claimed], wants: Wants) -> list[Claimed]:
@@ -216,8 +200,7 @@ def _finish(
     store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], now: int
 ) -> Operations[tuple[list[str], set[str]]]:  # fmt: skip
     """Write updates and outcomes; return the verdicts, and the slots that may have room now."""
-    twice = len({t.seq for t in transitions}) != len(transitions)
-    write = plain.finish_in_turn if twice else plain.finish_operations
+    write = plain.finish_in_turn if plain.named_twice(transitions) else plain.finish_operations
     verdicts, _ = yield from write(store.dialect, transitions, updates, ())
     applied = [t for t, verdict in zip(transitions, verdicts, strict=True) if verdict == STORED]
     return verdicts, (yield from finished(store.dialect, applied, now))

@@ -45,6 +45,8 @@ class PostgresStore(Verbs):
         self.cursors, self.many_lanes = ClaimCursors(), ManyLanes()
         self.locked: set[int | str] = set()  # jobs that another open transaction has locked, as far as is known
         self.ruled = False  # whether the next claim has to look at rules, as far as is known
+        self.placed = False  # whether jobs are or may soon be queued at old places, as far as is known
+        self.full, self.examined_at = False, 0  # see `turns`
         self._outbox: Outbox | None = None
 
     # what the shared verbs use, see `sql.store` -------------------------------------------------------------------

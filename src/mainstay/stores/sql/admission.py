@@ -101,23 +101,26 @@ def _candidates(
     known.learn(limits)
     rooms = {slot: room for slot in slots if (room := _places(known, slot)) > 0}
     if rooms and len(jobs) < limit:
-        heads = yield from _heads(dialect, known, rooms)
+        heads, unread = yield from _heads(dialect, known, rooms)
         known = (yield from _known(dialect, now, [*jobs, *heads], slots, priority, known)) if heads else known
+        known.unread = unread
         jobs += heads
     known.marked = len(rows) >= limit or any("after" in carried(job.rules).rules for job in jobs)
     return known, jobs
 
 
-def _heads(dialect: Dialect, known: Known, rooms: dict[str, int]) -> Operations[list[Candidate]]:
-    """Return the first jobs of lines, as many as there is room for; one of a line whose limit is not known."""
+def _heads(dialect: Dialect, known: Known, rooms: dict[str, int]) -> Operations[tuple[list[Candidate], set[str]]]:
+    """Return the first jobs of lines, as many as there is room for, and the lines that may have more.
+
+    Of a line whose limit is not known, it is one.
+    """
     lines: dict[int, list[str]] = {}
     for slot in sorted(rooms):
         lines.setdefault(min(AHEAD, rooms[slot]) if known.is_known(slot) else 1, []).append(slot)
     found = yield from together(*(dialect.statement("admit_heads", slots=some, ahead=n) for n, some in lines.items()))
     heads = [Candidate(*row) for each in found for row in each.rows]
     read = Counter(head.waits for head in heads)
-    known.unread = {slot for ahead, some in lines.items() for slot in some if read[slot] == ahead}
-    return heads
+    return heads, {slot for ahead, some in lines.items() for slot in some if read[slot] == ahead}
 
 
 def _places(known: Known, slot: str) -> int:

@@ -1,7 +1,7 @@
 -- The end of a claim that takes all jobs or none: none if some of them have rates to be charged or a fair place to be noted.
 charged AS MATERIALIZED (
     SELECT 1 FROM (SELECT next.ctid FROM next OFFSET 0) c JOIN mainstay.job j ON j.ctid = c.ctid
-    WHERE j.rules LIKE '%"rates"%' OR j.rules LIKE '%"fair"%' LIMIT 1
+    WHERE {charged} LIMIT 1
 ), taken AS (
     UPDATE mainstay.job j
     SET state = 'running', token = j.token + 1, attempt = j.attempt + 1, worker = :worker::text,
