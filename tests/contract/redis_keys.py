@@ -103,9 +103,18 @@ def ruled(id, job):
         yield from ("hold:" + slot for slot in rules.rate_slots(carried))
 
 
+def line_of(kept):
+    """Return the name of a line that is kept to be examined: as it is, or in the rules of a job with one limit."""
+    return rules.limit_slots(rules.unpack(kept))[0] if kept.startswith("{") else kept
+
+
 def check_lines(jobs, content):
     """Fail unless the keys of flow control agree with the jobs and with each other. Removes those that no job calls for."""
-    lines, woken, ending = content.pop("lines", set()), content.pop("woken", set()), content.pop("ending", {})
+    lines, woken, ending = (
+        content.pop("lines", set()),
+        set(map(line_of, content.pop("woken", ()))),
+        content.pop("ending", {}),
+    )
     used = {name[5:] for name in content if name.startswith(("wait:", "hold:"))}
     assert used <= lines, "`lines` names every line and slot in use"
     counting, depth = content.pop("counting", {}), content.pop("depth", {})

@@ -386,3 +386,13 @@ def test_a_worker_that_is_gone_gives_its_places_back_with_its_jobs(desk):
     assert desk.store.finish([transition(orphan.job, FINAL, desk.now)]) == ["stored"]
     assert states(desk, first, second) == "dq"
     assert desk.store.renew("w-other", desk.now, LEASE).alive
+
+
+def test_a_running_holder_does_not_give_way_but_a_queued_one_does(desk):
+    low = desk.take_this(desk.send(limited(running=2)))
+    queued = desk.send(limited(running=2, priority=5))
+    between, high = desk.send(limited(running=2, priority=3)), desk.send(limited(running=2, priority=9))
+    assert states(desk, low.id, queued, between, high) == "rbbq"
+    assert held(desk) == {MAIL: (2, 2)}
+    desk.end(low)
+    assert states(desk, low.id, queued, between, high) == "cqbq"

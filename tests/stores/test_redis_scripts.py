@@ -85,7 +85,7 @@ def test_jobs_become_queued_or_scheduled_in_one_place():
     ]  # fmt: skip
     assert {line.partition(" = ")[2] for line in set_here if re.search(r"r\[STATE\].* = ", line)} == {
         '"s", r[RUN_AT]', '"b", ord, waits, false', '"q", ord', '"v"', '"r", r[TOKEN] + 1, r[ATTEMPT] + 1',
-        "state, false, false, at, reason", examined.partition(" = ")[2],
+        "state, false, false, at, reason", examined.partition(" = ")[2], '"q", false, false',
     }  # fmt: skip
 
 

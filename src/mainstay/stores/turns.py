@@ -20,13 +20,18 @@ class Foreseeing(Examining, Protocol):
     full: bool
 
 
+def may_postpone(store: Examining, limit: int, now: int) -> bool:
+    """Return whether a claim of so many jobs may leave lines to a later one, if it gets all of them."""
+    return limit >= FULL and 0 <= now - store.examined_at < TURN
+
+
 def may_wait(store: Examining, claimed: int, limit: int, now: int) -> bool:
     """Return whether a claim that got so many jobs may leave lines to a later one; if not, this is the turn.
 
     A claim that got fewer jobs than it asked for examines at once. While claims are full, other jobs come before those in line:
     the slots are kept in the store, and one claim examines all of them together. Of five jobs of one key it reads the line once.
     """
-    if claimed >= limit >= FULL and 0 <= now - store.examined_at < TURN:
+    if claimed >= limit and may_postpone(store, limit, now):
         return True
     store.examined_at = now
     return False
@@ -34,7 +39,7 @@ def may_wait(store: Examining, claimed: int, limit: int, now: int) -> bool:
 
 def is_turn(store: Foreseeing, limit: int, now: int) -> bool:
     """Return whether a claim has to examine lines before it takes jobs; if so, this is the turn."""
-    if store.full and limit >= FULL and 0 <= now - store.examined_at < TURN:
+    if store.full and may_postpone(store, limit, now):
         return False
     store.examined_at = now
     return True

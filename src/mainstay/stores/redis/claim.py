@@ -15,6 +15,7 @@ from ...core.states import REVIEW
 from ...core.updates import Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
 from ..contract import Claims
+from ..turns import may_postpone
 from . import enqueue, header, record, script
 from .record import LETTERS
 
@@ -42,12 +43,18 @@ def claim(
 ) -> Claims:  # fmt: skip
     """Write updates, apply transitions, promote due jobs and claim, in one call."""
     kind, wanted = packed(wants)
-    values = [store.engine_now(now), worker, max(0, limit), *wanted, len(updates), *_updates(updates)]
+    patient = may_postpone(store, limit, now)
+    values = [store.engine_now(now), worker, max(0, limit), int(patient), *wanted, len(updates), *_updates(updates)]
     reply = store.run_hot("claim" + kind, values + _transitions(store.server, finishing, worker), _bear(finishing))
     if reply == "lost":
         raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
-    verdicts, started, wait = reply[:3]
-    jobs = claimed(reply[3:], started, worker) if len(reply) > 3 else []
+    verdicts, started, wait, takes = reply[:4]
+    jobs = claimed(reply[4:], started, worker) if len(reply) > 4 else []
+    if not patient or len(jobs) < limit:
+        store.examined_at = now
+    if takes > 1:
+        places = {queue: place for place, queue in enumerate(wants)}
+        jobs.sort(key=lambda job: (places[job.queue], *_place(job)))
     return Claims([_VERDICTS[letter] for letter in verdicts], jobs, wait)
 
 

@@ -34,6 +34,7 @@ class RedisStore(Verbs):
         self.local_workers = LocalWorkers(*self.server.address.identity)
         self.rules_known: RulesKnown | None = None  # those of types and queues, as the last enqueue met them
         self.flowing = False  # known to have rules: hot scripts run in their variant for them
+        self.examined_at = 0  # when a claim of this process examined lines last (`turns`)
         self._own_clock = clock is None
 
     def engine_now(self, now: int) -> int | str:

@@ -1,10 +1,12 @@
 -- Writes updates, applies transitions, promotes due jobs and takes up to `limit` jobs for a worker, or does none of it where
--- the lease is over. ARGV: now, worker, limit, what it wants (parts/few.lua or many.lua), how many updates, updates
--- (parts/update.lua), transitions (parts/outcome.lua). Returns the verdicts, the instant, how long until the next job is due
--- (false: none is scheduled, or there were enough to take), then the jobs (parts/take.lua); "lost" where the lease is over; "rules"
--- where the variant for jobs with rules is needed (script.py): nothing is done then.
+-- the lease is over. ARGV: now, worker, limit, "1" where a claim that gets all of them may leave lines to a later one (turns.py),
+-- what it wants (parts/few.lua or many.lua), how many updates, updates (parts/update.lua), transitions (parts/outcome.lua). Returns
+-- the verdicts, the instant, how long until the next job is due (false: none is scheduled, or there were enough to take), how often
+-- it took jobs (they are in order if once), then the jobs (parts/take.lua); "lost" where the lease is over; "rules" where the variant
+-- for jobs with rules is needed (script.py): nothing is done then.
 -- uses: base batch record admit notify draft update code outcome few take -- rarely: lane rules examine parents breaker start
-local now, worker, limit = instant(ARGV[1]), ARGV[2], tonumber(ARGV[3])
+local WANTS = 5
+local now, worker, limit, patient = instant(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4] == "1"
 local lease = call("ZSCORE", P .. "workers", worker)
 if not lease or tonumber(lease) <= now then
     return "lost"
@@ -13,27 +15,37 @@ if not flow and call("EXISTS", P .. "flow") == 1 then
     return "rules"
 end
 allow_oom()
--- Rules matter to all jobs where lanes are left out, jobs are counted or blocked ones are to be examined.
-local ruled = flow and call(
-    "EXISTS", P .. "rule:pause", P .. "rule:breaker", P .. "depth", P .. "wait:", P .. "wait:+", P .. "woken", P .. "ending"
-) > 0
+-- Returns whether blocked jobs are to be examined.
+local function pending()
+    return call("EXISTS", P .. "wait:", P .. "wait:+", P .. "woken", P .. "ending") > 0
+end
+
+-- Rules matter to all jobs where lanes are left out or jobs are counted, and blocked ones are to be examined first unless that may wait.
+local ruled = flow and (call("EXISTS", P .. "rule:pause", P .. "rule:breaker", P .. "depth") > 0 or (not patient and pending()))
 if not ruled then
     bounded = false
 end
 
-local next_lanes, at = lanes_wanted(4)
+local next_lanes, at = lanes_wanted(WANTS)
 local updates = tonumber(ARGV[at])
 write_updates(ARGV, at + 1, updates)
 local first = at + 1 + updates * 5
 local verdicts, news = apply(ARGV, first, worker, now)
 promote(now, 500)
+ruled = ruled or (made and made.opened)
 
-local reply, taken, wake = { verdicts, now, false }, 0, nil
-if not made and not ruled then
-    taken = take(worker, next_lanes, limit, now, reply)
+local reply, taken, denied, wake = { verdicts, now, false, 1 }, 0, 0, nil
+local plainly = not ruled and (patient or not made) -- `made`: some of those that ended or were promoted have rules
+if plainly then
+    taken, denied = take(worker, next_lanes, limit, now, reply)
 end
-if made or ruled then -- `made`: some of them have rules
-    taken, wake = flow().take_open(worker, 4, limit, taken, now, reply)
+if plainly and patient and taken == limit then
+    if made then
+        made.keep_touched()
+    end
+elseif made or ruled or (flow and patient and pending()) then
+    local begun = plainly and { taken = taken, denied = denied }
+    taken, reply[4], wake = flow().take_open(worker, WANTS, limit, now, reply, patient, begun)
 end
 if taken < limit then
     local due = call("ZRANGE", P .. "due", 0, 0, "WITHSCORES")[2]

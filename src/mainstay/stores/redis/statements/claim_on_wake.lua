@@ -14,17 +14,18 @@ if not flow and call("EXISTS", P .. "flow") == 1 then
     return "rules"
 end
 allow_oom()
-local reply = { now }
-local ruled, taken = flow and call(
-    "EXISTS", P .. "rule:pause", P .. "rule:breaker", P .. "wait:", P .. "wait:+", P .. "woken", P .. "ending"
-) > 0, 0
+local reply, taken, denied = { now }, 0, 0
+local ruled = flow and call("EXISTS", P .. "rule:pause", P .. "rule:breaker") > 0
 if not flow then
     bounded = false
 end
 if not ruled then
-    taken = take(worker, (lanes_wanted(4)), 1, now, reply)
+    taken, denied = take(worker, (lanes_wanted(4)), 1, now, reply)
 end
-if made or ruled then
-    taken = flow().take_open(worker, 4, 1, taken, now, reply)
+-- With a job in hand it leaves lines to the claim that follows.
+if ruled or (taken == 0 and (made or (flow and call("EXISTS", P .. "wait:", P .. "wait:+", P .. "woken", P .. "ending") > 0))) then
+    taken = flow().take_open(worker, 4, 1, now, reply, true, not ruled and { taken = taken, denied = denied })
+elseif made then
+    made.keep_touched()
 end
 return taken > 0 and reply

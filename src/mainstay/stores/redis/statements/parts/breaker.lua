@@ -1,5 +1,6 @@
 -- Counts an outcome of a type with a breaker, and opens or closes it. The hash `outcomes` has the last ones of a type, a letter
--- each: f failed, c completed. A rule of kind `breaker` exists while it is open; an operator's, which is forced, stays.
+-- each: f failed, c completed. A rule of kind `breaker` exists while it is open; an operator's, which is forced, stays. `made.opened` tells
+-- that this call has opened one.
 local function count_outcome(r, spec, failed, now)
     local _, type = split(r[LANE])
     local rest = spec[3]
@@ -21,6 +22,7 @@ local function count_outcome(r, spec, failed, now)
         local value = { ["until"] = now + rest, rest = rest }
         call("HSET", P .. "rule:breaker", type, cjson.encode({ value = value, actor = "", at = now, reason = "jobs failed" }))
         call("HDEL", P .. "outcomes", type)
+        made.opened = true
     else
         call("HSET", P .. "outcomes", type, last)
     end

@@ -84,9 +84,7 @@ local function examiner(now)
     -- Returns the queued holder of a slot that would give way to this job, or nil.
     local function lowest(slot, r)
         flush()
-        local found = call("ZREVRANGE", P .. "hold:" .. slot, 0, 0, "WITHSCORES")
-        local theirs = tonumber(found[2] or -1)
-        return theirs >= 0 and math.floor(theirs / ORDS) > math.floor(score(r) / ORDS) and found[1] or nil
+        return (last_queued(slot, (math.floor(score(r) / ORDS) + 1) * ORDS))
     end
 
     -- Blocks a queued holder again, at the slot that it gives to another job.
@@ -148,11 +146,13 @@ local function examiner(now)
         end
     end
 
-    -- Keeps a job blocked.
+    -- Keeps a job blocked: it goes back to the line from which it was taken, or to another.
     local function keep(r, id, waits, ord, from)
         if waits ~= r[WAITS] or ord ~= r[ORD] then
             place_later(r, id, "b", waits, ord)
             pass_on(from)
+        else
+            later("ZADD", P .. "wait:" .. from, score(r), r[SEQ] .. id)
         end
     end
 
@@ -175,12 +175,32 @@ local function examiner(now)
         end
     end
 
+    -- Queues a job whose only rule is the limit of its line, if there is room: nearly all are such. It is counted here, so that the
+    -- writes for many jobs are sent together. Returns whether it was.
+    local function admit_simply(r, id, member, from)
+        local entry = r[RULES] and rules_of(r[RULES]).only
+        if not entry or entry.slot ~= from or of_pauses(r) or room(entry, now) <= 0 then
+            return false
+        end
+        local at = score(r)
+        r[STATE], r[WAITS], r[RUN_AT] = "q", false, false
+        later("ZADD", P .. "hold:" .. from, at, member)
+        later("ZADD", queue_of(r[LANE]), at, member)
+        write(id, r)
+        cards[from], unsent = cards[from] and cards[from] + 1, unsent or not cards[from]
+        moved, news, released[id] = moved + 1, true, true
+        return true
+    end
+
     -- Examines a job in a line, with its record if it was read.
     local function examine(member, from, r)
         local id = string.sub(member, SEQ_LENGTH + 1)
         r = r or read_one(id)
         if not r or r[STATE] ~= "b" or r[WAITS] ~= from or r[SEQ] .. id ~= member then
             call("ZREM", P .. "wait:" .. from, member) -- it has moved meanwhile, or keys were removed by hand
+            return
+        end
+        if admit_simply(r, id, member, from) then
             return
         end
         local carried, waits, state, reason, start = rules_of(r[RULES] or "{}"), nil, nil, nil, nil
@@ -231,7 +251,7 @@ local function passing(name, now, lowest, entry)
     return 1
 end
 
--- Adds the first jobs of the lines that were touched to the candidates; those lines that there is no time for stay touched.
+-- Moves the first jobs of the lines that were touched to the candidates; those lines that there is no time for stay touched.
 local function heads(found, now, lowest)
     local names = {}
     for name in pairs(touched) do
@@ -245,7 +265,7 @@ local function heads(found, now, lowest)
         touched[name] = nil
         local most = passing(name, now, lowest, entry)
         local some = math.min(most, left - #found)
-        local line = some > 0 and call("ZRANGE", P .. "wait:" .. name, 0, some - 1, "WITHSCORES") or {}
+        local line = some > 0 and call("ZPOPMIN", P .. "wait:" .. name, some) or {}
         for n = 1, #line, 2 do
             found[#found + 1] = { tonumber(line[n + 1]), line[n], name }
         end
@@ -306,8 +326,8 @@ end
 -- Keeps for the next call what there was no time for.
 local function keep_touched()
     touched[""], touched["+"] = nil, nil
-    for name in pairs(touched) do
-        later("SADD", P .. "woken", name)
+    for name, entry in pairs(touched) do
+        later("SADD", P .. "woken", type(entry) == "table" and entry.text or name)
         touched[name] = nil
     end
     for parent in pairs(ended) do
@@ -317,16 +337,31 @@ local function keep_touched()
     flush()
 end
 
--- Examines what was touched in this call or left over by another: `most` jobs, or 500 if that is more. Returns whether workers should be notified: jobs were queued or
--- scheduled, or some are left to be examined.
-local function settle(now, most)
+-- Touches what earlier calls have kept: names of lines, or rules with the limit of a line, which tell how many jobs may pass.
+local function touch_kept()
+    for _, kept in ipairs(left > 0 and call("SPOP", P .. "woken", left) or {}) do
+        local entry = string.sub(kept, 1, 1) == "{" and is_simple(kept) and rules_of(kept)
+        if entry then
+            touched[entry.slot] = entry
+        else
+            touched[kept] = touched[kept] or true
+        end
+    end
+end
+
+-- Returns whether this call has touched what it has neither examined nor kept.
+local function unkept()
+    return next(touched) ~= nil or next(ended) ~= nil
+end
+
+-- Examines what was touched in this call or left over by another: `most` jobs, or 500 if that is more. Returns whether jobs were
+-- queued or scheduled.
+local function look(now, most)
     flush()
     left = math.max(left, most or 0)
     news = false
     touched[""], touched["+"] = true, true
-    for _, name in ipairs(left > 0 and call("SPOP", P .. "woken", left) or {}) do
-        touched[name] = true
-    end
+    touch_kept()
     local examine, lowest = examiner(now)
     while left > 0 do
         local found = {}
@@ -348,7 +383,12 @@ local function settle(now, most)
         flush()
     end
     keep_touched()
-    return news or unsettled()
+    return news
 end
 
-made.settle, made.unsettled, made.released = settle, unsettled, released
+-- Does the same; returns whether workers should be notified: there are such jobs, or some are left to be examined.
+local function settle(now, most)
+    return look(now, most) or unsettled()
+end
+
+made.settle, made.released, made.keep_touched = settle, released, keep_touched

@@ -1,8 +1,8 @@
 -- What jobs with rules need (docs/decisions/0028), first of all their indexes.
---   wait:<waits>  blocked jobs, by their place              hold:<slot>    holders: queued ones by their place, others below 0
+--   wait:<waits>  blocked jobs, by their place              hold:<slot>    holders by their place; below 0 if known not to be queued
 --   lines         names of lines and slots in use           start_by       waiting jobs, by the time by which they must start
 --   after         c<child>\0<parent> and p<parent>\0<child> of jobs that wait for parents
---   woken         names of lines to be looked at            ending         parents that have ended, with the last child looked at
+--   woken         lines to be looked at                     ending         parents that have ended, with the last child looked at
 --   meter         of rates and fair queues, by name         pushed         until when a rate permits no start
 --   rule:<kind>   rules by name                             depth          how many jobs wait in each bounded queue
 -- The key `flow` exists once there was a rule, or a job with such a record: until then the plain variants of hot scripts are enough.
@@ -12,18 +12,26 @@ local MANY = 1000000 -- the room of a slot without a limit
 local WAITING = { q = true, s = true, b = true }
 
 local touched, ended = {}, {} -- lines to look at, with what is known of their limits, and jobs that have ended while others wait for them
-local unsent, cards = {}, {} -- slots whose holders have changed since they were counted, and the counts of others
+local unsent, cards = false, {} -- whether holders have changed that are not written yet, and how many hold a slot, where known
 
--- Returns the decoded rules in a text, with `limits` and `rates` as lists of tables with their slots.
-local known = {}
+-- Returns the decoded rules in a text, with `limits` and `rates` as lists of tables with their slots. Most jobs have one limit and no
+-- other rule: a pattern takes half the time, and one table is all of it, the limit and the list. It has the text, and itself as `only`.
+local ONE_LIMIT = '^{"limits":%[%["([^"\\]+)","([^"\\]*)",(%d+)%]%]}$'
+local known, NONE = {}, {}
 local function rules_of(text)
-    if not known[text] then
-        local name, key, running = string.match(text, '^{"limits":%[%["([^"\\]+)","([^"\\]*)",(%d+)%]%]}$')
-        if name then -- most have one limit, and a pattern takes half the time
-            known[text] = { limits = { { slot = name .. "\n" .. key, name = name, running = tonumber(running) } }, rates = {} }
-            return known[text]
-        end
-        local found = cjson.decode(text)
+    local found = known[text]
+    if found then
+        return found
+    end
+    local name, key, running = string.match(text, ONE_LIMIT)
+    if name then
+        found = {
+            false, slot = name .. "\n" .. key, name = name, running = tonumber(running), most = false,
+            text = text, rates = NONE, limits = false, only = false,
+        }
+        found[1], found.limits, found.only = found, found, found
+    else
+        found = cjson.decode(text)
         local limits, rates = {}, {}
         for n, each in ipairs(found.limits or {}) do
             limits[n] = { slot = each[1] .. "\n" .. each[2], name = each[1], running = each[3] }
@@ -31,19 +39,31 @@ local function rules_of(text)
         for n, each in ipairs(found.rates or {}) do
             rates[n] = { slot = each[1] .. "\n" .. each[2] .. "\nrate", name = each[1], every = each[3], burst = each[4] }
         end
-        found.limits, found.rates, known[text] = limits, rates, found
+        found.limits, found.rates = limits, rates
     end
-    return known[text]
+    known[text] = found
+    return found
+end
+
+-- Returns whether a job with these rules has one limit and no other rule.
+local function is_simple(text)
+    local found = known[text]
+    if found then
+        return found.only
+    end
+    return string.find(text, ONE_LIMIT)
 end
 
 local function hold(command, entries, place, member)
-    for _, entry in ipairs(entries) do
-        change(command, P .. "hold:" .. entry.slot, place, member)
-        unsent[entry.slot], cards[entry.slot] = true, nil
+    for n = 1, #entries do
+        local entry = entries[n]
+        local slot = entry.slot
+        change(command, P .. "hold:" .. slot, place, member)
+        unsent, cards[slot] = true, nil
         if command == "ZADD" then
-            later("ZADD", P .. "lines", 0, entry.slot)
+            later("ZADD", P .. "lines", 0, slot)
         else
-            touched[entry.slot] = entry
+            touched[slot] = entry
         end
     end
 end
@@ -58,7 +78,8 @@ end
 
 -- Adds a job to the indexes that only jobs with rules have, or removes it from them.
 local function mark(command, r, id)
-    local state, member, adds = r[STATE], r[SEQ] .. id, command == "ZADD"
+    local state, adds = r[STATE], command == "ZADD"
+    local member = not ENDED[state] and r[SEQ] .. id
     if state == "b" and r[WAITS] then
         change(command, P .. "wait:" .. r[WAITS], score(r), member)
         if adds then
@@ -151,12 +172,32 @@ end
 
 -- Returns how many jobs hold a slot.
 local function holders(slot)
-    if unsent[slot] then
-        flush()
-        unsent = {}
+    if cards[slot] then
+        return cards[slot]
     end
-    cards[slot] = cards[slot] or call("ZCARD", P .. "hold:" .. slot)
+    if unsent then
+        flush()
+        unsent = false
+    end
+    cards[slot] = call("ZCARD", P .. "hold:" .. slot)
     return cards[slot]
+end
+
+-- Returns the queued holder of a slot with the last place if that is not before `least`, and its record; else nil. A claim does not
+-- change the holds of jobs that it starts: those found here are put below the queued ones.
+local function last_queued(slot, least)
+    local key = P .. "hold:" .. slot
+    while true do
+        local found = call("ZREVRANGE", key, 0, 0, "WITHSCORES")
+        if tonumber(found[2] or RUNS) < least then
+            return nil
+        end
+        local r = read_one(string.sub(found[1], SEQ_LENGTH + 1))
+        if not r or r[STATE] ~= "r" then
+            return found[1], r
+        end
+        call("ZADD", key, RUNS, found[1])
+    end
 end
 
 -- Returns how many more jobs may hold a slot.
@@ -165,8 +206,10 @@ local function room(entry, now)
         local free = allowance(entry, now)
         return free == MANY and MANY or math.max(1, free) - holders(entry.slot)
     end
-    local running = value_of(entry, "running")
-    return running and running - holders(entry.slot) or MANY
+    if not entry.most then
+        entry.most = value_of(entry, "running") or MANY
+    end
+    return entry.most < MANY and entry.most - holders(entry.slot) or MANY
 end
 
 -- Gives a record the fields that records of plain jobs lack.

@@ -104,17 +104,16 @@ end
 
 -- Starts a queued job with rules that was taken from its lane. Returns false where it may not start now.
 local function start(r, id, now)
-    local member = r[SEQ] .. id
+    if r[RULES] and not r[START_BY] and is_simple(r[RULES]) then
+        return true -- limits matter to queued and running jobs alike
+    end
     local carried = rules_of(r[RULES] or "{}")
     if not charge(r, id, carried, now) then
         return false
     end
-    for _, entry in ipairs(carried.limits) do
-        later("ZADD", P .. "hold:" .. entry.slot, RUNS, member)
-    end
     for _, entry in ipairs(carried.rates) do
-        later("ZREM", P .. "hold:" .. entry.slot, member)
-        unsent[entry.slot], cards[entry.slot], touched[entry.slot] = true, nil, entry
+        later("ZREM", P .. "hold:" .. entry.slot, r[SEQ] .. id)
+        unsent, cards[entry.slot], touched[entry.slot] = true, nil, entry
     end
     if r[START_BY] then
         later("ZREM", P .. "start_by", id)
@@ -140,21 +139,39 @@ local function note_trials(tried, now)
 end
 
 -- Takes up to `limit` jobs as `take` does, where rules may matter: some lanes are left out, rates deny some jobs, and what starts
--- may let others in. `taken` is how many it has taken before. Returns how many, and when the next may be taken.
-local function take_open(worker, wants, limit, taken, now, reply)
-    local wake, rounds = {}, 0
-    settle(now)
-    repeat
+-- may let others in. `begun` has how many were taken and denied if a first take was plain. A patient claim takes first, and examines
+-- lines only if that was not enough; another examines first. Returns how many jobs were taken, how often, and
+-- when the next may be.
+local function take_open(worker, wants, limit, now, reply, patient, begun)
+    local wake, takes, taken, looked = {}, begun and 1 or 0, begun and begun.taken or 0, false
+
+    local function take_some()
         local tried = {}
         local some, denied = take(worker, open_lanes((lanes_wanted(wants)), now, tried, wake), limit - taken, now, reply, tried)
         note_trials(tried, now)
-        local more = settle(now)
-        taken, rounds = taken + some, rounds + 1
-    until taken >= limit or rounds == 8 or not (denied > 0 or (more and some > 0))
-    if next(released) or unsettled() then -- for other workers: they may know types that this one lacks
+        takes, taken = takes + 1, taken + some
+        return denied > 0
+    end
+
+    local again = not begun or begun.denied > 0
+    if patient and not begun then
+        again = take_some()
+    end
+    while takes <= 8 and not (patient and taken >= limit) do
+        if not looked or unkept() then
+            again, looked = look(now) or again, true
+        end
+        if taken >= limit or not again then
+            break
+        end
+        again = take_some()
+    end
+    keep_touched()
+    local more = looked and unsettled()
+    if next(released) or more then -- for other workers: they may know types that this one lacks
         notify("jobs")
     end
-    return taken, unsettled() and now or wake.at
+    return taken, takes, more and now or wake.at
 end
 
 made.start, made.take_open = start, take_open

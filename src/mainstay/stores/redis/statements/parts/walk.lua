@@ -31,39 +31,43 @@ local function holds(r, entry)
     return entry and (r[STATE] == "q" or (r[STATE] == "r" and not entry.every) or (r[STATE] == "s" and r[RATED] and entry.every))
 end
 
--- Removes holds without a job, and blocks queued holders of paused lanes: of 500 holders, the queued ones first. Returns what one
--- of the others says of the slot, and whether it is to be looked at again.
+-- Removes holds without a job, and blocks queued holders of paused lanes: of 500 holders, the queued ones first. Those that run are
+-- put below them. Returns what one of the others says of the slot, and whether it is to be looked at again.
 local function mend_holds(slot, paused)
-    local known, before, members = nil, changed + moved, call("ZREVRANGE", P .. "hold:" .. slot, 0, 499)
-    for _, member in ipairs(members) do
+    local known, before, lowered, key = nil, changed + moved, 0, P .. "hold:" .. slot
+    local found = call("ZREVRANGE", key, 0, 499, "WITHSCORES")
+    for n = 1, #found, 2 do
+        local member = found[n]
         local id = string.sub(member, SEQ_LENGTH + 1)
         local r = read_one(id)
         local entry = entry_of(r, slot)
         left = left - 1
         if not holds(r, entry) or r[SEQ] .. id ~= member then
-            call("ZREM", P .. "hold:" .. slot, member)
+            call("ZREM", key, member)
             cards[slot] = nil
             changed = changed + 1
         elseif r[STATE] == "q" and paused_by(r, paused) then
             place(r, id, "b", PAUSED .. paused_by(r, paused), r[ORD])
         else
             known = entry
+            if r[STATE] == "r" and tonumber(found[n + 1]) >= 0 then
+                call("ZADD", key, RUNS, member)
+                lowered = lowered + 1
+            end
         end
     end
-    return known, #members == 500 and changed + moved > before
+    return known, #found == 1000 and changed + moved + lowered > before
 end
 
 -- Blocks queued holders of a limit that was lowered, the lowest priority first: 500 at most. Returns whether there are more.
 local function block_over(entry, now)
     local over = entry.every and 0 or -room(entry, now)
     for _ = 1, math.min(over, 500) do
-        local found = call("ZREVRANGE", P .. "hold:" .. entry.slot, 0, 0, "WITHSCORES")
-        if tonumber(found[2] or -1) < 0 then
+        local member, r = last_queued(entry.slot, 0)
+        if not r then
             return false
         end
-        local id = string.sub(found[1], SEQ_LENGTH + 1)
-        local r = read_one(id)
-        place(r, id, "b", entry.slot, r[ORD])
+        place(r, string.sub(member, SEQ_LENGTH + 1), "b", entry.slot, r[ORD])
     end
     return over > 500
 end
