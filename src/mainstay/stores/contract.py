@@ -248,9 +248,10 @@ class Store(Protocol):
     def rules(self, kinds: Sequence[str]) -> list[Rule]:
         """Return the rules of these kinds (`pause`, `type`, `queue`, `limit`, `breaker`), by kind and name."""
 
-    def set_rule(self, rule: Rule, remove: bool = False) -> Rule | None:
+    def set_rule(self, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None) -> Rule | None:
         """Set or remove a rule, and return the one before. Takes effect at once: jobs that it lets pass are examined.
 
+        `was` has the rule on which the change is based: `RuleChanged` is raised, nothing written, if its value is another now.
         The audit trail gets a line with the value before and after, unless the actor is "" (the code itself).
         """
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import refuse_nul
-from ...core.job import Rule, SlotInfo
+from ...core.job import Rule, SlotInfo, check_unchanged
 from . import header
 
 if TYPE_CHECKING:
@@ -41,12 +41,15 @@ def text_of(rule: Rule) -> str:
     return header.dumps({"value": rule.value, "actor": rule.actor, "at": rule.at, "reason": rule.reason})
 
 
-def set_rule(store: RedisStore, rule: Rule, remove: bool = False) -> Rule | None:
+def set_rule(
+    store: RedisStore, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None
+) -> Rule | None:  # fmt: skip
     """Set or remove a rule and return the one before; what it lets pass is examined, what it holds back is blocked."""
     refuse_nul(name=rule.name, actor=rule.actor, reason=rule.reason)
     while True:
         text = store.server.read("HGET", f"rule:{rule.kind}", rule.name)
         before = rule_of(rule.kind, rule.name, text) if text else None
+        check_unchanged(before, was)
         if _put(store, rule, text or NONE, remove, _audit(rule, before, remove)):
             return before
 

@@ -11,7 +11,7 @@ from ...core.admission import FARTHEST, MICROS, carried
 from ...core.clock import iso
 from ...core.depth import depth_meter
 from ...core.errors import refuse_nul
-from ...core.job import Rule, SlotInfo
+from ...core.job import Rule, SlotInfo, check_unchanged
 from ...core.limits import effective
 from ...core.rules import PAUSED
 from ...core.states import CANCELLED
@@ -42,10 +42,12 @@ def rules(store: SqlStore, kinds: Sequence[str]) -> list[Rule]:
     return [rule_of(row) for row in store.read(rows(store, "rules", kinds=list(kinds)))]
 
 
-def set_rule(store: SqlStore, rule: Rule, remove: bool = False) -> Rule | None:
+def set_rule(
+    store: SqlStore, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None
+) -> Rule | None:  # fmt: skip
     """Set or remove a rule and return the one before; what it lets pass is examined, what it holds back is blocked."""
     refuse_nul(name=rule.name, actor=rule.actor, reason=rule.reason)
-    before = store.write(lambda: _set(store.dialect, rule, remove))
+    before = store.write(lambda: _set(store.dialect, rule, remove, was))
     react(store, rule, remove)
     store.notify()
     return before
@@ -77,10 +79,13 @@ def _react_to_limit(store: SqlStore, rule: Rule, removed: bool) -> None:
         place = lines[-1] + NEXT if len(lines) == LINES else None
 
 
-def _set(dialect: Dialect, rule: Rule, remove: bool) -> Operations[Rule | None]:
+def _set(
+    dialect: Dialect, rule: Rule, remove: bool, was: tuple[Rule | None] | None
+) -> Operations[Rule | None]:  # fmt: skip
     yield dialect.statement("admit_lock", now=rule.at)
     found = (yield dialect.statement("rules_named", kind=rule.kind, names=[rule.name])).rows
     before = rule_of(found[0]) if found else None
+    check_unchanged(before, was)
     if remove:
         yield dialect.statement("rule_remove", kind=rule.kind, name=rule.name)
     else:
