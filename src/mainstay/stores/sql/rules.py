@@ -238,7 +238,10 @@ def _admit(dialect: Dialect, now: int | None, lines: list[str], limit: int) -> O
     for line in lines:
         if line.startswith(PAUSED) and line.removeprefix(PAUSED) not in paused:
             yield dialect.statement("admit_resume", waits=line, limit=limit)
-    return (yield from examine(dialect, now, [line for line in lines if "\n" in line], limit=limit))
+    freed: set[str] = set()
+    for name in sorted(paused):  # the process that has set it may have ended before it blocked these
+        freed |= (yield from _block_paused(dialect, name))[1]
+    return (yield from examine(dialect, now, {*freed, *(line for line in lines if "\n" in line)}, limit=limit))
 
 
 def expire(store: SqlStore, now: int, limit: int) -> int:
