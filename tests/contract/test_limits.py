@@ -2,8 +2,10 @@
 
 import pytest
 
+from mainstay import Mainstay
 from mainstay.core.clock import SECOND
 from mainstay.core.decide import decide
+from mainstay.core.job import SlotInfo
 from mainstay.core.outcome import COMPLETED, RELEASED, Outcome
 from mainstay.core.rules import slot
 from tests.contract.building import CANCELLED, FAILED, FINAL, LEASE, REVIEW, WORKER, draft, keyed, transition
@@ -335,6 +337,20 @@ def test_slots_are_listed_by_name_and_long_lines_are_counted_up_to_a_cap(desk):
 
 
 # with everything else ---------------------------------------------------------------------------------------------
+def test_the_holders_of_a_slot_are_found_among_any_number_of_jobs(desk):
+    first = desk.send(limited(running=2))
+    send(desk, *(draft() for _ in range(600)), *(limited(f"key{n:04}") for n in range(1_100)))
+    second, third = send(desk, limited(running=2, type="other"), limited(running=2))
+    desk.take(1)
+    assert states(desk, first, second, third) == "rqb"
+    assert desk.store.slot(MAIL, 9, 9) == (SlotInfo(MAIL, 2, 1, capped=False), [first, second])
+    assert desk.store.slot(MAIL, 1, 9)[1] == [first]
+    assert desk.store.slot("none", 9, 9) == (SlotInfo("none", 0, 0, capped=False), [])
+    app = Mainstay(store=desk.store, clock=desk.clock)
+    assert app.why(third).reasons[0].details["holders"] == [first, second]
+    assert app.why(third).reasons[0].details["held"] == 2
+
+
 def test_a_blocked_job_is_replaced_by_a_newer_draft(desk):
     first = desk.send(limited())
     old = keyed("k", rules=limited().rules, waits=limited().waits, payload="1")

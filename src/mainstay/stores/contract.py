@@ -264,6 +264,9 @@ class Store(Protocol):
     def slots(self, limit: int, cap: int) -> list[SlotInfo]:
         """Return the slots that are held or waited for, by name, `limit` at most; up to `cap` jobs in line are counted of each."""
 
+    def slot(self, name: str, limit: int, cap: int) -> tuple[SlotInfo, list[str]]:
+        """Return one slot as `slots` does, and the ids of up to `limit` jobs that hold it, those that came first before others."""
+
     def meters(self, names: Sequence[str]) -> dict[str, int]:
         """Return the meters of these names that exist: rates, fair queues, depths, breakers."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.errors import refuse_nul
 from ...core.job import Rule, SlotInfo, check_unchanged
 from . import header
+from .record import SEQ
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,6 +99,14 @@ def slots(store: RedisStore, limit: int, cap: int) -> list[SlotInfo]:
     found = store.server.run("slots", [limit]) if limit > 0 else []
     rows = zip(found[::3], found[1::3], found[2::3], strict=True)
     return [SlotInfo(slot, holders, min(waiting, cap), waiting > cap) for slot, holders, waiting in rows]
+
+
+def slot(store: RedisStore, name: str, limit: int, cap: int) -> tuple[SlotInfo, list[str]]:
+    """Return one slot, and the ids of the first jobs that hold it; those that run come first."""
+    asked = [("ZCARD", f"hold:{name}"), ("ZCARD", f"wait:{name}"), ("ZRANGE", f"hold:{name}", 0, max(0, limit) - 1)]
+    holders, waiting, members = store.server.on_keys(asked)
+    ids = [member[SEQ:] for member in sorted(members)] if limit > 0 else []
+    return SlotInfo(name, holders, min(waiting, cap), waiting > cap), ids
 
 
 def meters(store: RedisStore, names: Sequence[str]) -> dict[str, int]:

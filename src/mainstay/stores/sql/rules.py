@@ -202,6 +202,14 @@ def slots(store: SqlStore, limit: int, cap: int) -> list[SlotInfo]:
     return found
 
 
+def slot(store: SqlStore, name: str, limit: int, cap: int) -> tuple[SlotInfo, list[str]]:
+    """Return one slot, and the ids of the first jobs that hold it."""
+    held = dict(store.read(rows(store, "admit_holders", slots=[name])))
+    ((waiting,),) = store.read(rows(store, "line_length", slot=name, cap=cap))
+    ids = [id for (id,) in store.read(rows(store, "slot_holders", slot=name, limit=limit)) if id is not None]
+    return SlotInfo(name, held.get(name, 0), waiting, waiting >= cap), ids
+
+
 def meters(store: SqlStore, names: Sequence[str]) -> dict[str, int]:
     """Return the meters of these names that exist."""
     return dict(store.read(rows(store, "meters", names=list(names))))
