@@ -161,6 +161,15 @@ def test_many_jobs_that_were_there_before_are_counted(desk, operator):
     assert full(desk).depth >= 2_601
 
 
+@pytest.mark.slow
+def test_jobs_of_other_queues_do_not_hide_those_that_count(desk, operator):
+    for _ in range(6):
+        send(desk, *(draft(run_at=desk.now + SECOND, queue="slow") for _ in range(10_000)))
+    send(desk, draft(run_at=desk.now + SECOND * 2), draft(run_at=desk.now + SECOND * 2))
+    operator.set("queue", "default", set={"max_depth": 2})
+    assert full(desk).depth == 2
+
+
 def test_a_bound_can_be_changed_and_removed(desk, operator):
     operator.set("queue", "default", set={"max_depth": 1})
     desk.add()

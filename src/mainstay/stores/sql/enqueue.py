@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 A_MS = (
     100  # a queue that seems full is counted again after one ms for so many jobs: a count takes a few per cent of that
 )
-CAP = 50_000  # scheduled and blocked jobs of all queues that a count looks at
 BEYOND = 1_000  # jobs that are counted beyond the depth: children and retried jobs are never refused
 
 
@@ -78,7 +77,7 @@ def _check_depth(
             return
         if now - found.get(counted, 0) >= limits["max_depth"] // A_MS:
             ((found[depth],),) = (
-                yield dialect.statement("depth", queue=queue, limit=limits["max_depth"] + BEYOND, cap=CAP)
+                yield dialect.statement("depth", queue=queue, limit=limits["max_depth"] + BEYOND)
             ).rows
             found[counted] = now
     error = refused(queue, limits, drafts, found)
