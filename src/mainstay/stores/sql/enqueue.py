@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 A_MS = (
     100  # a queue that seems full is counted again after one ms for so many jobs: a count takes a few per cent of that
 )
+UNKNOWN = -1  # the depth of a queue that was never counted
 BEYOND = 1_000  # jobs that are counted beyond the depth: children and retried jobs are never refused
 
 
@@ -63,32 +64,41 @@ def _check_depth(
 
     In a caller's transaction (`joined`) the counter is read and not locked: what that adds is counted later.
     """
-    depth, counted = depth_meter(queue), depth_meter(queue, "counted")
-    found = dict(
-        (
-            yield dialect.statement(
-                "meters" if joined else "meters_locked", names=[depth, counted, depth_meter(queue, "sampled")]
-            )
-        ).rows
-    )
+    depth, again = depth_meter(queue), False
+    found = yield from _depth_meters(dialect, queue, joined)
     if full(found.get(depth), limits, len(drafts)):
         drafts = yield from _new(dialect, drafts)
         if not drafts:
             return
-        if now - found.get(counted, 0) >= limits["max_depth"] // A_MS:
-            ((found[depth],),) = (
-                yield dialect.statement("depth", queue=queue, limit=limits["max_depth"] + BEYOND)
-            ).rows
-            found[counted] = now
+        again = now - found.get(depth_meter(queue, "counted"), 0) >= limits["max_depth"] // A_MS
+        if again:
+            found |= yield from _counted(dialect, queue, limits["max_depth"], now)
     error = refused(queue, limits, drafts, found)
-    if error is None and joined:
-        return
-    if error is None:
+    if error is not None:
+        error.counted = again
+        raise error
+    if not joined:
         found[depth] = found.get(depth, 0) + len(drafts)
         yield from together(*dialect.upsert("meter", METER, list(found.items())))
-        return
-    error.meters = list(found.items())  # this transaction is undone
-    raise error
+
+
+def _depth_meters(dialect: Dialect, queue: str, joined: bool = False) -> Operations[dict[str, int]]:
+    """Return the meters of a queue's depth, locked unless `joined`.
+
+    A meter that is not there cannot be locked: it is made, and no longer empty if another transaction has made it.
+    """
+    names = [depth_meter(queue, what) for what in ("", "counted", "sampled")]
+    found = dict((yield dialect.statement("meters" if joined else "meters_locked", names=names)).rows)
+    if not joined and names[0] not in found:
+        yield dialect.statement("meter_make", name=names[0], value=UNKNOWN)
+        found = dict((yield dialect.statement("meters_locked", names=names)).rows)
+    return {name: value for name, value in found.items() if value != UNKNOWN}
+
+
+def _counted(dialect: Dialect, queue: str, most: int, now: int) -> Operations[dict[str, int]]:
+    """Return the depth of a queue and when it was counted: now."""
+    ((depth,),) = (yield dialect.statement("depth", queue=queue, limit=most + BEYOND)).rows
+    return {depth_meter(queue): depth, depth_meter(queue, "counted"): now}
 
 
 def _new(dialect: Dialect, drafts: Sequence[Draft]) -> Operations[list[Draft]]:
@@ -102,9 +112,23 @@ def _new(dialect: Dialect, drafts: Sequence[Draft]) -> Operations[list[Draft]]:
     return [draft for draft in drafts if draft.id not in known and draft.lock not in held]
 
 
-def keep_meters(store: SqlStore, error: QueueFull) -> None:
-    """Keep what was counted for a job that was refused: the next one must not count again."""
-    store.single(together(*store.dialect.upsert("meter", METER, error.meters)))
+def keep_count(store: SqlStore, error: QueueFull, now: int) -> None:
+    """Keep how deep a queue is that has refused a job: the next one must not count again.
+
+    The transaction that counted is undone, and others may have added jobs since: this one counts for itself.
+    """
+    if error.counted or error.how == "sample":
+        store.write(lambda: _keep_count(store.dialect, error, now))
+
+
+def _keep_count(dialect: Dialect, error: QueueFull, now: int) -> Operations[None]:
+    found = yield from _depth_meters(dialect, error.queue)
+    if error.counted:
+        found |= yield from _counted(dialect, error.queue, error.max_depth, now)
+    if error.how == "sample":
+        sampled = depth_meter(error.queue, "sampled")
+        found[sampled] = found.get(sampled, 0) + 1
+    yield from together(*dialect.upsert("meter", METER, list(found.items())))
 
 
 def link(dialect: Dialect, drafts: Sequence[Draft], accepted: Sequence[tuple[str, bool]]) -> Operations[None]:
