@@ -147,7 +147,7 @@ def link_one(dialect: Dialect, draft: Draft, child: int) -> Operations[None]:
     missing = [id for id in draft.after if id not in seqs]
     if missing:
         raise NotFound(f"after: there is no job {missing[0]}; give jobs that are enqueued already")
-    yield from together(*(dialect.statement("after", parent=seqs[id], child=child, id=id) for id in seqs))
+    yield dialect.statement("after", child=child, parents=list(seqs.values()))
 
 
 def replaced(dialect: Dialect, draft: Draft, seq: int) -> Operations[None]:
