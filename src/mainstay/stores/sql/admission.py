@@ -15,6 +15,7 @@ from ...core.limits import effective
 from ...core.rules import EXAMINE, EXAMINE_NEW, PARENTS
 from ...core.states import BLOCKED, ENDED, QUEUED, SCHEDULED
 from ..operations import together
+from .rates import METER, believe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +29,6 @@ LINES = 1_000  # kept slots whose lines are examined in one transaction
 MOST = 500  # jobs examined in one transaction; the rest follow in the next
 AHEAD = 100  # jobs read of one line at once
 HOLD = {"slot": "text", "job": "bigint"}
-METER = {"name": "text", "value": "bigint"}
 DECIDED = {"state": "text", "waits": "text", "ord": "bigint", "run_at": "bigint"}
 LOWEST = -1_001  # below every priority
 
@@ -103,6 +103,7 @@ def _candidates(
         heads = yield from _heads(dialect, known, rooms)
         known = (yield from _known(dialect, now, [*jobs, *heads], slots, priority, known)) if heads else known
         jobs += heads
+    yield from believe(dialect, now, known.limits, known.meters)
     known.marked = len(rows) >= limit or any("after" in carried(job.rules).rules for job in jobs)
     return known, jobs
 
@@ -251,6 +252,7 @@ def charge(dialect: Dialect, now: int, chosen: Sequence[tuple[int, int, str]]) -
         dialect.statement("meters", names=[*slots, *map(fair_meter, sorted(fair))]),
     )
     limits, meters = limits_of(given.values(), found[0].rows), dict(found[1].rows)
+    yield from believe(dialect, now, limits, meters)
     denied = {seq: at for seq, each in given.items() if (at := _charged(each.rules, limits, meters, now)) > now}
     for seq, place, _ in chosen:
         if seq not in denied and "fair" in given[seq].rules:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...core.breaker import breaker_meter, outcomes_of, record
 from ...core.job import Rule
 from ..operations import together
-from .admission import METER
+from .rates import METER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,8 @@ from ...core.depth import depth_meter, full, refused
 from ...core.errors import NotFound
 from ...core.limits import effective, follow_queue, follow_type
 from ..operations import together
-from .admission import LOWEST, METER, MOST, defer, drafted, examine, give_back, wake
+from .admission import LOWEST, MOST, defer, drafted, examine, give_back, wake
+from .rates import METER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

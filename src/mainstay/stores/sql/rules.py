@@ -6,19 +6,18 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...core import rules as text
-from ...core.admission import FARTHEST, MICROS, carried
+from ...core.admission import carried
 from ...core.clock import iso
 from ...core.depth import depth_meter
 from ...core.errors import refuse_nul
 from ...core.job import Rule, SlotInfo, check_unchanged
-from ...core.limits import effective
 from ...core.rules import PAUSED
 from ...core.states import CANCELLED
 from ..operations import together
 from .actions import AUDIT, end_jobs, examine_marked
-from .admission import HOLD, METER, examine, give_back, limits_of
+from .admission import HOLD, examine, give_back, limits_of
 from .breaker import put_rule, rule_of
+from .rates import mend_heads, push
 from .store import rows
 
 if TYPE_CHECKING:
@@ -172,23 +171,8 @@ def _declare(dialect: Dialect, rules: Sequence[Rule]) -> Operations[list[Rule]]:
 
 
 def push_rate(store: SqlStore, slots: Sequence[str], now: int, delay: int) -> None:
-    """Let rates permit no start for some time: their meters are set forward by the burst and that time."""
-    store.write(lambda: _push(store.dialect, list(slots), store.engine_now(now), delay), by_worker=True)
-
-
-def _push(dialect: Dialect, slots: list[str], now: int | None, delay: int) -> Operations[None]:
-    (instant,) = (yield dialect.statement("admit_lock", now=now)).rows[0]
-    names = sorted({text.limit_of(slot)[0] for slot in slots})
-    found = yield from together(
-        dialect.statement("admit_limits", names=names), dialect.statement("meters", names=slots)
-    )
-    limits, meters = {name: effective(json.loads(value)) for name, value in found[0].rows}, dict(found[1].rows)
-    for slot in slots:
-        limit = limits.get(text.limit_of(slot)[0], {})
-        burst = (limit.get("burst") or 1) - 1
-        until = (instant + delay) * MICROS + burst * (limit.get("every") or 0)
-        meters[slot] = max(meters.get(slot, 0), min(until, FARTHEST))
-    yield from together(*dialect.upsert("meter", METER, list(meters.items())))
+    """Let rates permit no start for some time."""
+    store.write(lambda: push(store.dialect, list(slots), store.engine_now(now), delay), by_worker=True)
 
 
 def slots(store: SqlStore, limit: int, cap: int) -> list[SlotInfo]:
@@ -221,7 +205,9 @@ def admit(store: SqlStore, now: int, limit: int) -> int:
     if not store.read(rows(store, "admit_missed"), by_worker=True):
         return 0  # nearly always: nothing is blocked
     lines = _next_lines(store)
-    moved = store.write(lambda: _admit(store.dialect, store.engine_now(now), lines, limit), by_worker=True)
+    moved, store.rated = store.write(
+        lambda: _admit(store.dialect, store.engine_now(now), lines, limit, store.rated), by_worker=True
+    )
     if moved:
         store.notify()
     return moved
@@ -237,8 +223,10 @@ def _next_lines(store: SqlStore) -> list[str]:
     return found
 
 
-def _admit(dialect: Dialect, now: int | None, lines: list[str], limit: int) -> Operations[int]:
-    yield dialect.statement("admit_lock", now=now)
+def _admit(
+    dialect: Dialect, now: int | None, lines: list[str], limit: int, rated: tuple[str, int]
+) -> Operations[tuple[int, tuple[str, int]]]:  # fmt: skip
+    (instant,) = (yield dialect.statement("admit_lock", now=now)).rows[0]
     stale = (yield dialect.statement("holds_stale", limit=limit)).rows
     yield from together(*dialect.delete("hold", HOLD, stale))
     yield dialect.statement("admit_orphans", limit=limit)
@@ -249,7 +237,9 @@ def _admit(dialect: Dialect, now: int | None, lines: list[str], limit: int) -> O
     freed: set[str] = set()
     for name in sorted(paused):  # the process that has set it may have ended before it blocked these
         freed |= (yield from _block_paused(dialect, name))[1]
-    return (yield from examine(dialect, now, {*freed, *(line for line in lines if "\n" in line)}, limit=limit))
+    rated = yield from mend_heads(dialect, instant, rated)
+    freed |= {line for line in lines if "\n" in line}
+    return (yield from examine(dialect, now, freed, limit=limit)), rated
 
 
 def expire(store: SqlStore, now: int, limit: int) -> int:

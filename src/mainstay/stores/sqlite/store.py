@@ -34,7 +34,7 @@ class SqliteStore(Verbs):
     lease = 10_000  # a paused worker is given up after this; a dead one is detected at once by its lock
     sweep_interval = 500
     remote = False
-    walked = "0"  # see `sql.store`
+    walked, rated = "0", ("", 0)  # see `sql.store`
     examined_at = 0  # see `turns`
 
     def __init__(self, url: str, clock: Clock | None = None) -> None:  # the caller's instants decide in any case
