@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from ...core.admission import carried
 from ...core.clock import iso
 from ...core.depth import depth_meter
-from ...core.errors import refuse_nul
+from ...core.errors import StoreBusy, refuse_nul
 from ...core.job import Rule, SlotInfo, check_unchanged
 from ...core.rules import PAUSED
 from ...core.states import CANCELLED
 from ..operations import together
 from .actions import AUDIT, end_jobs, examine_marked
 from .admission import HOLD, examine, give_back, limits_of
-from .breaker import put_rule, rule_of
+from .breaker import free_breakers, put_rule, rule_of
 from .rates import mend_heads, push
 from .store import rows
 
@@ -85,6 +85,11 @@ def _set(
     found = (yield dialect.statement("rules_named", kind=rule.kind, names=[rule.name])).rows
     before = rule_of(found[0]) if found else None
     check_unchanged(before, was)
+    if rule.kind == "breaker" and before and not (yield from free_breakers(dialect, [rule.name])):
+        raise StoreBusy(  # all that examine jobs would wait with this one
+            f"an open transaction of yours has completed a job of {rule.name} (ctx.complete_in) and holds its breaker: nothing was changed; "
+            "repeat it when that transaction has ended"
+        )
     if remove:
         yield dialect.statement("rule_remove", kind=rule.kind, name=rule.name)
     else:
