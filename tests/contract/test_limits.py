@@ -154,6 +154,49 @@ def test_the_lowest_and_latest_of_the_queued_jobs_gives_way(desk):
     assert states(desk, *ids, high) == "qqbq"
 
 
+@pytest.mark.engines("sqlite", "memory", "postgres")
+def test_of_two_that_come_together_one_takes_the_room_and_one_a_place(desk):
+    low = desk.send(limited(running=2, priority=-5))
+    ids = send(desk, limited(running=2), limited(running=2))
+    assert states(desk, low, *ids) == "bqq"
+
+
+@pytest.mark.engines("sqlite", "memory", "postgres")
+def test_a_job_behind_others_in_the_line_of_a_large_limit_counts_no_holders(desk, monkeypatch):
+    send(desk, *(limited(running=1_000) for _ in range(1_001)))
+    asked, real = [], type(desk.store.dialect).statement
+    monkeypatch.setattr(
+        type(desk.store.dialect), "statement", lambda own, name, **given: asked.append(name) or real(own, name, **given)
+    )
+    assert states(desk, desk.send(limited(running=1_000))) == "b"
+    assert {"admit_holders", "admit_lowest"}.isdisjoint(asked)
+    assert states(desk, desk.send(limited(running=1_000, priority=1))) == "q"
+    assert asked.count("admit_holders") == asked.count("admit_lowest") == 1
+
+
+@pytest.mark.parametrize("on_conflict", ["existing", "replace"])
+def test_a_job_of_a_large_limit_whose_key_another_one_has(desk, on_conflict):
+    def one():
+        return ruled({"limits": [["mail", "", 1_000]]}, key="k", lock="work:k", on_conflict=on_conflict)
+
+    send(desk, *(limited(running=1_000) for _ in range(1_001)))
+    (job,) = send(desk, one())
+    assert send(desk, one()) == [job]
+    assert states(desk, job) == "b"
+
+
+@pytest.mark.engines("sqlite", "memory", "postgres")
+def test_holders_of_a_limit_are_counted_once_for_a_batch_and_read_only_if_there_is_no_room(desk, monkeypatch):
+    asked, real = [], type(desk.store.dialect).statement
+    monkeypatch.setattr(
+        type(desk.store.dialect), "statement", lambda own, name, **given: asked.append(name) or real(own, name, **given)
+    )
+    send(desk, *(limited(running=1_000) for _ in range(600)))
+    assert (asked.count("admit_holders"), asked.count("admit_lowest")) == (1, 0)
+    send(desk, *(limited(running=1_000) for _ in range(600)))
+    assert (asked.count("admit_holders"), asked.count("admit_lowest")) == (2, 1)
+
+
 def test_those_in_line_enter_by_priority_and_then_in_order(desk):
     first = desk.send(limited())
     job = desk.take_this(first)

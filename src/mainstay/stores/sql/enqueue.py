@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ...core.admission import carried
 from ...core.depth import depth_meter, full, refused
 from ...core.errors import NotFound
 from ...core.limits import effective, follow_queue, follow_type
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 A_MS = (
     100  # a queue that seems full is counted again after one ms for so many jobs: a count takes a few per cent of that
 )
+LARGE = 1_000  # jobs that may hold a slot: to count them takes longer than to look at the first in line
 UNKNOWN = -1  # the depth of a queue that was never counted
 BEYOND = 1_000  # jobs that are counted beyond the depth: children and retried jobs are never refused
 
@@ -172,7 +174,30 @@ def admit_drafts(dialect: Dialect, drafts: Sequence[Draft], now: int | None) -> 
     """
     highest = max((draft.priority for draft in drafts if draft.waits is not None), default=LOWEST)
     like, most = [draft.rules for draft in drafts], max(MOST, len(drafts))
-    return (yield from examine(dialect, now, drafted(drafts), highest, most, like))
+    lines = drafted(drafts) - (yield from _behind_others(dialect, drafts))
+    return (yield from examine(dialect, now, lines, highest, most, like, len(drafts)))
+
+
+def _behind_others(dialect: Dialect, drafts: Sequence[Draft]) -> Operations[set[str]]:
+    """Return lines of large limits in which drafts stand behind jobs that came before them.
+
+    What holds these back holds the drafts back too: nobody has to count tens of thousands of holders to see that.
+    """
+    first = {draft.waits: draft.id for draft in reversed(drafts) if draft.waits and _is_large(draft)}
+    if not first:
+        return set()
+    found = yield from together(
+        dialect.statement("admit_heads", slots=sorted(first), ahead=1),
+        dialect.statement("seqs", ids=list(first.values())),
+    )
+    seqs = dict(found[1].rows)
+    return {waits for seq, *_, waits in found[0].rows if seq < seqs.get(first[waits], 0)}  # 0: another job has its key
+
+
+def _is_large(draft: Draft) -> bool:
+    """Return whether a draft stands in line at a limit that so many may hold that to count them takes long."""
+    slots = zip(carried(draft.rules).limits, carried(draft.rules).rules.get("limits", ()), strict=True)
+    return any(slot == draft.waits and running >= LARGE for slot, (_, _, running) in slots)
 
 
 def to_examine(drafts: Iterable[Draft]) -> bool:

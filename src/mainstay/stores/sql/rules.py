@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CHUNK = 500  # jobs that one step changes
 LINES = 1_000  # lines that one step looks at
 SLOTS = 100  # slots of a lowered limit that one step looks at
+HIGHEST = 1_001  # above every priority
 FIRST = "0"  # sorts before every name, and behind the marks of jobs to be examined
 LAST = "\U0010ffff"  # sorts behind every name
 NEXT = "\x01"  # behind a name: sorts before every name that comes after it
@@ -144,12 +145,13 @@ def _lowered(
         yield dialect.statement("holders_of", after=after, before=f"{name}\v", rates="%\n%\nrate", limit=SLOTS)
     ).rows
     for slot, holders in over:
-        found = (yield dialect.statement("admit_lowest", slots=[slot], priority=1_001)).rows
-        limits = limits_of([carried(row[6]) for row in found[:1]], stored)
+        first = (yield dialect.statement("admit_lowest", slots=[slot], priority=HIGHEST, limit=1)).rows
+        limits = limits_of([carried(row[6]) for row in first], stored)
         running = limits.get(name, {}).get("running")
         if running is None or holders <= running:
             continue
-        chosen = [(row[1], row[6]) for row in found[: holders - running]]
+        bound = {"slots": [slot], "priority": HIGHEST, "limit": holders - running}
+        chosen = [(row[1], row[6]) for row in (yield dialect.statement("admit_lowest", **bound)).rows]
         freed |= (yield from give_back(dialect, chosen)) - {slot}
         yield dialect.statement("pause_block", waits=slot, seqs=[seq for seq, _ in chosen])
     return (over[-1][0] + NEXT if len(over) == SLOTS else None), freed
