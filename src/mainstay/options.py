@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         runtime: Runtime
 
 
+MOST_PARENTS = 1_000  # that one job waits for: they are stored with it, and looked at when one of them ends
 IF_PARENT_FAILS = ("cancel", "run", "dead")
 # What a type passes on to its jobs.
 POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "version")
@@ -229,8 +230,14 @@ def _key(value: Any) -> Any:
 
 
 def _after(value: Any) -> tuple[str, ...]:
-    """Return the ids of parents: handles, jobs or whole ids."""
-    return tuple(map(_parent, (value,) if hasattr(value, "id") else listed(value)))
+    """Return the ids of parents, each once: handles, jobs or whole ids."""
+    found = tuple(dict.fromkeys(map(_parent, (value,) if hasattr(value, "id") else listed(value))))
+    if len(found) > MOST_PARENTS:
+        raise UsageError(
+            f"after: {len(found):,} jobs, and one job waits for {MOST_PARENTS:,} at most: put jobs in between, each after "
+            f"{MOST_PARENTS:,} of them, and this one after those"
+        )
+    return found
 
 
 def _parent(value: Any) -> str:

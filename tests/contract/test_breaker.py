@@ -1,9 +1,16 @@
 """Breakers: a type that fails rests, then one job is tried; nothing is lost meanwhile."""
 
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
 import pytest
 
+from mainstay.core.breaker import breaker_meter
 from mainstay.core.clock import SECOND
+from mainstay.core.errors import StoreBusy
 from mainstay.core.outcome import COMPLETED, CRASHED, RELEASED, Outcome
+from mainstay.stores import outbox
+from mainstay.stores.postgres.connect import parse_url
 from tests.contract.building import CANCELLED, FAILED, FINAL, REVIEW, transition
 from tests.contract.ruled import Operator, rated, ruled, send, states, watched
 
@@ -168,3 +175,34 @@ def test_jobs_without_a_breaker_do_not_count(desk):
         desk.end(desk.take_this(desk.send(rated(str(desk.now)))), FINAL)
         desk.clock.advance("1s")
     assert breaker(desk) is None
+
+
+@pytest.fixture
+def own(url):
+    """A caller's own connection."""
+    with psycopg.connect(**parse_url(url)[0]) as connection:
+        yield connection
+        connection.rollback()
+
+
+@pytest.mark.engines("postgres")
+@pytest.mark.parametrize("end", ["commit", "rollback"])
+def test_nobody_waits_for_a_breaker_that_a_callers_transaction_holds(desk, own, end):
+    others = [desk.take_this(desk.send(watched())) for _ in range(3)]
+    ended(desk, *[FINAL] * 4)
+    desk.send(watched())
+    desk.clock.advance("1s")
+    (tried,) = desk.take(9)
+    outbox.run(desk.store, own, lambda verbs: verbs.finish(transition(tried, COMPLETED, desk.now)))
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            assert pool.submit(lambda: [desk.end(job, FINAL) for job in others]).result(5) == ["stored"] * 3
+            with pytest.raises(StoreBusy, match="nothing was changed"):
+                Operator(desk).remove("breaker", "work")
+        finally:
+            getattr(own, end)()
+    assert (breaker(desk) is None) == (end == "commit")
+    assert desk.store.meters([breaker_meter("work")]) == {breaker_meter("work"): 0b1111}
+    if end == "commit":
+        ended(desk, FINAL)
+        assert breaker(desk) is not None, "what failed meanwhile counts"

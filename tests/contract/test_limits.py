@@ -2,8 +2,10 @@
 
 import pytest
 
+from mainstay import Mainstay
 from mainstay.core.clock import SECOND
 from mainstay.core.decide import decide
+from mainstay.core.job import SlotInfo
 from mainstay.core.outcome import COMPLETED, RELEASED, Outcome
 from mainstay.core.rules import slot
 from tests.contract.building import CANCELLED, FAILED, FINAL, LEASE, REVIEW, WORKER, draft, keyed, transition
@@ -150,6 +152,49 @@ def test_the_lowest_and_latest_of_the_queued_jobs_gives_way(desk):
     ids = send(desk, limited(running=3, priority=2), limited(running=3), limited(running=3))
     high = desk.send(limited(running=3, priority=1))
     assert states(desk, *ids, high) == "qqbq"
+
+
+@pytest.mark.engines("sqlite", "memory", "postgres")
+def test_of_two_that_come_together_one_takes_the_room_and_one_a_place(desk):
+    low = desk.send(limited(running=2, priority=-5))
+    ids = send(desk, limited(running=2), limited(running=2))
+    assert states(desk, low, *ids) == "bqq"
+
+
+@pytest.mark.engines("sqlite", "memory", "postgres")
+def test_a_job_behind_others_in_the_line_of_a_large_limit_counts_no_holders(desk, monkeypatch):
+    send(desk, *(limited(running=1_000) for _ in range(1_001)))
+    asked, real = [], type(desk.store.dialect).statement
+    monkeypatch.setattr(
+        type(desk.store.dialect), "statement", lambda own, name, **given: asked.append(name) or real(own, name, **given)
+    )
+    assert states(desk, desk.send(limited(running=1_000))) == "b"
+    assert {"admit_holders", "admit_lowest"}.isdisjoint(asked)
+    assert states(desk, desk.send(limited(running=1_000, priority=1))) == "q"
+    assert asked.count("admit_holders") == asked.count("admit_lowest") == 1
+
+
+@pytest.mark.parametrize("on_conflict", ["existing", "replace"])
+def test_a_job_of_a_large_limit_whose_key_another_one_has(desk, on_conflict):
+    def one():
+        return ruled({"limits": [["mail", "", 1_000]]}, key="k", lock="work:k", on_conflict=on_conflict)
+
+    send(desk, *(limited(running=1_000) for _ in range(1_001)))
+    (job,) = send(desk, one())
+    assert send(desk, one()) == [job]
+    assert states(desk, job) == "b"
+
+
+@pytest.mark.engines("sqlite", "memory", "postgres")
+def test_holders_of_a_limit_are_counted_once_for_a_batch_and_read_only_if_there_is_no_room(desk, monkeypatch):
+    asked, real = [], type(desk.store.dialect).statement
+    monkeypatch.setattr(
+        type(desk.store.dialect), "statement", lambda own, name, **given: asked.append(name) or real(own, name, **given)
+    )
+    send(desk, *(limited(running=1_000) for _ in range(600)))
+    assert (asked.count("admit_holders"), asked.count("admit_lowest")) == (1, 0)
+    send(desk, *(limited(running=1_000) for _ in range(600)))
+    assert (asked.count("admit_holders"), asked.count("admit_lowest")) == (2, 1)
 
 
 def test_those_in_line_enter_by_priority_and_then_in_order(desk):
@@ -335,6 +380,20 @@ def test_slots_are_listed_by_name_and_long_lines_are_counted_up_to_a_cap(desk):
 
 
 # with everything else ---------------------------------------------------------------------------------------------
+def test_the_holders_of_a_slot_are_found_among_any_number_of_jobs(desk):
+    first = desk.send(limited(running=2))
+    send(desk, *(draft() for _ in range(600)), *(limited(f"key{n:04}") for n in range(1_100)))
+    second, third = send(desk, limited(running=2, type="other"), limited(running=2))
+    desk.take(1)
+    assert states(desk, first, second, third) == "rqb"
+    assert desk.store.slot(MAIL, 9, 9) == (SlotInfo(MAIL, 2, 1, capped=False), [first, second])
+    assert desk.store.slot(MAIL, 1, 9)[1] == [first]
+    assert desk.store.slot("none", 9, 9) == (SlotInfo("none", 0, 0, capped=False), [])
+    app = Mainstay(store=desk.store, clock=desk.clock)
+    assert app.why(third).reasons[0].details["holders"] == [first, second]
+    assert app.why(third).reasons[0].details["held"] == 2
+
+
 def test_a_blocked_job_is_replaced_by_a_newer_draft(desk):
     first = desk.send(limited())
     old = keyed("k", rules=limited().rules, waits=limited().waits, payload="1")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mainstay.core.admission import Known
 from mainstay.core.clock import SECOND
 from mainstay.core.errors import NotFound
 from mainstay.core.outcome import COMPLETED
@@ -148,6 +149,32 @@ def test_a_child_can_be_sent_together_with_its_parent(desk):
     assert states(desk, parent.id, job.id) == "qb"
     desk.end(desk.take_this(parent.id))
     assert states(desk, job.id) == "q"
+
+
+@pytest.mark.engines("sqlite", "memory", "postgres")
+def test_the_end_of_a_parent_looks_at_a_child_only_if_it_may_go_on(desk, monkeypatch):
+    """A thousand parents that end one by one would be read half a million times otherwise."""
+    parents = [desk.run() for _ in range(60)]
+    job = desk.send(child(*(parent.id for parent in parents)))
+    looked, look = [], Known._parents
+    monkeypatch.setattr(Known, "_parents", lambda *given: looked.append(1) or look(*given))
+    for parent in parents[:30]:
+        desk.end(parent)
+    assert looked == []
+    for parent in parents[30:]:
+        assert states(desk, job) == "b"
+        desk.end(parent)
+    assert states(desk, job) == "q"
+
+
+@pytest.mark.parametrize(("then", "state"), [("cancel", "x"), ("dead", "d")])
+def test_the_first_of_many_parents_that_does_not_complete_ends_the_child_at_once(desk, then, state):
+    parents = [desk.run() for _ in range(60)]
+    job = desk.send(child(*(parent.id for parent in parents), then=then))
+    for parent in parents[:5]:
+        desk.end(parent)
+    desk.end(parents[5], FINAL)
+    assert states(desk, job) == state
 
 
 def test_a_child_that_is_sent_again_changes_nothing(desk):

@@ -1,5 +1,8 @@
 """Pauses: of a queue, a type or all. Nothing of it starts; what it shares with others is free; all goes on when it is over."""
 
+from contextlib import suppress
+from unittest.mock import Mock
+
 import pytest
 
 from mainstay.core.outcome import COMPLETED
@@ -71,6 +74,20 @@ def test_a_paused_type_gives_back_the_places_that_it_shares(desk, operator):
     (job,) = desk.take(9, wants=WANTS)
     desk.end(job)
     assert taken(desk) == [first]
+
+
+@pytest.mark.parametrize("name", ["all", "queue:default", "type:work"])
+def test_the_chore_finishes_a_pause_whose_process_has_ended(desk, operator, monkeypatch, name):
+    first, second = desk.send(limited()), desk.send(limited(type="other", queue="slow"))
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr("mainstay.stores.sql.rules.react", Mock(side_effect=KeyboardInterrupt))
+        operator.pause(name)
+    desk.store.admit(desk.now, 500)
+    assert (states(desk, first), desk.job(first).waits) == ("b", f"|paused {name}")
+    assert states(desk, second) == ("b" if name == "all" else "q")
+    assert desk.store.admit(desk.now, 500) == 0
+    operator.resume(name)
+    assert "q" in states(desk, first, second)
 
 
 def test_a_running_job_of_a_paused_type_keeps_its_place(desk, operator):

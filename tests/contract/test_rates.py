@@ -107,6 +107,59 @@ def test_a_push_never_brings_a_start_forward(desk):
     assert desk.job(second).run_at == desk.now + 58 * SECOND
 
 
+def test_a_clock_that_is_set_back_does_not_stop_a_rate(desk):
+    ids = send(desk, *(rated(burst=2) for _ in range(5)))
+    assert [job.id for job in desk.take(9)] == ids[:2]
+    set_back(desk)
+    assert desk.take(9) == []
+    desk.clock.advance("900ms")
+    assert desk.take(9) == [], "it starts none before the rate could permit it"
+    assert list(starts(desk, 3).values()) == [[id] for id in ids[2:]]
+
+
+def test_a_job_that_comes_after_the_clock_was_set_back_starts_when_the_rate_can_permit_it(desk):
+    desk.take_this(desk.send(rated()))
+    set_back(desk)
+    job = desk.send(rated())
+    assert desk.take() == []
+    assert desk.job(job).run_at == desk.now + SECOND
+    assert starts(desk, 2) == {10: [job]}
+
+
+def test_a_push_lasts_as_long_after_the_clock_was_set_back(desk):
+    first, second = send(desk, rated(burst=3), rated(burst=3))
+    desk.store.push_rate([API], desk.now, 5 * SECOND)
+    assert desk.take(9) == []
+    set_back(desk)
+    assert list(starts(desk, 7).items()) in ([(50, [first, second])], [(50, [first]), (60, [second])])
+
+
+@pytest.mark.parametrize(("one", "two"), [(6, 2), (2, 6)])
+def test_of_two_pushes_around_a_clock_that_is_set_back_the_longer_one_holds(desk, one, two):
+    Operator(desk).set("limit", "api", declared={"every": SECOND * US, "burst": 1})
+    job = desk.send(rated())
+    desk.store.push_rate([API], desk.now, one * SECOND)
+    set_back(desk)
+    desk.store.push_rate([API], desk.now, two * SECOND)
+    assert starts(desk, 8) == {60: [job]}
+
+
+def test_a_rate_that_was_slow_does_not_hold_back_the_faster_one(desk):
+    first, second = send(desk, rated(every=3_600_000), rated(every=3_600_000))
+    desk.take_this(first)
+    assert desk.job(second).run_at == desk.now + 3_600_000
+    Operator(desk).set("limit", "api", set={"every": 1_000 * US})
+    desk.store.admit(desk.now, 500)
+    assert starts(desk, 2) == {10: [second]}
+
+
+def set_back(desk):
+    """Put the clock back by a day; what workers do every second follows."""
+    desk.clock.move_to(desk.now - 86_400_000)
+    desk.join()
+    desk.store.admit(desk.now, 500)
+
+
 def test_those_that_come_later_wait_for_a_push_too(desk):
     desk.store.push_rate([API], desk.now, 5 * SECOND)
     job_id = desk.send(rated())

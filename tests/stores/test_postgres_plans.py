@@ -29,7 +29,7 @@ NAMES = sorted(
 # What must be in the plan, and how often at least.
 INDEXES = {
     "claim": ("Index Scan using job_lane", 6), "claim_lane": ("Index Scan using job_lane", 3), "claim_wide": ("using job_lane", 4), "claim_ready": ("using job_due", 2),
-    "finish": ("Index Scan using job_pkey", 1),
+    "finish": ("Index Scan using job_pkey", 1), "depth": ("using job_later", 1),
     "finish_completed": ("Index Scan using job_pkey", 1), "finish_refused": ("Index Scan using job_pkey", 1),
     "renew": ("Index Scan using worker_pkey", 1), "claimed_by": ("Index Scan using job_running", 1),
     "orphans": ("Index Scan using job_running", 1), "prune": ("Index Scan using job_expiry", 1),
@@ -53,7 +53,7 @@ SMALL = ("worker", "declaration", "type", "setting", "schema_version", "rule", "
 WHOLE = {
     "actions": {"action_pkey"}, "prune_actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"},
     # These stop at the first row, or at the first of a few.
-    "admit_missed": {"job_blocked"}, "depth": {"job_due", "job_blocked"}, "claim_next": {"job_ruled", "job_due"}, "claim": {"job_ruled"}, "claim_lane": {"job_ruled"}, "claim_wide": {"job_ruled"}, "claim_ready": {"job_ruled"}, "pause_holders": {"job_ruled"},
+    "admit_missed": {"job_blocked"}, "claim_next": {"job_ruled", "job_due"}, "claim": {"job_ruled"}, "claim_lane": {"job_ruled"}, "claim_wide": {"job_ruled"}, "claim_ready": {"job_ruled"}, "pause_holders": {"job_ruled"},
     "listen_poll": {"job_lane"}, "counts": {"job_lane", "job_due", "job_running", "job_review", "job_dead", "job_blocked"},
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 from contextlib import ExitStack, closing
 
 import pytest
@@ -64,6 +65,24 @@ def keys(store, *command):
 def test_an_enqueue_examines_all_its_jobs(desk):
     ids = send(desk, *(limited(str(n)) for n in range(1_200)))
     assert states(desk, *ids) == "q" * 1_200
+
+
+def test_the_end_of_a_parent_reads_all_parents_only_if_the_child_may_go_on(desk):
+    parents = [desk.run() for _ in range(60)]
+    desk.send(after(*(parent.id for parent in parents), type="other"))
+    before = calls(desk.store, "zrangebylex")
+    for parent in parents[:30]:
+        desk.end(parent)
+    assert calls(desk.store, "zrangebylex") - before == 30, (
+        "one for the children of each, none for the parents of the child"
+    )
+
+
+def calls(store, command):
+    """How often the server has run a command."""
+    stats = store.server.command("INFO", "commandstats")
+    found = re.search(f"cmdstat_{command}:calls=(\\d+)", stats if isinstance(stats, str) else str(stats))
+    return int(found[1]) if found else 0
 
 
 def test_other_calls_examine_so_many_jobs_at_most(desk):

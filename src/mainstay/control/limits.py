@@ -12,13 +12,14 @@ from ..core.rules import is_rate, limit_of
 from ..core.suggest import did_you_mean
 from .declared import values_of
 from .records import Change, LimitRecord, SlotRecord
-from .rules import change, drift, instant, overrides, rules_by_name
+from .rules import change, drift, edit, instant, overrides, rules_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ..core.job import Rule, SlotInfo
     from ..flow import Flow
+    from .rules import Edit
 
 SLOTS, IN_LINE = 1_000, 1_000  # keys that are listed, and jobs counted of each line
 OF_QUEUE = "queue:"  # before a queue's name: the name of its limit
@@ -154,13 +155,30 @@ def _widen(
         if lacks and spec.get("key") == FUNCTION:
             raise UsageError(f"{name} computes its key by code: declare {shown_limit(values)} in code too, then set it")
         if lacks:
-            specs = [each for each in _set_on(app, type) if each["name"] != name]
-            change(app, "type", type, {"limits": [*specs, {**spec, **values}]}, (), "", actor, dry_run)
+            edit(app, "type", type, _with_spec({**spec, **values}), "", actor, dry_run)
 
 
-def _set_on(app: Flow, type: str) -> list[dict[str, Any]]:
-    rule = rules_by_name(app, "type").get(type)
-    return list(rule.value.get("set", {}).get("limits", [])) if rule is not None else []
+def _with_spec(spec: Mapping[str, Any]) -> Edit:
+    """Return the edit of a type that gives it a limit, in the place of the one of that name."""
+
+    def edited(before: Mapping[str, Any]) -> dict[str, Any]:
+        return {**before, "limits": [*_others(before, spec["name"]), dict(spec)]}
+
+    return edited
+
+
+def _without_spec(name: str) -> Edit:
+    """Return the edit of a type that removes a limit which operators have set."""
+
+    def edited(before: Mapping[str, Any]) -> dict[str, Any]:
+        left, rest = _others(before, name), {each: value for each, value in before.items() if each != "limits"}
+        return {**rest, "limits": left} if left else rest
+
+    return edited
+
+
+def _others(before: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    return [each for each in before.get("limits", []) if each["name"] != name]
 
 
 def _set_of_type(
@@ -180,7 +198,7 @@ def _set_of_type(
         raise UsageError(f"{name} has no limit yet: give running= or rate=")
     (spec,) = specs(name, Limit(running=1, key=key))
     spec |= {"running": None, **values, "by_operator": True}
-    made = change(app, "type", name, {"limits": [*_set_on(app, name), spec]}, (), reason, actor, dry_run)
+    made = edit(app, "type", name, _with_spec(spec), reason, actor, dry_run)
     before = shown_limit(
         next((each for each in (made.before or {}).get("limits", []) if each["name"] == spec["name"]), {})
     )
@@ -215,9 +233,5 @@ def reset_limit(app: Flow, name: str, reason: str, actor: str, dry_run: bool) ->
     if name not in declared and rule is None:
         raise UsageError(f"no limit is called {name!r}{did_you_mean(name, declared)}; app.limits() lists them")
     for type, _ in declared.get(name, []):
-        was = _set_on(app, type)
-        left = [each for each in was if each["name"] != name]
-        if left != was:
-            change(app, "type", type, {"limits": left} if left else {}, () if left else ("limits",), "", actor, dry_run)
-    set_names = list(rule.value.get("set", {})) if rule is not None else []
-    return change(app, "limit", name, {}, set_names, reason, actor, dry_run, shown_limit)
+        edit(app, "type", type, _without_spec(name), "", actor, dry_run)
+    return edit(app, "limit", name, lambda _: {}, reason, actor, dry_run, shown_limit)

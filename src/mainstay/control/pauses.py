@@ -22,7 +22,7 @@ def pause(app: Flow, type: str | None, queue: str | None, reason: str, actor: st
     name, before = _found(app, type, queue)
     rule = Rule("pause", name, {}, actor, app.clock.now(), clean(reason, REASON))
     if not dry_run:
-        app.store.set_rule(rule)
+        before = app.store.set_rule(rule)
     return Change("pause", name, _shown(before), _shown(rule))
 
 
@@ -30,7 +30,8 @@ def resume(app: Flow, type: str | None, queue: str | None, reason: str, actor: s
     """Remove a pause; what is not paused stays so."""
     name, before = _found(app, type, queue)
     if before is not None and not dry_run:
-        app.store.set_rule(Rule("pause", name, {}, actor, app.clock.now(), clean(reason, REASON)), remove=True)
+        rule = Rule("pause", name, {}, actor, app.clock.now(), clean(reason, REASON))
+        before = app.store.set_rule(rule, remove=True)
     return Change("pause", name, _shown(before), None)
 
 

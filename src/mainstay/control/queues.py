@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..core.clock import milliseconds
@@ -10,11 +11,11 @@ from ..core.depth import WHEN_FULL
 from ..core.errors import UsageError
 from ..core.limits import Limit, whole
 from ..options import Options
-from .declared import values_of
+from .declared import VALUES, values_of
 from .limits import OF_QUEUE, shown_limit
 from .pauses import pauses
 from .records import Change, QueueRecord
-from .rules import CAP, change, check_queue, checked_names, drift, instant, known_queues, overrides, rules_by_name
+from .rules import CAP, change, check_queue, checked_names, drift, edit, instant, known_queues, overrides, rules_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -162,10 +163,31 @@ def set_values(app: Flow, name: str, stored: Mapping[str, Any], reason: str, act
     """Set checked rules of a queue that something names."""
     check_queue(app, name)
     made = change(app, "queue", name, stored, (), reason, actor, dry_run, shown)
-    limit = {each: stored[each] for each in ("running", "every", "burst") if each in stored}
-    if limit and not dry_run:  # jobs that wait carry the limit as it was
-        change(app, "limit", OF_QUEUE + name, limit, (), reason, actor, dry_run=False, audited=False)
+    if not dry_run and not {*VALUES}.isdisjoint(stored):
+        _follow(app, name, reason, actor)
     return made
+
+
+def _follow(app: Flow, name: str, reason: str, actor: str) -> None:
+    """Give the limit of a queue the values of the queue: jobs that wait carry the limit as it was.
+
+    Again while others change the queue: of two that do so at once, the last one's limit holds in both places.
+    """
+    wanted, limit = None, _limit_set(app, name)
+    while wanted != limit:
+        wanted = limit
+        edit(app, "limit", OF_QUEUE + name, partial(_exactly, wanted), reason, actor, dry_run=False, audited=False)
+        limit = _limit_set(app, name)
+
+
+def _exactly(values: Mapping[str, Any], _: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(values)
+
+
+def _limit_set(app: Flow, name: str) -> dict[str, Any]:
+    rule = rules_by_name(app, "queue").get(name)
+    values = rule.value.get("set", {}) if rule is not None else {}
+    return {each: values[each] for each in VALUES if each in values}
 
 
 def reset_queue(app: Flow, name: str, names: Sequence[str], reason: str, actor: str, dry_run: bool) -> Change:
@@ -175,5 +197,5 @@ def reset_queue(app: Flow, name: str, names: Sequence[str], reason: str, actor: 
     gone = {each for chosen in names or NAMES for each in (LIMIT if chosen == "limit" else (chosen,))}
     made = change(app, "queue", name, {}, gone, reason, actor, dry_run, shown)
     if gone & {*LIMIT} and not dry_run:
-        change(app, "limit", OF_QUEUE + name, {}, LIMIT, "", actor, dry_run=False, audited=False)
+        _follow(app, name, "", actor)
     return made

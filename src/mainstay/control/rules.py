@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import UnknownType, UsageError
-from ..core.job import Rule
+from ..core.errors import Conflict, UnknownType, UsageError
+from ..core.job import Rule, RuleChanged
 from ..core.payload import clean
 from ..core.suggest import did_you_mean
 from .records import Change, Override
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
     from ..flow import Flow
 
+    Edit = Callable[[Mapping[str, Any]], dict[str, Any]]
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CAP = 10_000  # jobs counted of each state
 REASON = 1_000  # characters
+TRIES = 20  # of a change while others change the same rule
 
 
 def instant(ms: int | None) -> datetime | None:
@@ -55,20 +58,48 @@ def change(
 
     What follows from another change is not `audited`: that one is.
     """
-    now, rule = app.clock.now(), rules_by_name(app, kind).get(name)
-    stored: dict[str, Any] = dict(rule.value) if rule is not None else {}
-    before = stored.get("set", {})
     gone = set(remove)
-    after = {each: value for each, value in {**before, **values}.items() if each not in gone}
-    by = {each: who for each, who in stored.get("by", {}).items() if each in after}
-    by |= {each: [actor, now] for each, value in values.items() if each not in before or before[each] != value}
-    if not dry_run and after != before:
-        left = {"declared": stored["declared"]} if stored.get("declared") else {}
-        left |= {"set": after, "by": by} if after else {}
-        app.store.set_rule(
-            Rule(kind, name, left, actor if audited else "", now, clean(reason, REASON)), remove=not left
-        )
-    return Change(kind, name, shown(before), shown(after))
+
+    def edited(before: Mapping[str, Any]) -> dict[str, Any]:
+        return {each: value for each, value in {**before, **values}.items() if each not in gone}
+
+    return edit(app, kind, name, edited, reason, actor, dry_run, shown, audited)
+
+
+def edit(
+    app: Flow, kind: str, name: str, edited: Edit, reason: str, actor: str, dry_run: bool,
+    shown: Callable[[Mapping[str, Any]], dict[str, Any]] = dict, audited: bool = True,
+) -> Change:  # fmt: skip
+    """As `change`; `edited` returns the values after the change for those before.
+
+    It is asked again if somebody else has changed the rule meanwhile: what both have changed holds.
+    """
+    for _ in range(TRIES):
+        now, rule = app.clock.now(), rules_by_name(app, kind).get(name)
+        before: dict[str, Any] = rule.value.get("set", {}) if rule is not None else {}
+        after = edited(before)
+        made = Change(kind, name, shown(before), shown(after))
+        if dry_run or after == before:
+            return made
+        left = _merged(rule, before, after, [actor, now])
+        given = Rule(kind, name, left, actor if audited else "", now, clean(reason, REASON))
+        try:
+            app.store.set_rule(given, remove=not left, was=(rule,))
+        except RuleChanged:
+            continue
+        return made
+    raise Conflict(
+        f"others change the {kind} {name} all the time: nothing was changed; wait until they are done, then repeat"
+    )
+
+
+def _merged(rule: Rule | None, before: Mapping[str, Any], after: dict[str, Any], who: list[Any]) -> dict[str, Any]:
+    """Return a rule's value with what is set now, and who set it; what code declares stays."""
+    stored = rule.value if rule is not None else {}
+    by = {each: stored.get("by", {}).get(each) for each in after}
+    by |= {each: who for each, value in after.items() if each not in before or before[each] != value}
+    left = {"declared": stored["declared"]} if stored.get("declared") else {}
+    return left | ({"set": after, "by": {each: given for each, given in by.items() if given}} if after else {})
 
 
 def checked_names(given: Iterable[str], known: Iterable[str], what: str) -> None:

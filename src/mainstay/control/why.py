@@ -10,7 +10,7 @@ from ..core.clock import human, iso
 from ..core.rules import PARENTS, PAUSED, is_rate, limit_of
 from ..core.search_terms import Term
 from ..core.states import ENDED, STATES
-from .limits import IN_LINE, SLOTS, rate_text
+from .limits import IN_LINE, rate_text
 from .pauses import pauses
 from .records import Reason, Why
 from .rules import instant
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..flow import Flow
     from .records import Pause
 
-LISTED = 500  # jobs that are looked at to count those ahead
+LISTED = 500  # jobs that are looked at to count those ahead, and holders that are listed
 ALIVE = tuple(state for state in STATES if state not in ENDED)
 
 
@@ -154,21 +154,13 @@ class Look:
             return self.rate(slot) or Reason(
                 "rate", f"others of the rate {name}{of_key} are first in line", {"limit": name, "key": key}
             )
-        info = next((each for each in self.store.slots(SLOTS, IN_LINE) if each.slot == slot), None)
-        holders = info.holders if info else 0
-        line = f"{info.waiting}{'+' if info.capped else ''}" if info else "0"
-        names = self.holders(slot)
+        info, names = self.store.slot(slot, LISTED, IN_LINE)
+        line = f"{info.waiting}{'+' if info.capped else ''}"
         who = f": {', '.join(names[:5])}{' …' if len(names) > 5 else ''}" if names else ""
-        details = {"limit": name, "key": key, "holders": names, "held": holders, "waiting": info.waiting if info else 0}
+        details = {"limit": name, "key": key, "holders": names, "held": info.holders, "waiting": info.waiting}
         return Reason(
-            "limit", f"the limit {name}{of_key} is full: {holders} hold it{who}; {line} wait in line", details
+            "limit", f"the limit {name}{of_key} is full: {info.holders} hold it{who}; {line} wait in line", details
         )
-
-    def holders(self, slot: str) -> list[str]:
-        """The jobs that hold a slot, among the newest queued and running ones of this type."""
-        terms = (Term("state", "=", ("queued", "running")), Term("type", "=", (self.job.type,)))
-        found = self.store.get_many(self.store.search(terms, LISTED, None, self.now).ids)
-        return [job.id for job in reversed(found) if slot in text.slots(job.rules)]
 
     def rate(self, slot: str = "") -> Reason | None:
         """The rate that permits no start now, if the job waits for one."""

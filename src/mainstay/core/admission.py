@@ -254,6 +254,16 @@ def allowance(tat: int, now: int, every: int, burst: int) -> int:
     return max(0, (int(burst) - 1) - -(-late // int(every)) + 1)
 
 
+def believed(tat: int, now: int, every: int, burst: int, push: tuple[int, int] = (0, 0)) -> int:
+    """Return the meter of a rate, or the most that it can be now: it is more if the clock was set back, or the rate was another.
+
+    `push` is the meter that the last push has set, and for how many milliseconds that was.
+    """
+    meter, delay = push
+    ahead = delay * MICROS + (int(burst) - 1) * int(every) if tat == meter else int(burst) * int(every)
+    return min(tat, now * MICROS + ahead)
+
+
 def permitted(tat: int, now: int, every: int, burst: int) -> int:
     """Return the instant in milliseconds at which a rate permits the next start."""
     return max(now, -(-(tat - (int(burst) - 1) * int(every)) // MICROS))

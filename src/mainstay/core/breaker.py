@@ -39,15 +39,18 @@ def outcomes_of(transitions: Iterable[Transition], types: Mapping[int | str, str
     return found
 
 
-def record(window: int | None, outcomes: Outcomes) -> tuple[int, bool]:
-    """Return the window after these outcomes, and whether the breaker opens; it starts anew then."""
+def record(window: int | None, outcomes: Outcomes, may_open: bool = True) -> tuple[int, bool]:
+    """Return the window after these outcomes, and whether the breaker opens; it starts anew then.
+
+    One that may not open now does so with the next outcome that says so.
+    """
     part, of, _ = outcomes.spec
     bits = window or 1
     for failed in outcomes.failed:
         bits = bits << 1 | failed
         if bits.bit_length() > of + 1:
             bits = bits & (1 << int(of)) - 1 | 1 << int(of)
-        if bits.bit_length() == of + 1 and bits.bit_count() - 1 >= part * of:
+        if may_open and bits.bit_length() == of + 1 and bits.bit_count() - 1 >= part * of:
             return 1, True
     return bits, False
 

@@ -25,7 +25,7 @@ def full(depth: int | None, limits: Mapping[str, Any], jobs: int) -> bool:
 
 
 def refused(queue: str, limits: Mapping[str, Any], drafts: Sequence[Draft], meters: dict[str, int]) -> QueueFull | None:
-    """Return the error for drafts that a full queue does not take, or None if it takes them."""
+    """Return the error for drafts that a full queue does not take, or None if it takes them; count one that is sampled."""
     depth = meters.get(depth_meter(queue), 0)
     if not full(depth, limits, len(drafts)):
         return None

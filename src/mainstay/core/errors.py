@@ -69,7 +69,7 @@ class QueueFull(Conflict):
         super().__init__(message)
         self.queue, self.depth, self.max_depth, self.how = queue, depth, max_depth, how
         self.wait = wait  # ms that the caller may wait for room
-        self.meters: list[tuple[str, int]] = []  # what the store has counted, to be kept though the job is refused
+        self.counted = False  # whether the store has counted for this: it keeps what it finds then
 
 
 class LeaseLost(MainstayError):

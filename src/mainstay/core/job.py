@@ -8,6 +8,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
+from .errors import Conflict
 from .states import SCHEDULED
 
 if TYPE_CHECKING:
@@ -196,6 +197,16 @@ class Rule(NamedTuple):
     actor: str = ""
     at: int = 0
     reason: str = ""
+
+
+class RuleChanged(Conflict):
+    """The rule has changed since it was read: read it again, and change what it is now."""
+
+
+def check_unchanged(rule: Rule | None, was: tuple[Rule | None] | None) -> None:
+    """Raise `RuleChanged` if a rule has another value than the one on which a change is based; None: on whatever there is."""
+    if was is not None and (rule and rule.value) != (was[0] and was[0].value):
+        raise RuleChanged
 
 
 class SlotInfo(NamedTuple):

@@ -248,9 +248,10 @@ class Store(Protocol):
     def rules(self, kinds: Sequence[str]) -> list[Rule]:
         """Return the rules of these kinds (`pause`, `type`, `queue`, `limit`, `breaker`), by kind and name."""
 
-    def set_rule(self, rule: Rule, remove: bool = False) -> Rule | None:
+    def set_rule(self, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None) -> Rule | None:
         """Set or remove a rule, and return the one before. Takes effect at once: jobs that it lets pass are examined.
 
+        `was` has the rule on which the change is based: `RuleChanged` is raised, nothing written, if its value is another now.
         The audit trail gets a line with the value before and after, unless the actor is "" (the code itself).
         """
 
@@ -262,6 +263,9 @@ class Store(Protocol):
 
     def slots(self, limit: int, cap: int) -> list[SlotInfo]:
         """Return the slots that are held or waited for, by name, `limit` at most; up to `cap` jobs in line are counted of each."""
+
+    def slot(self, name: str, limit: int, cap: int) -> tuple[SlotInfo, list[str]]:
+        """Return one slot as `slots` does, and the ids of up to `limit` jobs that hold it, those that came first before others."""
 
     def meters(self, names: Sequence[str]) -> dict[str, int]:
         """Return the meters of these names that exist: rates, fair queues, depths, breakers."""

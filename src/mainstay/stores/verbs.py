@@ -21,7 +21,7 @@ COLD = {
     "actions": "cancel retry resolve_review delete",
     "maintenance": "register renew deregister orphans retract_crashes prune prune_actions register_types types declarations "
     "setting set_setting",
-    "rules": "rules set_rule declare_rules push_rate slots meters admit expire",
+    "rules": "rules set_rule declare_rules push_rate slots slot meters admit expire",
     "search": "search",
     "move": "export_rows import_rows",
     "keys": "keys forget_key",

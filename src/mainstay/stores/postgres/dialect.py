@@ -34,7 +34,7 @@ FRAGMENTS = {
     "charged": """(j.rules LIKE '%"rates"%' OR j.rules LIKE '%"fair"%')""",
     "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",
     "now": "(SELECT coalesce(:now::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))",
-    "for_update": "FOR NO KEY UPDATE OF j", "lock_rows": "FOR UPDATE", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",
+    "for_update": "FOR NO KEY UPDATE OF j", "lock_rows": "FOR UPDATE", "free_rows": "FOR UPDATE SKIP LOCKED", "skip_locked": "FOR UPDATE OF j SKIP LOCKED",
     "indexed_ids": "mainstay.body", "join": "JOIN", "ids_of": "SELECT b.id FROM",
     "newest_first": "s JOIN mainstay.body b ON b.job = ANY (ARRAY[s.seq]) ORDER BY s.seq DESC",
     "json_valid": "b.payload IS JSON AND strpos(b.payload, E'\\\\u0000') = 0",

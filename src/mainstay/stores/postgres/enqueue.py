@@ -12,7 +12,7 @@ from ...core.errors import QueueFull, StoreBusy
 from ...core.ids import IDS
 from ...core.keys import FOREVER, taken
 from ...core.limits import effective
-from ..sql.enqueue import admit_drafts, follow, keep_meters, link, replaced, to_examine
+from ..sql.enqueue import admit_drafts, follow, keep_count, link, replaced, to_examine
 from . import columns
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def enqueue(store: PostgresStore, drafts: Sequence[Draft], now: int) -> list[Acc
     try:
         accepted = _accept(store, drafts, now, fresh)
     except QueueFull as error:
-        keep_meters(store, error)
+        keep_count(store, error, now)
         raise
     store.notify()
     return accepted

@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import refuse_nul
-from ...core.job import Rule, SlotInfo
+from ...core.job import Rule, SlotInfo, check_unchanged
 from . import header
+from .record import SEQ
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,12 +42,15 @@ def text_of(rule: Rule) -> str:
     return header.dumps({"value": rule.value, "actor": rule.actor, "at": rule.at, "reason": rule.reason})
 
 
-def set_rule(store: RedisStore, rule: Rule, remove: bool = False) -> Rule | None:
+def set_rule(
+    store: RedisStore, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None
+) -> Rule | None:  # fmt: skip
     """Set or remove a rule and return the one before; what it lets pass is examined, what it holds back is blocked."""
     refuse_nul(name=rule.name, actor=rule.actor, reason=rule.reason)
     while True:
         text = store.server.read("HGET", f"rule:{rule.kind}", rule.name)
         before = rule_of(rule.kind, rule.name, text) if text else None
+        check_unchanged(before, was)
         if _put(store, rule, text or NONE, remove, _audit(rule, before, remove)):
             return before
 
@@ -95,6 +99,14 @@ def slots(store: RedisStore, limit: int, cap: int) -> list[SlotInfo]:
     found = store.server.run("slots", [limit]) if limit > 0 else []
     rows = zip(found[::3], found[1::3], found[2::3], strict=True)
     return [SlotInfo(slot, holders, min(waiting, cap), waiting > cap) for slot, holders, waiting in rows]
+
+
+def slot(store: RedisStore, name: str, limit: int, cap: int) -> tuple[SlotInfo, list[str]]:
+    """Return one slot, and the ids of the first jobs that hold it; those that run come first."""
+    asked = [("ZCARD", f"hold:{name}"), ("ZCARD", f"wait:{name}"), ("ZRANGE", f"hold:{name}", 0, max(0, limit) - 1)]
+    holders, waiting, members = store.server.on_keys(asked)
+    ids = [member[SEQ:] for member in sorted(members)] if limit > 0 else []
+    return SlotInfo(name, holders, min(waiting, cap), waiting > cap), ids
 
 
 def meters(store: RedisStore, names: Sequence[str]) -> dict[str, int]:

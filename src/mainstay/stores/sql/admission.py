@@ -15,6 +15,7 @@ from ...core.limits import effective
 from ...core.rules import EXAMINE, EXAMINE_NEW, PARENTS
 from ...core.states import BLOCKED, ENDED, QUEUED, SCHEDULED
 from ..operations import together
+from .rates import METER, believe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,32 +29,34 @@ LINES = 1_000  # kept slots whose lines are examined in one transaction
 MOST = 500  # jobs examined in one transaction; the rest follow in the next
 AHEAD = 100  # jobs read of one line at once
 HOLD = {"slot": "text", "job": "bigint"}
-METER = {"name": "text", "value": "bigint"}
 DECIDED = {"state": "text", "waits": "text", "ord": "bigint", "run_at": "bigint"}
 LOWEST = -1_001  # below every priority
 
 
 def examine(
     dialect: Dialect, now: int | None, freed: Iterable[str] = (), priority: int = LOWEST, limit: int = MOST,
-    like: Iterable[str | None] = (), kept: bool = True,
+    like: Iterable[str | None] = (), joined: int = 0, kept: bool = True,
 ) -> Operations[int]:  # fmt: skip
     """Examine the jobs that are to be examined, and those in line at slots that may have room; return how many moved on.
 
-    `priority` is the highest of the jobs that have joined these lines now: holders below it may have to give way. `like` are
-    rules of jobs that have held these slots or have joined these lines: they tell how many jobs to read. `kept`: also examine
-    the slots that claims have kept.
+    `priority` is the highest of the jobs that have joined these lines now, `joined` of them: holders below it may have to give way.
+    `like` are rules of jobs that have held these slots or have joined these lines: they tell how many jobs to read. `kept`: also
+    examine the slots that claims have kept.
     """
     (instant,) = (yield dialect.statement("admit_lock", now=now)).rows[0]
     more = (yield dialect.statement("freed_take", limit=LINES)).rows if kept else []
     slots, examined, moved = {*freed, *(slot for (slot,) in more)} - {EXAMINE}, 0, 0
     limits = limits_of([carried(text) for text in set(like) if text])
+    before: Known | None = None
     while examined < limit:
-        known, candidates = yield from _candidates(dialect, instant, slots, priority, limit - examined, limits)
+        known, candidates = yield from _candidates(
+            dialect, instant, slots, priority, limit - examined, limits, max(0, joined - examined), before
+        )
         if not candidates:
             return moved
         known.examine(candidates)
         moved += yield from write(dialect, instant, known, candidates)
-        examined, limits = examined + len(candidates), known.limits
+        examined, limits, before = examined + len(candidates), known.limits, known
         slots = known.left()
         if not slots and not known.marked:
             return moved
@@ -90,21 +93,35 @@ def drafted(drafts: Iterable[Draft]) -> set[str]:
 
 # what to examine ------------------------------------------------------------------------------------------------------
 def _candidates(
-    dialect: Dialect, now: int, slots: set[str], priority: int, limit: int, limits: dict[str, dict[str, Any]]
+    dialect: Dialect, now: int, slots: set[str], priority: int, limit: int, limits: dict[str, dict[str, Any]],
+    joined: int, before: Known | None,
 ) -> Operations[tuple[Known, list[Candidate]]]:  # fmt: skip
-    """Return what is known, and the jobs to examine: as many of each line as there may be room for."""
+    """Return what is known, and the jobs to examine: as many of each line as there may be room for.
+
+    Holders that were counted `before` are not counted again: that is kept up to date by what is decided. Neither are those read again that
+    may give way, while there is one line only: nobody in it gives way to one behind it.
+    """
     rows = (yield dialect.statement("admit_candidates", limit=limit)).rows
     jobs = [Candidate(*row) for row in rows]
     waited = [(slot, job.seq) for job in jobs for slot in carried(job.rules).rates]
     yield from together(*dialect.delete("hold", HOLD, waited))  # of jobs that have waited for their rate
-    known = yield from _known(dialect, now, jobs, slots, max([priority, *(job.priority for job in jobs)]))
+    counted = before.held.items() if before is not None else ()
+    held = {slot: number for slot, number in counted if not rules.is_rate(slot)}
+    lowest = before.lowest if before is not None and len(slots) == 1 and not jobs else {}
+    known = yield from _known(dialect, now, jobs, slots, held)
     known.learn(limits)
+    known.lowest.update(lowest)
+    newcomers = joined + len(jobs)
+    yield from _read_lowest(dialect, known, max([priority, *(job.priority for job in jobs)]), newcomers)
     rooms = {slot: room for slot in slots if (room := _places(known, slot)) > 0}
     if rooms and len(jobs) < limit:
         heads, unread = yield from _heads(dialect, known, rooms)
-        known = (yield from _known(dialect, now, [*jobs, *heads], slots, priority, known)) if heads else known
+        if heads:
+            known = yield from _known(dialect, now, [*jobs, *heads], slots, held, known)
+            yield from _read_lowest(dialect, known, priority, newcomers)
         known.unread = unread
         jobs += heads
+    yield from believe(dialect, now, known.limits, known.meters)
     known.marked = len(rows) >= limit or any("after" in carried(job.rules).rules for job in jobs)
     return known, jobs
 
@@ -128,10 +145,23 @@ def _places(known: Known, slot: str) -> int:
     return room if room < 0 else room + len(known.lowest.get(slot, ()))
 
 
+def _read_lowest(dialect: Dialect, known: Known, priority: int, newcomers: int) -> Operations[None]:
+    """Read which holders may have to give way to newcomers of a priority: those of slots that have no room for all of them."""
+    if priority <= LOWEST:
+        return
+    for slot in sorted(known.held.keys() - known.lowest.keys()):
+        if not rules.is_rate(slot) and 0 <= known.room(slot) < newcomers:
+            bound = {"slots": [slot], "priority": priority, "limit": newcomers}
+            rows = (yield dialect.statement("admit_lowest", **bound)).rows
+            found = [Candidate(*columns) for _, *columns in rows]
+            known.lowest[slot] = sorted(found, key=lambda job: (job.priority, -job.ord, -job.seq))
+
+
 def _known(
-    dialect: Dialect, now: int, jobs: Sequence[Candidate], slots: Iterable[str], priority: int, before: Known | None = None
+    dialect: Dialect, now: int, jobs: Sequence[Candidate], slots: Iterable[str], held: dict[str, int],
+    before: Known | None = None,
 ) -> Operations[Known]:  # fmt: skip
-    """Read what the decision about these jobs needs."""
+    """Read what the decision about these jobs needs. `held` has slots whose holders are counted already."""
     given = [carried(job.rules) for job in jobs]
     wanted = {*slots, *(slot for each in given for slot in each.slots)}
     children = [job.seq for job, each in zip(jobs, given, strict=True) if "after" in each.rules]
@@ -140,16 +170,16 @@ def _known(
         return before  # nearly always: those in line have the slots of those who made room
     names, meters = sorted({rules.limit_of(slot)[0] for slot in wanted}), sorted(_meters(wanted, given))
     asked = {"rules": dialect.statement("admit_rules", names=names)}
-    if wanted:
-        asked["held"] = dialect.statement("admit_holders", slots=sorted(wanted))
+    if not wanted <= held.keys():
+        asked["held"] = dialect.statement("admit_holders", slots=sorted(wanted - held.keys()))
     if meters:
         asked["meters"] = dialect.statement("meters", names=meters)
     if children:
         asked["parents"] = dialect.statement("admit_parents", seqs=children)
-    if wanted and priority > LOWEST:
-        asked["lowest"] = dialect.statement("admit_lowest", slots=sorted(wanted), priority=priority)
     results = yield from together(*asked.values())
-    return knowledge(now, given, wanted, {name: result.rows for name, result in zip(asked, results, strict=True)})
+    found = {name: result.rows for name, result in zip(asked, results, strict=True)}
+    found["held"] = [*held.items(), *found.get("held", ())]
+    return knowledge(now, given, wanted, found)
 
 
 def knowledge(now: int, given: Sequence[Carried], wanted: Iterable[str], found: dict[str, list[Any]]) -> Known:
@@ -160,8 +190,6 @@ def knowledge(now: int, given: Sequence[Carried], wanted: Iterable[str], found: 
     known = Known(now, paused, limits, held, dict(found.get("meters", ())), {}, {})
     for child, parent, state in found.get("parents", ()):
         known.parents.setdefault(child, []).append((parent, state))
-    for slot, *columns in found.get("lowest", ()):
-        known.lowest.setdefault(slot, []).append(Candidate(*columns))
     return known
 
 
@@ -255,6 +283,7 @@ def charge(dialect: Dialect, now: int, chosen: Sequence[tuple[int, int, str]]) -
         dialect.statement("meters", names=[*slots, *map(fair_meter, sorted(fair))]),
     )
     limits, meters = limits_of(given.values(), found[0].rows), dict(found[1].rows)
+    yield from believe(dialect, now, limits, meters)
     denied = {seq: at for seq, each in given.items() if (at := _charged(each.rules, limits, meters, now)) > now}
     for seq, place, _ in chosen:
         if seq not in denied and "fair" in given[seq].rules:

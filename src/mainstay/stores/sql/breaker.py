@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...core.breaker import breaker_meter, outcomes_of, record
 from ...core.job import Rule
 from ..operations import together
-from .admission import METER
+from .rates import METER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,12 +30,18 @@ def put_rule(dialect: Dialect, rule: Rule) -> Statement:
     return dialect.statement("rule_put", **rule._asdict() | {"value": json.dumps(rule.value, sort_keys=True)})
 
 
+def free_breakers(dialect: Dialect, names: list[str]) -> Operations[set[str]]:
+    """Lock open breakers; return those that no other transaction has locked."""
+    return {name for (name,) in (yield dialect.statement("breakers_free", names=names)).rows}
+
+
 def count_outcomes(
     dialect: Dialect, transitions: Sequence[Transition], now: int, joined: bool = False
 ) -> Operations[None]:
     """Count outcomes of types with a breaker; open or close it.
 
-    In a caller's transaction (`joined`) only an open breaker is closed: to count would lock the meter until the commit.
+    In a caller's transaction (`joined`) only an open breaker is closed: to count would lock the meter until the commit. Nobody waits for
+    a breaker that such a transaction has locked: it closes or stays open as that says, and the outcomes count for what comes then.
     """
     watched = [t for t in transitions if t.rules and '"breaker"' in t.rules]
     if not watched:
@@ -48,9 +54,12 @@ def count_outcomes(
     )
     rules = {rule.name: rule for rule in map(rule_of, found[0].rows)}
     meters = dict(found[1].rows)
+    free = (yield from free_breakers(dialect, sorted(rules))) if rules else set()
     statements: list[Statement] = []
     for name, outcomes in counted.items():
-        if not joined or name in rules:
+        if name in rules and name not in free:
+            meters[breaker_meter(name)], _ = record(meters.get(breaker_meter(name)), outcomes, may_open=False)
+        elif not joined or name in rules:
             statements += _counted(dialect, name, outcomes, rules.get(name), meters, now)
     kept = [] if joined else list(meters.items())
     yield from together(*statements, *dialect.upsert("meter", METER, kept))

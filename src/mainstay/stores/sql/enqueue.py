@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ...core.admission import carried
 from ...core.depth import depth_meter, full, refused
 from ...core.errors import NotFound
 from ...core.limits import effective, follow_queue, follow_type
 from ..operations import together
-from .admission import LOWEST, METER, MOST, defer, drafted, examine, give_back, wake
+from .admission import LOWEST, MOST, defer, drafted, examine, give_back, wake
+from .rates import METER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 A_MS = (
     100  # a queue that seems full is counted again after one ms for so many jobs: a count takes a few per cent of that
 )
-CAP = 50_000  # scheduled and blocked jobs of all queues that a count looks at
+LARGE = 1_000  # jobs that may hold a slot: to count them takes longer than to look at the first in line
+UNKNOWN = -1  # the depth of a queue that was never counted
 BEYOND = 1_000  # jobs that are counted beyond the depth: children and retried jobs are never refused
 
 
@@ -64,32 +67,41 @@ def _check_depth(
 
     In a caller's transaction (`joined`) the counter is read and not locked: what that adds is counted later.
     """
-    depth, counted = depth_meter(queue), depth_meter(queue, "counted")
-    found = dict(
-        (
-            yield dialect.statement(
-                "meters" if joined else "meters_locked", names=[depth, counted, depth_meter(queue, "sampled")]
-            )
-        ).rows
-    )
+    depth, again = depth_meter(queue), False
+    found = yield from _depth_meters(dialect, queue, joined)
     if full(found.get(depth), limits, len(drafts)):
         drafts = yield from _new(dialect, drafts)
         if not drafts:
             return
-        if now - found.get(counted, 0) >= limits["max_depth"] // A_MS:
-            ((found[depth],),) = (
-                yield dialect.statement("depth", queue=queue, limit=limits["max_depth"] + BEYOND, cap=CAP)
-            ).rows
-            found[counted] = now
+        again = now - found.get(depth_meter(queue, "counted"), 0) >= limits["max_depth"] // A_MS
+        if again:
+            found |= yield from _counted(dialect, queue, limits["max_depth"], now)
     error = refused(queue, limits, drafts, found)
-    if error is None and joined:
-        return
-    if error is None:
+    if error is not None:
+        error.counted = again
+        raise error
+    if not joined:
         found[depth] = found.get(depth, 0) + len(drafts)
         yield from together(*dialect.upsert("meter", METER, list(found.items())))
-        return
-    error.meters = list(found.items())  # this transaction is undone
-    raise error
+
+
+def _depth_meters(dialect: Dialect, queue: str, joined: bool = False) -> Operations[dict[str, int]]:
+    """Return the meters of a queue's depth, locked unless `joined`.
+
+    A meter that is not there cannot be locked: it is made, and no longer empty if another transaction has made it.
+    """
+    names = [depth_meter(queue, what) for what in ("", "counted", "sampled")]
+    found = dict((yield dialect.statement("meters" if joined else "meters_locked", names=names)).rows)
+    if not joined and names[0] not in found:
+        yield dialect.statement("meter_make", name=names[0], value=UNKNOWN)
+        found = dict((yield dialect.statement("meters_locked", names=names)).rows)
+    return {name: value for name, value in found.items() if value != UNKNOWN}
+
+
+def _counted(dialect: Dialect, queue: str, most: int, now: int) -> Operations[dict[str, int]]:
+    """Return the depth of a queue and when it was counted: now."""
+    ((depth,),) = (yield dialect.statement("depth", queue=queue, limit=most + BEYOND)).rows
+    return {depth_meter(queue): depth, depth_meter(queue, "counted"): now}
 
 
 def _new(dialect: Dialect, drafts: Sequence[Draft]) -> Operations[list[Draft]]:
@@ -103,9 +115,23 @@ def _new(dialect: Dialect, drafts: Sequence[Draft]) -> Operations[list[Draft]]:
     return [draft for draft in drafts if draft.id not in known and draft.lock not in held]
 
 
-def keep_meters(store: SqlStore, error: QueueFull) -> None:
-    """Keep what was counted for a job that was refused: the next one must not count again."""
-    store.single(together(*store.dialect.upsert("meter", METER, error.meters)))
+def keep_count(store: SqlStore, error: QueueFull, now: int) -> None:
+    """Keep how deep a queue is that has refused a job: the next one must not count again.
+
+    The transaction that counted is undone, and others may have added jobs since: this one counts for itself.
+    """
+    if error.counted or error.how == "sample":
+        store.write(lambda: _keep_count(store.dialect, error, now))
+
+
+def _keep_count(dialect: Dialect, error: QueueFull, now: int) -> Operations[None]:
+    found = yield from _depth_meters(dialect, error.queue)
+    if error.counted:
+        found |= yield from _counted(dialect, error.queue, error.max_depth, now)
+    if error.how == "sample":
+        sampled = depth_meter(error.queue, "sampled")
+        found[sampled] = found.get(sampled, 0) + 1
+    yield from together(*dialect.upsert("meter", METER, list(found.items())))
 
 
 def link(dialect: Dialect, drafts: Sequence[Draft], accepted: Sequence[tuple[str, bool]]) -> Operations[None]:
@@ -124,7 +150,7 @@ def link_one(dialect: Dialect, draft: Draft, child: int) -> Operations[None]:
     missing = [id for id in draft.after if id not in seqs]
     if missing:
         raise NotFound(f"after: there is no job {missing[0]}; give jobs that are enqueued already")
-    yield from together(*(dialect.statement("after", parent=seqs[id], child=child, id=id) for id in seqs))
+    yield dialect.statement("after", child=child, parents=list(seqs.values()))
 
 
 def replaced(dialect: Dialect, draft: Draft, seq: int) -> Operations[None]:
@@ -148,7 +174,30 @@ def admit_drafts(dialect: Dialect, drafts: Sequence[Draft], now: int | None) -> 
     """
     highest = max((draft.priority for draft in drafts if draft.waits is not None), default=LOWEST)
     like, most = [draft.rules for draft in drafts], max(MOST, len(drafts))
-    return (yield from examine(dialect, now, drafted(drafts), highest, most, like))
+    lines = drafted(drafts) - (yield from _behind_others(dialect, drafts))
+    return (yield from examine(dialect, now, lines, highest, most, like, len(drafts)))
+
+
+def _behind_others(dialect: Dialect, drafts: Sequence[Draft]) -> Operations[set[str]]:
+    """Return lines of large limits in which drafts stand behind jobs that came before them.
+
+    What holds these back holds the drafts back too: nobody has to count tens of thousands of holders to see that.
+    """
+    first = {draft.waits: draft.id for draft in reversed(drafts) if draft.waits and _is_large(draft)}
+    if not first:
+        return set()
+    found = yield from together(
+        dialect.statement("admit_heads", slots=sorted(first), ahead=1),
+        dialect.statement("seqs", ids=list(first.values())),
+    )
+    seqs = dict(found[1].rows)
+    return {waits for seq, *_, waits in found[0].rows if seq < seqs.get(first[waits], 0)}  # 0: another job has its key
+
+
+def _is_large(draft: Draft) -> bool:
+    """Return whether a draft stands in line at a limit that so many may hold that to count them takes long."""
+    slots = zip(carried(draft.rules).limits, carried(draft.rules).rules.get("limits", ()), strict=True)
+    return any(slot == draft.waits and running >= LARGE for slot, (_, _, running) in slots)
 
 
 def to_examine(drafts: Iterable[Draft]) -> bool:

@@ -6,19 +6,18 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...core import rules as text
-from ...core.admission import FARTHEST, MICROS, carried
+from ...core.admission import carried
 from ...core.clock import iso
 from ...core.depth import depth_meter
-from ...core.errors import refuse_nul
-from ...core.job import Rule, SlotInfo
-from ...core.limits import effective
+from ...core.errors import StoreBusy, refuse_nul
+from ...core.job import Rule, SlotInfo, check_unchanged
 from ...core.rules import PAUSED
 from ...core.states import CANCELLED
 from ..operations import together
 from .actions import AUDIT, end_jobs, examine_marked
-from .admission import HOLD, METER, examine, give_back, limits_of
-from .breaker import put_rule, rule_of
+from .admission import HOLD, examine, give_back, limits_of
+from .breaker import free_breakers, put_rule, rule_of
+from .rates import mend_heads, push
 from .store import rows
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 CHUNK = 500  # jobs that one step changes
 LINES = 1_000  # lines that one step looks at
 SLOTS = 100  # slots of a lowered limit that one step looks at
+HIGHEST = 1_001  # above every priority
 FIRST = "0"  # sorts before every name, and behind the marks of jobs to be examined
 LAST = "\U0010ffff"  # sorts behind every name
 NEXT = "\x01"  # behind a name: sorts before every name that comes after it
@@ -42,10 +42,12 @@ def rules(store: SqlStore, kinds: Sequence[str]) -> list[Rule]:
     return [rule_of(row) for row in store.read(rows(store, "rules", kinds=list(kinds)))]
 
 
-def set_rule(store: SqlStore, rule: Rule, remove: bool = False) -> Rule | None:
+def set_rule(
+    store: SqlStore, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None
+) -> Rule | None:  # fmt: skip
     """Set or remove a rule and return the one before; what it lets pass is examined, what it holds back is blocked."""
     refuse_nul(name=rule.name, actor=rule.actor, reason=rule.reason)
-    before = store.write(lambda: _set(store.dialect, rule, remove))
+    before = store.write(lambda: _set(store.dialect, rule, remove, was))
     react(store, rule, remove)
     store.notify()
     return before
@@ -77,10 +79,18 @@ def _react_to_limit(store: SqlStore, rule: Rule, removed: bool) -> None:
         place = lines[-1] + NEXT if len(lines) == LINES else None
 
 
-def _set(dialect: Dialect, rule: Rule, remove: bool) -> Operations[Rule | None]:
+def _set(
+    dialect: Dialect, rule: Rule, remove: bool, was: tuple[Rule | None] | None
+) -> Operations[Rule | None]:  # fmt: skip
     yield dialect.statement("admit_lock", now=rule.at)
     found = (yield dialect.statement("rules_named", kind=rule.kind, names=[rule.name])).rows
     before = rule_of(found[0]) if found else None
+    check_unchanged(before, was)
+    if rule.kind == "breaker" and before and not (yield from free_breakers(dialect, [rule.name])):
+        raise StoreBusy(  # all that examine jobs would wait with this one
+            f"an open transaction of yours has completed a job of {rule.name} (ctx.complete_in) and holds its breaker: nothing was changed; "
+            "repeat it when that transaction has ended"
+        )
     if remove:
         yield dialect.statement("rule_remove", kind=rule.kind, name=rule.name)
     else:
@@ -135,12 +145,13 @@ def _lowered(
         yield dialect.statement("holders_of", after=after, before=f"{name}\v", rates="%\n%\nrate", limit=SLOTS)
     ).rows
     for slot, holders in over:
-        found = (yield dialect.statement("admit_lowest", slots=[slot], priority=1_001)).rows
-        limits = limits_of([carried(row[6]) for row in found[:1]], stored)
+        first = (yield dialect.statement("admit_lowest", slots=[slot], priority=HIGHEST, limit=1)).rows
+        limits = limits_of([carried(row[6]) for row in first], stored)
         running = limits.get(name, {}).get("running")
         if running is None or holders <= running:
             continue
-        chosen = [(row[1], row[6]) for row in found[: holders - running]]
+        bound = {"slots": [slot], "priority": HIGHEST, "limit": holders - running}
+        chosen = [(row[1], row[6]) for row in (yield dialect.statement("admit_lowest", **bound)).rows]
         freed |= (yield from give_back(dialect, chosen)) - {slot}
         yield dialect.statement("pause_block", waits=slot, seqs=[seq for seq, _ in chosen])
     return (over[-1][0] + NEXT if len(over) == SLOTS else None), freed
@@ -167,23 +178,8 @@ def _declare(dialect: Dialect, rules: Sequence[Rule]) -> Operations[list[Rule]]:
 
 
 def push_rate(store: SqlStore, slots: Sequence[str], now: int, delay: int) -> None:
-    """Let rates permit no start for some time: their meters are set forward by the burst and that time."""
-    store.write(lambda: _push(store.dialect, list(slots), store.engine_now(now), delay), by_worker=True)
-
-
-def _push(dialect: Dialect, slots: list[str], now: int | None, delay: int) -> Operations[None]:
-    (instant,) = (yield dialect.statement("admit_lock", now=now)).rows[0]
-    names = sorted({text.limit_of(slot)[0] for slot in slots})
-    found = yield from together(
-        dialect.statement("admit_limits", names=names), dialect.statement("meters", names=slots)
-    )
-    limits, meters = {name: effective(json.loads(value)) for name, value in found[0].rows}, dict(found[1].rows)
-    for slot in slots:
-        limit = limits.get(text.limit_of(slot)[0], {})
-        burst = (limit.get("burst") or 1) - 1
-        until = (instant + delay) * MICROS + burst * (limit.get("every") or 0)
-        meters[slot] = max(meters.get(slot, 0), min(until, FARTHEST))
-    yield from together(*dialect.upsert("meter", METER, list(meters.items())))
+    """Let rates permit no start for some time."""
+    store.write(lambda: push(store.dialect, list(slots), store.engine_now(now), delay), by_worker=True)
 
 
 def slots(store: SqlStore, limit: int, cap: int) -> list[SlotInfo]:
@@ -197,6 +193,14 @@ def slots(store: SqlStore, limit: int, cap: int) -> list[SlotInfo]:
     return found
 
 
+def slot(store: SqlStore, name: str, limit: int, cap: int) -> tuple[SlotInfo, list[str]]:
+    """Return one slot, and the ids of the first jobs that hold it."""
+    held = dict(store.read(rows(store, "admit_holders", slots=[name])))
+    ((waiting,),) = store.read(rows(store, "line_length", slot=name, cap=cap))
+    ids = [id for (id,) in store.read(rows(store, "slot_holders", slot=name, limit=limit)) if id is not None]
+    return SlotInfo(name, held.get(name, 0), waiting, waiting >= cap), ids
+
+
 def meters(store: SqlStore, names: Sequence[str]) -> dict[str, int]:
     """Return the meters of these names that exist."""
     return dict(store.read(rows(store, "meters", names=list(names))))
@@ -208,7 +212,9 @@ def admit(store: SqlStore, now: int, limit: int) -> int:
     if not store.read(rows(store, "admit_missed"), by_worker=True):
         return 0  # nearly always: nothing is blocked
     lines = _next_lines(store)
-    moved = store.write(lambda: _admit(store.dialect, store.engine_now(now), lines, limit), by_worker=True)
+    moved, store.rated = store.write(
+        lambda: _admit(store.dialect, store.engine_now(now), lines, limit, store.rated), by_worker=True
+    )
     if moved:
         store.notify()
     return moved
@@ -224,8 +230,10 @@ def _next_lines(store: SqlStore) -> list[str]:
     return found
 
 
-def _admit(dialect: Dialect, now: int | None, lines: list[str], limit: int) -> Operations[int]:
-    yield dialect.statement("admit_lock", now=now)
+def _admit(
+    dialect: Dialect, now: int | None, lines: list[str], limit: int, rated: tuple[str, int]
+) -> Operations[tuple[int, tuple[str, int]]]:  # fmt: skip
+    (instant,) = (yield dialect.statement("admit_lock", now=now)).rows[0]
     stale = (yield dialect.statement("holds_stale", limit=limit)).rows
     yield from together(*dialect.delete("hold", HOLD, stale))
     yield dialect.statement("admit_orphans", limit=limit)
@@ -233,7 +241,12 @@ def _admit(dialect: Dialect, now: int | None, lines: list[str], limit: int) -> O
     for line in lines:
         if line.startswith(PAUSED) and line.removeprefix(PAUSED) not in paused:
             yield dialect.statement("admit_resume", waits=line, limit=limit)
-    return (yield from examine(dialect, now, [line for line in lines if "\n" in line], limit=limit))
+    freed: set[str] = set()
+    for name in sorted(paused):  # the process that has set it may have ended before it blocked these
+        freed |= (yield from _block_paused(dialect, name))[1]
+    rated = yield from mend_heads(dialect, instant, rated)
+    freed |= {line for line in lines if "\n" in line}
+    return (yield from examine(dialect, now, freed, limit=limit)), rated
 
 
 def expire(store: SqlStore, now: int, limit: int) -> int:

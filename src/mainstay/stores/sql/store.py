@@ -18,6 +18,7 @@ class SqlStore(Protocol):
     """A store whose verbs are operations over a dialect. `by_worker`: a worker waits, and its lease is short."""
 
     walked: str  # the line with which the chore `admit` goes on
+    rated: tuple[str, int]  # and the holder of a rate
 
     @property
     def dialect(self) -> Dialect: ...

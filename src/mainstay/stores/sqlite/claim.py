@@ -370,7 +370,7 @@ def _effects(applied: Sequence[Transition]) -> Operations[set[str]]:
     if rows:
         from .dialect import DIALECT
 
-        yield DIALECT.statement("admit_children", seqs=[t.seq for t in applied if t.finished_at is not None])
+        yield DIALECT.statement("admit_ended", seqs=[t.seq for t in applied if t.finished_at is not None])
     if (yield from _recorded(applied)) or rows:
         freed.add(EXAMINE)
     return freed

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..operations import Operations
 
 FRAGMENTS = {
-    "ids": "mainstay.job", "number": "seq", "now": ":now", "lease_now": ":lease_now", "for_update": "", "skip_locked": "", "lock_rows": "",
+    "ids": "mainstay.job", "number": "seq", "now": ":now", "lease_now": ":lease_now", "for_update": "", "skip_locked": "", "lock_rows": "", "free_rows": "",
     "indexed_ids": "mainstay.job INDEXED BY sqlite_autoindex_mainstay_job_1",
     "ids_of": "SELECT id FROM mainstay.job s WHERE seq IN", "newest_first": "ORDER BY s.seq DESC",
     "join": "CROSS JOIN",  # keeps the order of the tables: the candidates of a search first

@@ -27,9 +27,9 @@ def enqueue(store: SqliteStore, drafts: Sequence[Draft], now: int) -> list[Accep
     try:
         accepted = store.single(_enqueue(drafts, now))
     except QueueFull as error:
-        from ..sql.enqueue import keep_meters
+        from ..sql.enqueue import keep_count
 
-        keep_meters(store, error)
+        keep_count(store, error, now)
         raise
     store.notify()
     return accepted

@@ -22,7 +22,7 @@ WITH given AS MATERIALIZED (
     FROM given g
     WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker = g.worker AND j.token = g.token
       AND (j.cancel_at IS NULL OR g.state IN ('cancelled', 'dead'))
-    RETURNING j.seq, j.lock_until, j.finished_at
+    RETURNING j.seq, j.lock_until, j.finished_at, j.state
 ), freed AS (
     UPDATE mainstay.body b SET lock = NULL
     FROM done WHERE done.lock_until = -1 AND done.finished_at IS NOT NULL AND b.job = ANY (ARRAY[done.seq])
@@ -36,7 +36,7 @@ WITH given AS MATERIALIZED (
         SELECT w.seq FROM done JOIN mainstay.after a ON a.parent = ANY (ARRAY[done.seq]) CROSS JOIN LATERAL (
             SELECT j.seq FROM mainstay.job j WHERE j.seq = ANY (ARRAY[a.child]) AND j.waits = '|parents'
             FOR NO KEY UPDATE SKIP LOCKED
-        ) w WHERE done.finished_at IS NOT NULL
+        ) w WHERE done.finished_at IS NOT NULL AND (done.state <> 'completed' OR NOT {waits_on})
     ) AS x WHERE c.seq = ANY (ARRAY[x.seq])
 ), kept AS (
     INSERT INTO mainstay.result (job, body)

@@ -1,2 +1,3 @@
--- Records the parent of a job.
-INSERT INTO mainstay.after (parent, child, id) VALUES (:parent::bigint, :child::bigint, :id::text) ON CONFLICT DO NOTHING
+-- Records the parents of a job. Served by the primary key.
+INSERT INTO mainstay.after (parent, child, id)
+SELECT i.{number}, :child::bigint, i.id FROM {ids} i WHERE i.{number} = ANY (:parents::bigint[]) ON CONFLICT DO NOTHING

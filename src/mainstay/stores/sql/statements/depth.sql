@@ -1,11 +1,8 @@
--- How many jobs of a queue wait: queued ones counted up to :limit, and those among the first :cap that are scheduled or blocked, of all
--- queues. Served by job_lane, job_due and job_blocked. An index of scheduled and blocked jobs by queue would cost every other job too.
+-- How many jobs of a queue wait: queued ones, and scheduled and blocked ones, each counted up to :limit. Served by job_lane and job_later,
+-- which costs jobs that are never scheduled or blocked nothing.
 SELECT (SELECT count(*) FROM (
            SELECT 1 FROM mainstay.job j WHERE j.state = 'queued' AND j.queue = :queue::text LIMIT :limit::bigint
        ) AS queued)
      + (SELECT count(*) FROM (
-           SELECT j.queue FROM mainstay.job j WHERE j.state = 'scheduled' LIMIT :cap::bigint
-       ) AS scheduled WHERE scheduled.queue = :queue::text)
-     + (SELECT count(*) FROM (
-           SELECT j.queue FROM mainstay.job j WHERE j.state = 'blocked' LIMIT :cap::bigint
-       ) AS blocked WHERE blocked.queue = :queue::text)
+           SELECT 1 FROM mainstay.job j WHERE (j.state || '') IN ('scheduled', 'blocked') AND j.queue = :queue::text LIMIT :limit::bigint
+       ) AS later)

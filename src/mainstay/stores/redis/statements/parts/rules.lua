@@ -3,7 +3,7 @@
 --   lines         names of lines and slots in use           start_by       waiting jobs, by the time by which they must start
 --   after         c<child>\0<parent> and p<parent>\0<child> of jobs that wait for parents
 --   woken         lines to be looked at                     ending         parents that have ended, with the last child looked at
---   meter         of rates and fair queues, by name         pushed         until when a rate permits no start
+--   meter         of rates and fair queues, by name         pushed         until when a rate permits no start, and since when
 --   rule:<kind>   rules by name                             depth          how many jobs wait in each bounded queue
 -- The key `flow` exists once there was a rule, or a job with such a record: until then the plain variants of hot scripts are enough.
 -- `lines` may name one that is empty, but lacks none. The hash `counting` has how far the first count of a bounded queue is.
@@ -148,20 +148,35 @@ local function value_of(entry, field)
     return found ~= cjson.null and found or nil
 end
 
--- Returns every, burst and the meter of a rate: when the next start would be due at an even pace, in microseconds (GCRA).
-local function meter(entry)
-    local every, burst = value_of(entry, "every"), value_of(entry, "burst") or 1
-    local due = tonumber(call("HGET", P .. "meter", entry.slot) or 0)
-    local pushed = tonumber(call("HGET", P .. "pushed", entry.slot) or 0)
-    if every and pushed > 0 then
-        due = math.max(due, pushed * 1000 + (burst - 1) * every)
+-- Sets a meter and a push right that are further ahead than they can be: the clock was set back, or the rate was another. See `believed`
+-- in core/admission.py.
+local function believed(slot, now, every, burst, due, pushed, since)
+    if due > now * 1000 + burst * every then
+        due = now * 1000 + burst * every
+        call("HSET", P .. "meter", slot, string.format("%.0f", due))
     end
-    return every, burst, due
+    if since > now then
+        pushed = pushed - since + now
+        call("HSET", P .. "pushed", slot, string.format("%.0f %.0f", pushed, now))
+    end
+    return due, pushed
+end
+
+-- Returns every, burst and the meter of a rate: when the next start would be due at an even pace, in microseconds (GCRA).
+local function meter(entry, now)
+    local every, burst = value_of(entry, "every"), value_of(entry, "burst") or 1
+    if not every then
+        return nil, burst, 0
+    end
+    local due = tonumber(call("HGET", P .. "meter", entry.slot) or 0)
+    local pushed, since = string.match(call("HGET", P .. "pushed", entry.slot) or "0 0", "(%d+) (%d+)")
+    due, pushed = believed(entry.slot, now, every, burst, due, tonumber(pushed), tonumber(since))
+    return every, burst, pushed > 0 and math.max(due, pushed * 1000 + (burst - 1) * every) or due
 end
 
 -- Returns how many starts a rate permits now, and the instant from which on it permits the next; see core/admission.py.
 local function allowance(entry, now)
-    local every, burst, due = meter(entry)
+    local every, burst, due = meter(entry, now)
     if not every then
         return MANY, now
     end

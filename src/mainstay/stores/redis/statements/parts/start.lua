@@ -94,7 +94,7 @@ local function charge(r, id, carried, now)
         return false
     end
     for _, entry in ipairs(carried.rates) do
-        local every, _, due = meter(entry)
+        local every, _, due = meter(entry, now)
         if every then
             call("HSET", P .. "meter", entry.slot, string.format("%.0f", math.max(due, now * 1000) + every))
         end

@@ -31,9 +31,23 @@ local function holds(r, entry)
     return entry and (r[STATE] == "q" or (r[STATE] == "r" and not entry.every) or (r[STATE] == "s" and r[RATED] and entry.every))
 end
 
--- Removes holds without a job, and blocks queued holders of paused lanes: of 500 holders, the queued ones first. Those that run are
--- put below them. Returns what one of the others says of the slot, and whether it is to be looked at again.
-local function mend_holds(slot, paused)
+-- Returns whether a job that a rate has scheduled waits for a time that is later than all its rates want it.
+local function late(r, entry, now)
+    if r[STATE] ~= "s" or not entry.every then
+        return false
+    end
+    local start = now + 1
+    for _, each in ipairs(rules_of(r[RULES]).rates) do
+        local _, at = allowance(each, now)
+        start = math.max(start, at)
+    end
+    return r[RUN_AT] > start
+end
+
+-- Removes holds without a job, blocks queued holders of paused lanes, and lets heads of rates that wait for too long be examined again: of
+-- 500 holders, the queued ones first. Those that run are put below them. Returns what one of the others says of the slot, and whether it is
+-- to be looked at again.
+local function mend_holds(slot, paused, now)
     local known, before, lowered, key = nil, changed + moved, 0, P .. "hold:" .. slot
     local found = call("ZREVRANGE", key, 0, 499, "WITHSCORES")
     for n = 1, #found, 2 do
@@ -48,6 +62,8 @@ local function mend_holds(slot, paused)
             changed = changed + 1
         elseif r[STATE] == "q" and paused_by(r, paused) then
             place(r, id, "b", PAUSED .. paused_by(r, paused), r[ORD])
+        elseif late(r, entry, now) then
+            place(r, id, "b", "", r[ORD])
         else
             known = entry
             if r[STATE] == "r" and tonumber(found[n + 1]) >= 0 then
@@ -77,7 +93,7 @@ local function look_at(name, paused, now)
     left = left - 1
     local waited, again, entry = call("EXISTS", P .. "wait:" .. name) == 1, false, nil
     if string.find(name, "\n", 1, true) then
-        entry, again = mend_holds(name, paused)
+        entry, again = mend_holds(name, paused, now)
         if entry then
             again = block_over(entry, now) or again
         end
@@ -157,7 +173,7 @@ local function forget_meters(now)
     end
     call("SET", P .. "swept", page[1])
     for _, slot in ipairs(call("HKEYS", P .. "pushed")) do
-        if tonumber(call("HGET", P .. "pushed", slot)) + FORGOTTEN < now then
+        if tonumber(string.match(call("HGET", P .. "pushed", slot), "%d+")) + FORGOTTEN < now then
             call("HDEL", P .. "pushed", slot)
         end
     end
