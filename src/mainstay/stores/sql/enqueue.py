@@ -175,7 +175,7 @@ def admit_drafts(dialect: Dialect, drafts: Sequence[Draft], now: int | None) -> 
     highest = max((draft.priority for draft in drafts if draft.waits is not None), default=LOWEST)
     like, most = [draft.rules for draft in drafts], max(MOST, len(drafts))
     lines = drafted(drafts) - (yield from _behind_others(dialect, drafts))
-    return (yield from examine(dialect, now, lines, highest, most, like, len(drafts)))
+    return (yield from examine(dialect, now, lines, highest, most, like, joined=len(drafts)))
 
 
 def _behind_others(dialect: Dialect, drafts: Sequence[Draft]) -> Operations[set[str]]:
