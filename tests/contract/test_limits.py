@@ -1,5 +1,8 @@
 """Limits: so many jobs of a name and key are queued or running, the rest wait in line, and every end lets the next one in."""
 
+from contextlib import suppress
+from unittest.mock import Mock
+
 import pytest
 
 from mainstay import Mainstay
@@ -455,3 +458,15 @@ def test_a_running_holder_does_not_give_way_but_a_queued_one_does(desk):
     assert held(desk) == {MAIL: (2, 2)}
     desk.end(low)
     assert states(desk, low.id, queued, between, high) == "cqbq"
+
+
+@pytest.mark.parametrize("keys", [1, 150])
+def test_the_chore_finishes_a_lowered_limit_whose_process_has_ended(desk, monkeypatch, keys):
+    ids = [send(desk, *(limited(f"k{n}", running=3) for _ in range(3))) for n in range(keys)]
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr("mainstay.stores.sql.rules.react", Mock(side_effect=KeyboardInterrupt))
+        Operator(desk).set("limit", "mail", set={"running": 1})
+    for _ in range(5):
+        desk.store.admit(desk.now, 500)
+    assert {states(desk, *some) for some in ids} == {"qbb"}
+    assert all(each == (1, 2) for each in held(desk).values())

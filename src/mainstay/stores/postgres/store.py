@@ -33,7 +33,7 @@ class PostgresStore(Verbs):
     lease = 15_000
     sweep_interval = 1_000
     remote = True
-    walked, rated = "0", ("", 0)  # see `sql.store`
+    walked, rated, lowered = "0", ("", 0), ("", "")  # see `sql.store`
 
     def __init__(self, url: str, clock: Clock | None = None) -> None:
         self.url = url

@@ -212,8 +212,8 @@ def admit(store: SqlStore, now: int, limit: int) -> int:
     if not store.read(rows(store, "admit_missed"), by_worker=True):
         return 0  # nearly always: nothing is blocked
     lines = _next_lines(store)
-    moved, store.rated = store.write(
-        lambda: _admit(store.dialect, store.engine_now(now), lines, limit, store.rated), by_worker=True
+    moved, store.rated, store.lowered = store.write(
+        lambda: _admit(store.dialect, store.engine_now(now), lines, limit, store.rated, store.lowered), by_worker=True
     )
     if moved:
         store.notify()
@@ -231,8 +231,8 @@ def _next_lines(store: SqlStore) -> list[str]:
 
 
 def _admit(
-    dialect: Dialect, now: int | None, lines: list[str], limit: int, rated: tuple[str, int]
-) -> Operations[tuple[int, tuple[str, int]]]:  # fmt: skip
+    dialect: Dialect, now: int | None, lines: list[str], limit: int, rated: tuple[str, int], lowered: tuple[str, str]
+) -> Operations[tuple[int, tuple[str, int], tuple[str, str]]]:  # fmt: skip
     (instant,) = (yield dialect.statement("admit_lock", now=now)).rows[0]
     stale = (yield dialect.statement("holds_stale", limit=limit)).rows
     yield from together(*dialect.delete("hold", HOLD, stale))
@@ -245,8 +245,23 @@ def _admit(
     for name in sorted(paused):  # the process that has set it may have ended before it blocked these
         freed |= (yield from _block_paused(dialect, name))[1]
     rated = yield from mend_heads(dialect, instant, rated)
-    freed |= {line for line in lines if "\n" in line}
-    return (yield from examine(dialect, now, freed, limit=limit)), rated
+    more, lowered = yield from _mend_lowered(dialect, instant, lowered)
+    freed |= more | {line for line in lines if "\n" in line}
+    return (yield from examine(dialect, now, freed, limit=limit)), rated, lowered
+
+
+def _mend_lowered(dialect: Dialect, now: int, at: tuple[str, str]) -> Operations[tuple[set[str], tuple[str, str]]]:
+    """Block what the process did not that has lowered a limit: some slots of one limit, from a place on.
+
+    Returns the slots that may have room now, and the place with which to go on.
+    """
+    found = [rule_of(row) for row in (yield dialect.statement("rules", kinds=["limit"])).rows]
+    rule = next((each for each in found if each.name >= at[0]), None)
+    if rule is None:
+        return set(), ("", "")
+    after = at[1] if at[0] == rule.name and at[1] else f"{rule.name}\n"
+    place, freed = yield from _lowered(dialect, rule._replace(at=now), rule.name, after, removed=False)
+    return freed, (rule.name, place) if place else (rule.name + NEXT, "")
 
 
 def expire(store: SqlStore, now: int, limit: int) -> int:

@@ -19,6 +19,7 @@ class SqlStore(Protocol):
 
     walked: str  # the line with which the chore `admit` goes on
     rated: tuple[str, int]  # and the holder of a rate
+    lowered: tuple[str, str]  # and the limit and its slot, looking for holders beyond a lowered limit
 
     @property
     def dialect(self) -> Dialect: ...

@@ -34,7 +34,7 @@ class SqliteStore(Verbs):
     lease = 10_000  # a paused worker is given up after this; a dead one is detected at once by its lock
     sweep_interval = 500
     remote = False
-    walked, rated = "0", ("", 0)  # see `sql.store`
+    walked, rated, lowered = "0", ("", 0), ("", "")  # see `sql.store`
     examined_at = 0  # see `turns`
     looked_at = 0  # the slot with which `lines.urgent` goes on
 
