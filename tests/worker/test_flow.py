@@ -146,7 +146,7 @@ def test_a_batch_pushes_the_rates_of_all_its_jobs(app, is_async):
     work = app.job(batch=4, wait="2s", limit=limit, name="call")(acall if is_async else call)
     jobs = app.enqueue_many(work.options(tenant="ab"[n % 2]).prepare(n) for n in range(4))
     with app.worker(concurrency=2):
-        eventually(lambda: all(map(app.attempts, jobs)), "the batch is snoozed")
+        eventually(lambda: all(app.get(job.id).state == "scheduled" for job in jobs), "the batch is snoozed")
         jobs += app.enqueue_many(work.options(tenant="ab"[n % 2]).prepare(n) for n in range(4, 6))
         results(jobs)
     assert sorted(calls[0][0]) == [0, 1, 2, 3]
@@ -246,9 +246,9 @@ def test_a_breaker_opens_tries_one_and_closes_and_no_attempt_is_spent(app):
         assert (breaker.type, breaker.state, breaker.of) == ("call", "open", 4)
         offline.clear()
         results(held)
-    assert calls == [0, 1, 2, 3, 10, 11, 12, 13, 14]
+    assert (sorted(calls[:4]), sorted(calls[4:])) == ([0, 1, 2, 3], [10, 11, 12, 13, 14])
     assert {app.get(handle).attempt for handle in held} == {1}
-    assert app.get(held[0]).started_at >= breaker.until - SECOND / 50
+    assert min(app.get(handle).started_at for handle in held) >= breaker.until - SECOND / 50
     assert app.breakers()[0].state == "closed"
 
 

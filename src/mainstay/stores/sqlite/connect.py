@@ -28,6 +28,7 @@ MEMORY = ":memory:"
 # KB: there is a reader per thread. A search of 100,000 jobs gains nothing from 16 MB.
 READER_CACHE = "PRAGMA cache_size = -2000"
 BUSY_MS = 10_000
+LONGEST_PAUSE = 0.005  # seconds between two looks whether the write lock is free
 STALL = 0.5  # seconds that a write waits for others before the file counts as not writable …
 RENEWED = 5.0  # … and for which that counts after its end: every worker has renewed its lease by then
 UNKNOWN = 86_400.0  # seconds that others may have waited already when this process comes: longer than a lease
@@ -151,7 +152,7 @@ class Database(ForkGuard):
     def _begin(self, connection: sqlite3.Connection) -> None:
         self.stall.wait_begins()
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            _take_write_lock(connection)
         finally:
             self.stall.wait_ends()
 
@@ -192,6 +193,7 @@ class Database(ForkGuard):
         self._check_unmoved()
         if self._writer is None:
             self._writer = self._open(create=True)
+            self._writer.execute("PRAGMA busy_timeout = 0")  # `_take_write_lock` waits
         return self._writer
 
     def _reading(self) -> RLock:
@@ -283,19 +285,38 @@ def _difference(*values: str) -> int:
     return difference(*values)
 
 
+def _take_write_lock(connection: sqlite3.Connection) -> None:
+    """Begin a transaction with the write lock.
+
+    SQLite waits longer and longer, up to 100 ms, between two looks. Two workers that write all the time then do not take turns: one
+    of them writes, and the other has its jobs wait for a second, with all slots that they hold.
+    """
+    _while_busy(lambda: connection.execute("BEGIN IMMEDIATE"), 0.0002)
+
+
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
     """Bring the file into WAL mode. SQLite itself does not wait here while another process does the same."""
+
+    def switch() -> None:
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            connection.execute("PRAGMA auto_vacuum = incremental")  # takes effect in a new file; see `compact`
+            connection.execute("PRAGMA journal_mode = wal")
+
+    _while_busy(switch, 0.01)
+
+
+def _while_busy(work: Callable[[], object], pause: float) -> None:
+    """Do work, again and again while another process has the lock that it needs. The pauses grow to 5 ms."""
     until = time.monotonic() + BUSY_MS / 1000
     while True:
         try:
-            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-                connection.execute("PRAGMA auto_vacuum = incremental")  # takes effect in a new file; see `compact`
-                connection.execute("PRAGMA journal_mode = wal")
+            work()
             return
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = max(pause, min(pause * 1.5, LONGEST_PAUSE))
 
 
 def _refused(url: str, why: str) -> ConfigError:
