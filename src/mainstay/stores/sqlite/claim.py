@@ -79,7 +79,7 @@ def _take_more(
     store: SqliteStore, connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
     finishing: Sequence[Transition], freed: set[str], jobs: list[Claimed],
 ) -> list[Claimed]:  # fmt: skip
-    """Examine the lines of slots that were given back, and take what that lets in; or keep them for later (`Turns`)."""
+    """Examine the lines of slots that were given back, and take what that lets in; or keep them for later (`turns`)."""
     from ..sql.admission import keep
     from . import lines
     from .dialect import DIALECT
