@@ -29,7 +29,7 @@ class ConcurrentWriter:
         self.away = False
         self._connection = self.store.db.writer()
         self._connection.set_trace_callback(self._watch)
-        self._neighbour.db.writer().execute("PRAGMA busy_timeout = 0")
+        self._neighbour.db.busy = 0.0
 
     def _watch(self, statement: str) -> None:
         """Called before each statement: come in between a read and the first write after it."""

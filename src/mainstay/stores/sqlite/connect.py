@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MEMORY = ":memory:"
 # KB: there is a reader per thread. A search of 100,000 jobs gains nothing from 16 MB.
 READER_CACHE = "PRAGMA cache_size = -2000"
-BUSY_MS = 10_000
+BUSY = 10.0  # seconds that a write waits for the lock
 LONGEST_PAUSE = 0.005  # seconds between two looks whether the write lock is free
 STALL = 0.5  # seconds that a write waits for others before the file counts as not writable …
 RENEWED = 5.0  # … and for which that counts after its end: every worker has renewed its lease by then
@@ -70,6 +70,8 @@ class Stall:
 
 class Database(ForkGuard):
     """One database file (or one in memory), opened when first used, and again after a fork."""
+
+    busy = BUSY
 
     def __init__(self, url: str) -> None:
         self.path, options = parse_url(url)
@@ -152,7 +154,7 @@ class Database(ForkGuard):
     def _begin(self, connection: sqlite3.Connection) -> None:
         self.stall.wait_begins()
         try:
-            _take_write_lock(connection)
+            _take_write_lock(connection, self.busy)
         finally:
             self.stall.wait_ends()
 
@@ -252,7 +254,7 @@ class Database(ForkGuard):
         if not self.memory:
             errors.check_path(self.path, self.create)
         connection = sqlite3.connect(
-            self.path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
+            self.path, timeout=BUSY, isolation_level=None, check_same_thread=False, cached_statements=256
         )
         try:
             self._prepare(connection)
@@ -285,13 +287,13 @@ def _difference(*values: str) -> int:
     return difference(*values)
 
 
-def _take_write_lock(connection: sqlite3.Connection) -> None:
-    """Begin a transaction with the write lock.
+def _take_write_lock(connection: sqlite3.Connection, busy: float) -> None:
+    """Begin a transaction with the write lock, for which it waits so many seconds.
 
     SQLite waits longer and longer, up to 100 ms, between two looks. Two workers that write all the time then do not take turns: one
     of them writes, and the other has its jobs wait for a second, with all slots that they hold.
     """
-    _while_busy(lambda: connection.execute("BEGIN IMMEDIATE"), 0.0002)
+    _while_busy(lambda: connection.execute("BEGIN IMMEDIATE"), 0.0002, busy)
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
@@ -302,18 +304,18 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA auto_vacuum = incremental")  # takes effect in a new file; see `compact`
             connection.execute("PRAGMA journal_mode = wal")
 
-    _while_busy(switch, 0.01)
+    _while_busy(switch, 0.01, BUSY)
 
 
-def _while_busy(work: Callable[[], object], pause: float) -> None:
+def _while_busy(work: Callable[[], object], pause: float, busy: float) -> None:
     """Do work, again and again while another process has the lock that it needs. The pauses grow to 5 ms."""
-    until = time.monotonic() + BUSY_MS / 1000
+    until = time.monotonic() + busy
     while True:
         try:
             work()
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
                 raise
         time.sleep(pause)
         pause = max(pause, min(pause * 1.5, LONGEST_PAUSE))
