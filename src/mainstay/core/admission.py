@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MICROS = 1_000  # microseconds in a millisecond: rates count in them
 FARTHEST = 1 << 62  # a meter that a database can store
 MANY = 1_000_000  # the room of a slot without a limit
+WAITED = 15_000  # milliseconds: longer than a transaction waits for its lock
 STRIDE = 1_000  # between two places that a tenant of weight 1 gets in a fair queue
 
 
@@ -197,7 +198,8 @@ class Known:
         self.displaced[holder.seq] = holder.rules
         self.decided[holder.seq] = Decision(holder.seq, BLOCKED, slot, holder.ord, None, None)
         for each in carried(holder.rules).slots:
-            self.held[each] = self.held.get(each, 0) - 1
+            if each in self.held:  # else its holders were not counted, and may be later
+                self.held[each] -= 1
             self.lowest[each] = [other for other in self.lowest.get(each, ()) if other.seq != holder.seq]
             if each != slot:
                 self.open.add(each)
@@ -257,11 +259,13 @@ def allowance(tat: int, now: int, every: int, burst: int) -> int:
 def believed(tat: int, now: int, every: int, burst: int, push: tuple[int, int] = (0, 0)) -> int:
     """Return the meter of a rate, or the most that it can be now: it is more if the clock was set back, or the rate was another.
 
-    `push` is the meter that the last push has set, and for how many milliseconds that was.
+    `push` is the meter that the last push has set, and for how many milliseconds that was. A meter that is little ahead is believed:
+    whoever asks may have waited for a lock since `now`, and others have started jobs meanwhile.
     """
     meter, delay = push
     ahead = delay * MICROS + (int(burst) - 1) * int(every) if tat == meter else int(burst) * int(every)
-    return min(tat, now * MICROS + ahead)
+    most = now * MICROS + ahead
+    return most if tat > most + WAITED * MICROS else tat
 
 
 def permitted(tat: int, now: int, every: int, burst: int) -> int:

@@ -117,7 +117,9 @@ def _candidates(
     if rooms and len(jobs) < limit:
         heads, unread = yield from _heads(dialect, known, rooms)
         if heads:
+            limits = known.limits  # of all slots that were counted, by this step or an earlier one
             known = yield from _known(dialect, now, [*jobs, *heads], slots, held, known)
+            known.learn(limits)
             yield from _read_lowest(dialect, known, priority, newcomers)
         known.unread = unread
         jobs += heads
