@@ -48,7 +48,6 @@ class Registration:
         self._monotonic = monotonic(app.clock)
         self.renewed_at = 0  # by monotonic time: the start of the last renewal that succeeded
         self._held_until = 0  # by the clock, which also tells that the machine was suspended
-        self._seen_at = -1  # when the lease was seen to run
         self.started_jobs = StartedJobs()
         self.open = False  # registered, and the lease is not known to be lost
         self._yields_until = 0  # until then, workers with other code get the jobs first that become due
@@ -115,10 +114,9 @@ class Registration:
         job = execution.job
         if job.worker != self.id:
             return False
-        if now != self._seen_at:  # many start in one millisecond: the clock is read once for all
-            if (now >= self.renewed_at + self.lease or self._clock.now() >= self._held_until) and self.expired():
-                return False
-            self._seen_at = now
+        # Without a call while the lease surely runs.
+        if (now >= self.renewed_at + self.lease or self._clock.now() >= self._held_until) and self.expired():
+            return False
         waited = now - execution.claimed_at
         return waited < self._sweep_grace or job.timeout is None or waited < job.timeout + self._sweep_grace
 
