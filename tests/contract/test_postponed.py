@@ -200,3 +200,16 @@ def drain(url, clock, name, ids):
             jobs = mine.claim(FULL, name, finishing=given).jobs
             assert all(holders <= 2 for holders, _ in held(mine).values())
             empty = 0 if jobs else empty + 1
+
+
+def test_a_claim_of_one_job_looks_past_slots_at_which_nobody_waits(desk):
+    """It looks at some slots at once, and goes on until it has its job."""
+    keys = [f"idle{n}" for n in range(60)]
+    send(desk, *(limited(key) for key in [*keys, "last"]))
+    running = desk.take(len(keys) + 1)
+    *_, waiting = send(desk, *(draft() for _ in range(FULL)), limited("last"))
+    last = next(job for job in running if '"last"' in (job.rules or ""))
+    others = [job for job in running if job is not last]
+    taken = finish(desk, [*others, last])
+    assert len(taken) == FULL
+    assert waiting in {job.id for job in [*taken, *desk.take(1)]}

@@ -93,20 +93,19 @@ def _take_more(
     if len(jobs) >= limit > 0:
         lines.examine_urgent(store, connection, wants, now, jobs[-1])
         return jobs
-    more = None if EXAMINE in freed else _take_in_line(connection, worker, wants, limit - len(jobs), now, finishing)
-    if more is None:
-        moved = _examine(connection, now, freed, finishing)
-        more = _take_open(connection, worker, wants, limit - len(jobs), now) if moved and len(jobs) < limit else []
-    return _ordered([*jobs, *more], wants) if more and jobs else jobs + more
+    more, undecided = _take_in_line(connection, worker, wants, limit - len(jobs), now, finishing, freed)
+    if undecided and _examine(connection, now, freed, finishing):
+        more += _take_open(connection, worker, wants, limit - len(jobs) - len(more), now)
+    return _ordered([*jobs, *more], wants) if more and (jobs or undecided) else jobs + more
 
 
 def _take_in_line(
     connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
-    finishing: Sequence[Transition],
-) -> list[Claimed] | None:  # fmt: skip
-    """Take the first jobs in line at freed slots at once; None if something else than a line has to be examined."""
-    if limit <= 0 or connection.execute(load("admit_marked")).fetchone():
-        return None
+    finishing: Sequence[Transition], freed: set[str],
+) -> tuple[list[Claimed], bool]:  # fmt: skip
+    """Take the first jobs in line at freed slots at once. Return them, and whether something is left that must be examined."""
+    if limit <= 0 or EXAMINE in freed or connection.execute(load("admit_marked")).fetchone():
+        return [], True
     from . import lines
 
     return lines.take(

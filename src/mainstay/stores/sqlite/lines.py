@@ -7,7 +7,8 @@ The slots come in the order in which they were given back. A claim fills one aft
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.admission import carried, measure
 from ..operations import together
@@ -19,63 +20,83 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ...core.admission import Carried
     from ...core.job import Claimed
     from .store import SqliteStore
 
     Columns = dict[str, Sequence[Any]]
     Place = tuple[int, int, str, str]  # rank, order and number of a job, and the slot at which it waits
+    Kept = tuple[int, str, int]  # the number of a slot that may have room, its name, and how many jobs hold it
 
-SLOTS = 500  # looked at by one claim
+SLOTS, FEW = 500, 50  # slots read at once: as many as jobs are wanted, within these bounds
 ALONE = 100  # a claim for more jobs leaves half of the slots to others: a job that waits in a worker for a thread uses up its limit
 MOST = 100  # jobs read of one line
+
+
+class Seats(NamedTuple):
+    """What a claim does with some slots: the last that it looked at, the jobs that it takes, and the slots that stay kept."""
+
+    last: int
+    first: Sequence[Place]
+    left: set[str]
 
 
 def take(
     connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]], limit: int, like: Iterable[str | None],
     read: Callable[[list[str]], Columns], give: Callable[[Columns], list[Claimed]],
-) -> list[Claimed] | None:  # fmt: skip
+) -> tuple[list[Claimed], bool]:  # fmt: skip
     """Take up to `limit` jobs in line at the slots that are kept; `like` are rules of jobs that have held some of these.
 
-    Returns None, having done nothing, if some job there has other rules than one limit, or this worker does not want it: then
-    `sql.admission.examine` has to look.
+    Returns them, and whether `sql.admission.examine` has to look at the slots that are left: some job there has other rules than
+    one limit, or this worker does not want it.
     """
-    kept = connection.execute(load("freed_first"), {"limit": SLOTS}).fetchall()
-    rooms = _rooms(connection, [slot for _, slot in kept], like)
+    jobs: list[Claimed] = []
+    known, most = [carried(text) for text in {*like} if text], min(max(limit, FEW), SLOTS)
+    while len(jobs) < limit:
+        kept = connection.execute(load("freed_first"), {"limit": most}).fetchall()
+        seats = _seats(connection, kept, known, limit - len(jobs))
+        columns = read([seq for _, _, seq, _ in seats.first]) if seats and seats.first else {}
+        if seats is None or not _simple(columns, seats.first, wants):
+            return jobs, True
+        connection.execute(load("freed_remove"), {"last": seats.last})
+        held = [(slot, seq) for _, _, seq, slot in seats.first]
+        run(connection, together(*DIALECT.insert("hold", HOLD, held), *keep(DIALECT, seats.left)))
+        jobs += give(columns) if columns else []
+        if len(kept) < most or limit > ALONE:
+            break
+    return jobs, False
+
+
+def _seats(connection: sqlite3.Connection, kept: list[Kept], known: Sequence[Carried], limit: int) -> Seats | None:
+    """Return the first jobs in line at slots that have room; None if `examine` has to decide."""
+    rooms = _rooms(connection, kept, known)
     if rooms is None:
         return None
     last, rooms = _needed(kept, rooms, limit)
     places = _first(connection, rooms)
-    first, others = places[:limit], places[limit:]
-    columns = read([seq for _, _, seq, _ in first]) if first else {}
-    if first and not (len(columns["seq"]) == len(first) and _simple(columns, wants)):
-        return None
-    connection.execute(load("freed_remove"), {"last": last})
-    left = {slot for slot, room in rooms.items() if room > MOST} | {slot for *_, slot in others}
-    held = [(slot, seq) for _, _, seq, slot in first]
-    run(connection, together(*DIALECT.insert("hold", HOLD, held), *keep(DIALECT, left)))
-    return give(columns) if first else []
+    read = Counter(slot for *_, slot in places)
+    more = {slot for slot, room in rooms.items() if room > MOST == read[slot]}
+    return Seats(last, places[:limit], more | {slot for *_, slot in places[limit:]})
 
 
-def _rooms(connection: sqlite3.Connection, slots: list[str], like: Iterable[str | None]) -> dict[str, int] | None:
+def _rooms(connection: sqlite3.Connection, kept: list[Kept], given: Sequence[Carried]) -> dict[str, int] | None:
     """Return how many more jobs may hold each slot; None if a limit is not known, or a slot is that of a rate."""
-    measures = {slot: measure(slot) for slot in slots}
-    names = {"names": json.dumps(sorted({name for name, _ in measures.values()}))}
-    stored = connection.execute(DIALECT.text("admit_limits"), names).fetchall()
-    known = limits_of([carried(text) for text in {*like} if text], stored)
-    rooms: dict[str, Any] = {
-        slot: None if rate else known.get(name, {}).get("running") for slot, (name, rate) in measures.items()
-    }
-    if None in rooms.values():
+    measures = {slot: measure(slot) for _, slot, _ in kept}
+    names = {name for name, _ in measures.values()}
+    if any(rate for _, rate in measures.values()):
         return None
-    for slot, held in connection.execute(DIALECT.text("admit_holders"), {"slots": json.dumps(slots)}):
-        rooms[slot] -= held
-    return rooms
+    stored = connection.execute(DIALECT.text("admit_limits"), {"names": json.dumps(sorted(names))}).fetchall()
+    known = limits_of(given, stored)
+    most: dict[str, Any] = {name: known.get(name, {}).get("running") for name in names}
+    if None in most.values():
+        return None
+    return {slot: most[measures[slot][0]] - held for _, slot, held in kept}
 
 
-def _needed(kept: list[tuple[int, str]], rooms: dict[str, int], limit: int) -> tuple[int, dict[str, int]]:
+def _needed(kept: list[Kept], rooms: dict[str, int], limit: int) -> tuple[int, dict[str, int]]:
     """Return the number of the last slot that a claim needs, and the room of each up to there that has any."""
     share, last, found = len(kept) if limit <= ALONE else -(-len(kept) // 2), 0, {}
-    for last, slot in kept[:share]:  # noqa: B007
+    for last, slot, _ in kept[:share]:  # noqa: B007
         if rooms[slot] > 0:
             found[slot] = rooms[slot]
             limit -= rooms[slot]
@@ -91,14 +112,17 @@ def _first(connection: sqlite3.Connection, rooms: dict[str, int]) -> list[Place]
         lines.setdefault(min(room, MOST), []).append(slot)
     places: list[Place] = []
     for ahead, slots in lines.items():
-        places += connection.execute(load("line_heads"), {"slots": json.dumps(slots), "ahead": ahead})
+        places += connection.execute(load("line_heads"), {"slots": json.dumps(slots), "ahead": ahead}).fetchall()
     return sorted(places)
 
 
-def _simple(columns: Columns, wants: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether jobs have one limit and no other rule, and a worker wants all of them."""
+def _simple(columns: Columns, first: Sequence[Place], wants: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether all of these jobs were read, have one limit and no other rule, and a worker wants them."""
+    if not first:
+        return True
     lanes = {*zip(columns["queue"], columns["type"], strict=True)}
-    return all(map(_has_one_limit, {*columns["rules"]})) and all(type in wants.get(queue, ()) for queue, type in lanes)
+    wanted = all(type in wants.get(queue, ()) for queue, type in lanes)
+    return wanted and len(columns["seq"]) == len(first) and all(map(_has_one_limit, {*columns["rules"]}))
 
 
 def _has_one_limit(text: str) -> bool:
