@@ -96,7 +96,7 @@ def _take_more(
     more, undecided = _take_in_line(connection, worker, wants, limit - len(jobs), now, finishing, freed)
     if undecided and _examine(connection, now, freed, finishing):
         more += _take_open(connection, worker, wants, limit - len(jobs) - len(more), now)
-    return _ordered([*jobs, *more], wants) if more and (jobs or undecided) else jobs + more
+    return _ordered([*jobs, *more], wants) if more else jobs
 
 
 def _take_in_line(

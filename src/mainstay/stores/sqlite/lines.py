@@ -54,6 +54,8 @@ def take(
     known, most = [carried(text) for text in {*like} if text], min(max(limit, FEW), SLOTS)
     while len(jobs) < limit:
         kept = connection.execute(load("freed_first"), {"limit": most}).fetchall()
+        if not kept:
+            break
         seats = _seats(connection, kept, known, limit - len(jobs))
         columns = read([seq for _, _, seq, _ in seats.first]) if seats and seats.first else {}
         if seats is None or not _simple(columns, seats.first, wants):
@@ -62,7 +64,7 @@ def take(
         held = [(slot, seq) for _, _, seq, slot in seats.first]
         run(connection, together(*DIALECT.insert("hold", HOLD, held), *keep(DIALECT, seats.left)))
         jobs += give(columns) if columns else []
-        if len(kept) < most or limit > ALONE:
+        if limit > ALONE:
             break
     return jobs, False
 
