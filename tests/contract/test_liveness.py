@@ -236,7 +236,7 @@ def test_nobody_can_tell_what_a_worker_on_another_machine_had_begun(desk, monkey
     desk.join("dying")
     job = desk.run(worker="dying", max_attempts=1)
     elsewhere = LocalWorkers(str(tmp_path))
-    monkeypatch.setattr(desk.store, "local_workers", elsewhere)
+    monkeypatch.setitem(vars(desk.store), "_local_workers", elsewhere)
     leave_without_a_word(desk, "dying")
     assert [orphan.begun for orphan in orphans(desk)] == [None]
     sweep(desk)

@@ -9,7 +9,8 @@ import pytest
 
 from mainstay import Mainstay
 from mainstay.core.errors import ConfigError
-from mainstay.core.settings import FIELDS, Settings, masked
+from mainstay.core.masking import masked
+from mainstay.core.settings import FIELDS, Settings
 from mainstay.settings_file import load_settings, read_settings as read
 
 

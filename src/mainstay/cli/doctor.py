@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import __version__
 from ..core.clock import SECOND, human, iso
 from ..core.errors import MainstayError, StoreUnavailable
-from ..core.settings import masked
+from ..core.masking import masked
 from ..stores import open_store
 from . import exits
 from .findings import differences, live, served, trouble

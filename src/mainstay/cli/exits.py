@@ -57,7 +57,7 @@ def report(error: BaseException, traceback: bool = False) -> int:
 def from_source(error: errors.MainstayError, url: str, source: str) -> errors.MainstayError:
     """Return the error with a note that says where the URL of its store comes from."""
     if source:
-        from ..core.settings import masked
+        from ..core.masking import masked
 
         error.add_note(f"the store is {masked(url)}, from {source}")
     return error

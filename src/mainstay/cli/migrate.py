@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.errors import UsageError
-from ..core.settings import masked
+from ..core.masking import masked
 from ..stores import open_migrations, open_store
 from . import exits
 from .options import command, existing, shaped, targeted

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.errors import ConfigError, StoreError, UsageError
-from ..core.settings import masked
+from ..core.masking import masked
 from ..stores import open_store
 from .exits import from_source
 from .output import Output, Shape

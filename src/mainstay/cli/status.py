@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..core.clock import HOUR, human
-from ..core.settings import masked
+from ..core.masking import masked
 from ..stores.move import closed
 from . import records
 from .findings import Finding, by_type, findings, live

@@ -15,7 +15,7 @@ import click
 from ..context import current
 from ..core.clock import human, iso
 from ..core.errors import UsageError
-from ..core.settings import masked
+from ..core.masking import masked
 from ..settings_file import load_settings
 from ..stores import without_driver
 from . import enqueue_args

@@ -61,7 +61,7 @@ def engine(url: str) -> str:
         if find_spec(module) is None:
             raise ConfigError(f'this URL needs the package {module}: pip install "mainstay[{name}]"')
         return name
-    from ..core.settings import masked
+    from ..core.masking import masked
     from ..core.suggest import did_you_mean
 
     raise ConfigError(

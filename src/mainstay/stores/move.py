@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..core.clock import DAY, SystemClock
 from ..core.errors import Conflict, MainstayError
 from ..core.export import PARTS
-from ..core.settings import masked
+from ..core.masking import masked
 from . import MARK, MOVED
 
 if TYPE_CHECKING:

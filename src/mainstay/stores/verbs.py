@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ..core.job import Job
     from .contract import StartedJobs
+    from .local_workers import LocalWorkers
 
 PACKAGE = "mainstay.stores."
 # The cold verbs by module, the same in `sql` (SQLite and PostgreSQL) and `redis`. An engine's own table overrules them.
@@ -35,7 +36,7 @@ class Verbs:
     """
 
     VERBS: ClassVar[Mapping[str, str]]
-    local_workers: Any
+    identity: tuple[str, ...]  # distinguishes an installation on a server from others
 
     def __getattr__(self, verb: str) -> Callable[..., Any]:
         module = self.VERBS.get(verb)
@@ -45,6 +46,16 @@ class Verbs:
         bound: Callable[..., Any] = function.__get__(self)
         setattr(self, verb, bound)  # later calls find it without this method
         return bound
+
+    @property
+    def local_workers(self) -> LocalWorkers:
+        """The workers of this installation that run on this machine."""
+        found: LocalWorkers | None = self.__dict__.get("_local_workers")
+        if found is None:  # only workers and tools need them
+            from .local_workers import LocalWorkers
+
+            found = self.__dict__.setdefault("_local_workers", LocalWorkers(*self.identity))  # the same for all threads
+        return found
 
     @property
     def clock_ends_leases(self) -> bool:
@@ -61,8 +72,7 @@ class Verbs:
 
     def started_jobs(self, worker: str) -> StartedJobs:
         """See `contract.Store`."""
-        found: StartedJobs = self.local_workers.started_jobs(worker)
-        return found
+        return self.local_workers.started_jobs(worker)
 
     def __enter__(self) -> Self:
         return self

@@ -22,7 +22,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from ...core.errors import ConfigError, StoreBusy
-from ...core.settings import masked, masked_detail
+from ...core.masking import masked, masked_detail
 from ..fork import ForkGuard
 from ..operations import Statement, drive
 from . import errors, schema

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from ..local_workers import LocalWorkers
 from ..operations import drive
 from ..verbs import Verbs, table
 from .connect import Database
@@ -39,7 +38,7 @@ class PostgresStore(Verbs):
         self.url = url
         self.db = Database(url)
         self.dialect = self.db.dialect
-        self.local_workers = LocalWorkers(*self.db.identity)
+        self.identity = self.db.identity
         self._callers_clock = clock is not None
         self.debouncer = Debouncer(self.db)
         self.cursors, self.many_lanes = ClaimCursors(), ManyLanes()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ...core.errors import ConfigError
-from ...core.settings import masked, masked_detail
+from ...core.masking import masked, masked_detail
 
 PREFIX = "mainstay"
 PORTS = {"": 6379, "cluster": 6379, "sentinel": 26379}

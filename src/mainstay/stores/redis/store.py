@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..local_workers import LocalWorkers
 from ..verbs import Verbs, table
 from .connect import Server
 from .script import RULED
@@ -31,7 +30,7 @@ class RedisStore(Verbs):
     def __init__(self, url: str, clock: Clock | None = None) -> None:
         self.url = url
         self.server = Server(url)
-        self.local_workers = LocalWorkers(*self.server.address.identity)
+        self.identity = self.server.address.identity
         self.rules_known: RulesKnown | None = None  # those of types and queues, as the last enqueue met them
         self.flowing = False  # known to have rules: hot scripts run in their variant for them
         self.examined_at = 0  # when a claim of this process examined lines last (`turns`)

@@ -322,7 +322,7 @@ def _while_busy(work: Callable[[], object], pause: float, busy: float) -> None:
 
 
 def _refused(url: str, why: str) -> ConfigError:
-    from ...core.settings import masked
+    from ...core.masking import masked
 
     return ConfigError(f"{masked(url)!r}: {why}")
 
