@@ -47,7 +47,7 @@ class Reporter(Protocol):
         """Return what an earlier attempt saved."""
 
     def labels(self, job: Claimed) -> Labels:
-        """Return tenant, reference, key, tags and parent of the job. Raises `LeaseLost` if another attempt holds it."""
+        """Return tenant, reference, key, tags, parent, schedule and tick of the job. Raises `LeaseLost` if another attempt holds it."""
         ...
 
     @property
@@ -118,9 +118,7 @@ class Context:
     @property
     def created_at(self) -> datetime:
         """When the job was enqueued, in UTC."""
-        from datetime import UTC, datetime, timedelta
-
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=self.job.created_at)
+        return _instant(self.job.created_at)
 
     @property
     def tenant(self) -> str | None:
@@ -146,6 +144,16 @@ class Context:
     def parent(self) -> str | None:
         """The id of the job that enqueued this one by `ctx.enqueue`, or of which it is a copy."""
         return self._labels.parent
+
+    @property
+    def schedule(self) -> str | None:
+        """The name of the schedule whose tick made the job; None for other jobs."""
+        return self._labels.schedule
+
+    @property
+    def tick(self) -> datetime | None:
+        """The instant that the job is for, in UTC: the tick of its schedule; None for other jobs."""
+        return None if self._labels.tick is None else _instant(self._labels.tick)
 
     @property
     def _labels(self) -> Labels:
@@ -290,6 +298,12 @@ class Context:
         outcome, job = COMPLETED._replace(result=_json(result), children=self.children), self.job
         transition = decide(job, outcome, self._reporter.now(), random=float)  # 0.0: a completion has no wait to vary
         return self._reporter.store, tx, transition
+
+
+def _instant(ms: int) -> datetime:
+    from datetime import UTC, datetime, timedelta
+
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
 
 
 def _encoded(fields: dict[str, Any]) -> str | None:

@@ -18,7 +18,20 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DURATIONS = ("timeout", "keep")
-_COPIED = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "tenant", "ref", "tags", "version")
+_COPIED = (
+    "queue",
+    "priority",
+    "max_attempts",
+    "backoff",
+    "timeout",
+    "keep",
+    "tenant",
+    "ref",
+    "tags",
+    "version",
+    "schedule",
+    "tick",
+)
 
 _KEPT_RULES = ("limits", "rates", "breaker")  # the others are of one job, or given by its queue
 
@@ -66,7 +79,7 @@ def _values(item: Any) -> dict[str, Any]:
 def _value(name: str, value: Any) -> Any:
     if value is None:
         return None
-    if name == "at" or name.endswith("_at"):
+    if name in ("at", "tick") or name.endswith("_at"):
         return _EPOCH + timedelta(milliseconds=value)
     return timedelta(milliseconds=value) if name in _DURATIONS else value
 

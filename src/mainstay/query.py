@@ -280,6 +280,7 @@ READERS: dict[str, tuple[Callable[[str, str, list[str], int], Term], str]] = {
     "state": (_labels, "state:dead,retrying"), "priority": (_numbers, "priority:>5"), "attempt": (_numbers, "attempt:>2"),
     "worker": (_words, "worker:wk7q2"), "key": (_words, "key:invoice-42"), "ref": (_words, "ref:profile/9"),
     "tenant": (_words, "tenant:acme/*"), "tag": (_words, "tag:eu"), "parent": (_ids, "parent:01JQ93"),
+    "schedule": (_words, "schedule:nightly"),
     "error": (_words, 'error:"connection refused"'), "code": (_words, "code:429"),
     "text": (_words, 'text:"connection refused"'),
     "args": (_words, "args.user.id:42"), "age": (_durations, "age:>1h"), "took": (_durations, "took:>30s"),

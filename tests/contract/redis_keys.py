@@ -17,7 +17,7 @@ HELD = rules.PAUSED + "type:nothing"
 PLAIN = {
     "schema", "migration", "seq", "actions", "action", "acted", "first_action", "bulk", "bulk_of", "rings", "armed", "gone", "workers", "worker", "declared",
     "beat", "type", "setting", "setting_note", "seen", "stalled", "key", "keys", "ruled", "rule:pause", "rule:type", "rule:queue", "rule:limit",
-    "rule:breaker", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow",
+    "rule:breaker", "rule:schedule", "rule:tick", "schedules", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow",
 }  # fmt: skip
 PASSING = ("bell:",)  # markers of notifications, which expire
 _open = {}

@@ -45,7 +45,7 @@ LEFT_OUT = {
         "schema": "each store has its own version", "migration": "each store has its own version",
         "seen": WORKERS, "stalled": WORKERS, "rings": "counts wake-ups", "first_action": "where the audit trail begins: the target counts from one", "armed": "workers that wait for a wake-up", "bell": "a wake-up, gone in seconds",
         "woken": NEXT, "ending": NEXT, "walks": NEXT, "walked": NEXT, "looked": NEXT, "swept": NEXT, "counting": NEXT, "meter": ANEW, "pushed": ANEW,
-        "outcomes": ANEW,
+        "outcomes": ANEW, "schedules": "counts changes: workers of the target read all schedules when they start",
     },
 }  # fmt: skip
 KEY = re.compile(r'P \.\. "([a-z_]+)')

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..core.errors import UsageError
 from ..core.job import Rule
 from ..core.limits import FUNCTION, Breaker, Limit
+from ..core.rules import SCHEDULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ..core.draft import Draft
     from ..flow import Flow
+    from ..scheduling import Scheduling
 
 VALUES = ("running", "every", "burst")  # of a limit; its key belongs to each job
 
@@ -76,6 +78,11 @@ def rules_of(app: Flow, types: Iterable[str], queues: Iterable[str], now: int) -
         Rule("limit", f"queue:{name}", values, "", now) for name, rules in own.items() if (values := values_of(rules))
     ]
     return [*limits, *bounds, *(Rule("queue", name, rules, "", now) for name, rules in own.items())]
+
+
+def declared_schedules(app: Scheduling, now: int) -> list[Rule]:
+    """Return the schedules that this program declares, for `store.declare_rules`."""
+    return [Rule(SCHEDULE, name, dict(spec), "", now) for name, spec in app.declared_schedules.items()]
 
 
 def declare(app: Flow, drafts: Iterable[Draft]) -> None:

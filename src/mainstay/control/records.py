@@ -113,6 +113,37 @@ class BreakerRecord(NamedTuple):
     reason: str
 
 
+class ScheduleRecord(NamedTuple):
+    """A schedule: what it runs and when, how far it is, and what operators have changed."""
+
+    name: str
+    type: str
+    args: Any  # of its jobs
+    cron: str | None
+    every: timedelta | None
+    words: str  # its times in English
+    tz: str
+    start: datetime | None
+    end: datetime | None
+    limit: int | None
+    jitter: timedelta | None
+    catch_up: str
+    overlap: str
+    paused: Override | None  # its value is the reason
+    next: datetime | None  # None: it is paused, has ended, or no worker has seen it yet
+    last: datetime | None  # the newest tick that made a job
+    job: str | None  # its id
+    result: str | None  # the state of that job; None: it is gone
+    fired: int
+    missed: int  # ticks that came too late
+    skipped: int  # ticks whose job before was not done
+    problem: str | None  # why the next tick could not be fired
+    declared: Mapping[str, Any]  # by the code; empty: it was made at run time
+    set: Mapping[str, Override]  # by operators
+    drift: tuple[str, ...]  # the names of values that operators have set otherwise than the code declares
+    in_code: bool | None  # whether this program declares it; None: unknown
+
+
 class SettingRecord(NamedTuple):
     """A setting of the installation."""
 

@@ -20,8 +20,8 @@ class Draft:
 
     __slots__ = (
         "accepted", "after", "backoff", "created_at", "id", "keep", "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
-        "payload", "priority", "queue", "ref", "rules", "run_at", "start_by", "tags", "tenant", "timeout", "type",
-        "undeclared", "version", "waits",
+        "payload", "priority", "queue", "ref", "rules", "run_at", "schedule", "start_by", "tags", "tenant", "tick", "timeout",
+        "type", "undeclared", "version", "waits",
     )  # fmt: skip
 
     def __init__(self, type: str, payload: str, **given: Any) -> None:
@@ -47,6 +47,8 @@ class Draft:
         self.start_by: int | None = None
         self.rules: str | None = None  # what may hold the job back, see `core.rules`
         self.waits: str | None = None  # for what it waits at first; None: it may be queued at once
+        self.schedule: str | None = None  # whose tick made the job …
+        self.tick: int | None = None  # … and that tick's instant
         self.version: int = 1  # of the payload: what its type's code was when it was made
         self.undeclared: tuple[str, ...] | None = None  # set where the producer lacks the type: what it chose itself
         self.accepted: bool = False  # an enqueue has returned; until then, sending it again means the same job

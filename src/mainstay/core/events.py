@@ -34,6 +34,8 @@ NAMES = (
     "worker_stopping",  # worker (the object): it claims nothing more
     "left",  # job: its handler cannot be stopped and still runs after the grace period; its job stays running
     "worker_stopped",  # worker (the object): it has stored everything; it is deregistered unless a handler was left
+    "fired",  # schedule, jobs (their ids): a tick of the schedule was due
+    "schedule_failed",  # schedule, error: a tick could not be fired; it is tried again
     "pruned",  # count: so many ended jobs were removed by retention
 )
 START, COMPLETE, FAILED, PROGRESS = "start", "complete", "failed", "progress"  # the hooks

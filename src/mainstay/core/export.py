@@ -48,6 +48,8 @@ class JobRecord(NamedTuple):
     rules: str | None  # what may hold the job back, as JSON
     waits: str | None  # for what a blocked job waits
     start_by: int | None
+    schedule: str | None  # whose tick made the job …
+    tick: int | None  # … and that tick's instant
 
 
 class AttemptRecord(NamedTuple):

@@ -65,6 +65,8 @@ class Job(NamedTuple, Generic[At, Span]):
     rules: str | None  # what may hold the job back, as JSON
     waits: str | None  # for what a blocked job waits
     start_by: At | None
+    schedule: str | None  # whose tick made the job …
+    tick: At | None  # … and that tick's instant
 
     @property
     def retrying(self) -> bool:
@@ -112,6 +114,8 @@ class Labels(NamedTuple):
     key: str | None = None
     tags: tuple[str, ...] = ()
     parent: str | None = None
+    schedule: str | None = None
+    tick: int | None = None
 
 
 class Attempt(NamedTuple, Generic[At]):

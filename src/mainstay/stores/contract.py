@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         TypeInfo,
         WorkerInfo,
     )  # fmt: skip
+    from ..core.schedule import Fired, Firing
     from ..core.search_terms import Page, Term
     from ..core.updates import Update
     from .outbox.caller_connection import Outbox
@@ -246,7 +247,7 @@ class Store(Protocol):
 
     # configuration ------------------------------------------------------------------------------------------------
     def rules(self, kinds: Sequence[str]) -> list[Rule]:
-        """Return the rules of these kinds (`pause`, `type`, `queue`, `limit`, `breaker`), by kind and name."""
+        """Return the rules of these kinds (`pause`, `type`, `queue`, `limit`, `breaker`, `schedule`, `tick`), by kind and name."""
 
     def set_rule(self, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None) -> Rule | None:
         """Set or remove a rule, and return the one before. Takes effect at once: jobs that it lets pass are examined.
@@ -257,6 +258,16 @@ class Store(Protocol):
 
     def declare_rules(self, rules: Sequence[Rule]) -> None:
         """Record what code declares of queues and limits: the value `declared` of their rules. What operators set stays."""
+
+    def schedules_version(self, now: int) -> tuple[int, int]:
+        """Return a number that changes with each change of a schedule, not with its ticks; and the instant of the engine's clock."""
+
+    def fire(self, firings: Sequence[Firing], now: int) -> list[Fired]:
+        """Fire schedules (rules of kind `schedule`), all in one transaction: enqueue their drafts and store their states.
+
+        Nothing happens to one that is not as it was read, or whose tick has not come by the engine's clock. Raises as `enqueue` does,
+        nothing written. The audit trail gets a line (`run`) for each job that an actor asked for.
+        """
 
     def push_rate(self, slots: Sequence[str], now: int, delay: int) -> None:
         """Let the rates of these slots permit no start for `delay` ms."""

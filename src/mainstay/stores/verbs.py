@@ -23,6 +23,7 @@ COLD = {
     "maintenance": "register renew deregister orphans retract_crashes prune prune_actions register_types types declarations "
     "setting set_setting",
     "rules": "rules set_rule declare_rules push_rate slots slot meters admit expire",
+    "schedules": "schedules_version fire",
     "search": "search",
     "move": "export_rows import_rows",
     "keys": "keys forget_key",

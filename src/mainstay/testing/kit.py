@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.clock import SECOND, ManualClock, SystemClock, milliseconds
 from ..core.errors import JobFailed, UsageError
+from ..core.rules import SCHEDULE
 from ..core.states import ENDED
 from ..core.suggest import did_you_mean
 from ..stores import open_store
+from ..upkeep.schedule import Schedules
 from ..worker.batch_claimer import claimer
 from ..worker.batches import NEVER
 from ..worker.executors import Executor
@@ -128,6 +130,7 @@ class Kit:
     def __init__(self) -> None:
         self.clock = ManualClock(SystemClock().now())
         self._apps: list[tuple[Mainstay, Any, Any]] = []
+        self._firing: dict[int, Schedules] = {}  # what fires the schedules of an application, by its `id`
 
     def use(self, app: Mainstay) -> Mainstay:
         """Give the application an empty store in memory and this kit's clock until the test ends."""
@@ -140,6 +143,7 @@ class Kit:
         """Restore the store and the clock of every application."""
         while self._apps:
             app, store, clock = self._apps.pop()
+            self._firing.pop(id(app), None)
             app.close()
             app.store, app.clock, app.kit = store, clock, None
 
@@ -157,8 +161,28 @@ class Kit:
 
     # time ---------------------------------------------------------------------------------------------------------
     def advance(self, duration: str | float | timedelta = 0, **units: float) -> None:
-        """Move the clock: `advance("5m")`, `advance(minutes=5)`."""
-        self.clock.advance(milliseconds(duration) / 1000 + timedelta(**units).total_seconds())
+        """Move the clock: `advance("5m")`, `advance(minutes=5)`. Schedules fire on the way, each tick at its instant.
+
+        `clock.advance` moves it as if no worker ran meanwhile: the next `drain` or `advance` catches up.
+        """
+        until = self.clock.now() + milliseconds(milliseconds(duration) / 1000 + timedelta(**units).total_seconds())
+        for app, _, _ in self._apps:
+            if self._schedules(app) is not None:
+                app.sync_schedules()
+        while (tick := self._fire_due()) is not None and tick <= until:
+            self.clock.move_to(tick)
+        self.clock.move_to(until)
+
+    def _schedules(self, app: Mainstay) -> Schedules | None:
+        """Return what fires the schedules of an application; None if it has none."""
+        if id(app) not in self._firing and (app.declared_schedules or app.store.rules([SCHEDULE])):
+            self._firing[id(app)] = Schedules(app)
+        return self._firing.get(id(app))
+
+    def _fire_due(self) -> int | None:
+        """Fire the schedules that are due now; return the instant of the next tick."""
+        nexts = [each.catch_up() for app, _, _ in self._apps if (each := self._schedules(app)) is not None]
+        return min((at for at in nexts if at is not None), default=None)
 
     def drain(self, *, retries: bool = True, raises: bool = True) -> Drained:
         """Run what is due, in this thread, with what that enqueues; the clock jumps to each retry, and to what a rate permits.
@@ -166,6 +190,7 @@ class Kit:
         At the end, raise `JobFailed` with the traceback if a job has died; with `raises=False` only count it.
         """
         workers = [InlineWorker(app) for app, _, _ in self._used()]
+        self.advance()
         while True:
             for worker in workers:
                 worker.drain()

@@ -14,9 +14,11 @@ from ..core.errors import TransactionUnsupported
 from ..core.ids import IDS
 from ..core.job import Claimed, Labels
 from ..core.updates import Checkpoint, Log, Progress, Update
+from ..options import instant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from ..core.batch import Batch
     from ..core.draft import Draft
@@ -38,9 +40,12 @@ class Trial(Generic[P, R]):
         self, type: JobType[P, R, Any], *, attempt: int = 1, checkpoint: dict[str, Any] | None = None,
         cancelled: str | None = None, stopping: bool = False, tenant: str | None = None, ref: str | None = None,
         key: str | None = None, tags: Sequence[str] = (), parent: str | None = None, priority: int = 0,
+        schedule: str | None = None, tick: datetime | None = None,
     ) -> None:  # fmt: skip
         self._type, self._checkpoint, self._priority = type, checkpoint, priority
-        self._labels = Labels(tenant, ref, key, tuple(tags), parent)
+        self._labels = Labels(
+            tenant, ref, key, tuple(tags), parent, schedule, None if tick is None else instant("tick", tick)
+        )
         self._cancelled, self._stopping, self._attempt = cancelled, stopping, attempt
         self.logs: list[Log] = []
         self.progress: list[Progress] = []

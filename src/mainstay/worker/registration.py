@@ -7,7 +7,7 @@ import socket
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from ..control.declared import rules_of
+from ..control.declared import declared_schedules, rules_of
 from ..core.clock import monotonic
 from ..core.errors import StoreError
 from ..core.ids import encode
@@ -67,7 +67,7 @@ class Registration:
         """Register under the present identity, with the types that this worker serves, and what the program declares."""
         now = self._clock.now()
         self._store.register_types([self._registry.expect(name).info(now, name) for name in self.types])
-        declared = rules_of(self._app, self.types, self._app.queue_rules, now)
+        declared = [*rules_of(self._app, self.types, self._app.queue_rules, now), *declared_schedules(self._app, now)]
         if declared:
             self._store.declare_rules(declared)
         now = self._clock.now()  # again: the call above may have taken long, and the lease runs from here

@@ -21,6 +21,7 @@ from ..stores.move import closed
 from ..upkeep import release_notes
 from ..upkeep.admit import Admit, Expire
 from ..upkeep.prune import Prune, PruneActions
+from ..upkeep.schedule import Schedules
 from ..upkeep.sweep import GRACE, Sweep
 from .batch_claimer import claimer
 from .executors import CLEAN_UP, Loop, Threads
@@ -92,12 +93,13 @@ class Worker:
         renew_now = partial(self.wake, "heartbeat")
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         # What keeps an installation healthy. Each is safe when several processes do it at the same time.
-        self.chores: tuple[Sweep | Prune | Admit | Expire, ...] = (
+        self.chores: tuple[Sweep | Prune | Admit | Expire | Schedules, ...] = (
             Sweep(self.store, runtime.random, app.events, self.store.sweep_interval, runtime.sweep_grace, app.clock),
             Prune(self.store, app.events),
             PruneActions(self.store, app.events, milliseconds(audit_keep)),
             Admit(self.store, app.events),
             Expire(self.store, app.events),
+            Schedules(app),
         )
         self._block = signalled_block(self) if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet

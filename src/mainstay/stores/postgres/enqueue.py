@@ -16,11 +16,13 @@ from ..sql.enqueue import admit_drafts, follow, keep_count, link, replaced, to_e
 from . import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..operations import Operations, Statement
     from .dialect import PostgresDialect
     from .store import PostgresStore
+
+    Chosen = Callable[[], Operations[list[Draft]]]
 
 Accepted = tuple[str, bool]
 Holder = tuple[int | None, str, str]  # number (None: the job is gone), id and state of the job that has a key
@@ -72,11 +74,26 @@ def _is_single(drafts: list[Draft]) -> bool:
     return len(drafts) <= CHUNK and all(draft.lock is None for draft in drafts)
 
 
-def _examined(store: PostgresStore, drafts: Sequence[Draft], now: int, fresh: bool) -> Operations[list[Accepted]]:
-    """Insert drafts, and examine those that have rules."""
+def accepting(
+    store: PostgresStore, drafts: Sequence[Draft], now: int, chosen: Chosen
+) -> Operations[list[Accepted]]:  # fmt: skip
+    """Enqueue those of the drafts that `chosen` returns, in the transaction that is open."""
+    if not drafts:
+        yield from chosen()
+        return []
+    identified(drafts, now)
+    yield from follow_registrations(store.dialect, undeclared(drafts))
+    return (yield from _examined(store, drafts, now, False, chosen))
+
+
+def _examined(
+    store: PostgresStore, drafts: Sequence[Draft], now: int, fresh: bool, chosen: Chosen | None = None
+) -> Operations[list[Accepted]]:  # fmt: skip
+    """Insert drafts, or those of them that `chosen` returns, and examine those that have rules."""
     engine_now = store.engine_now(now)
     if to_examine(drafts) or (yield from _may_wait(store.dialect, drafts)):
         yield store.dialect.statement("admit_lock", now=engine_now)  # before a key or a depth: its holder may want one
+    drafts = drafts if chosen is None else (yield from chosen())
     accepted = yield from insert_operations(store.dialect, drafts, now, fresh, examined=True)
     if to_examine(drafts):
         yield from admit_drafts(store.dialect, drafts, engine_now)

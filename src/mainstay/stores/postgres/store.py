@@ -24,7 +24,7 @@ class PostgresStore(Verbs):
     """A store in one schema of a PostgreSQL database. Without a `clock` the server's own decides what is due or expired."""
 
     VERBS = table("sql", {
-        "postgres.enqueue": "enqueue",
+        "postgres.enqueue": "enqueue accepting",
         "postgres.claim": "claim finish",
         "postgres.diagnostics": "diagnostics compact",
         "postgres.notifier": "notifier notify",

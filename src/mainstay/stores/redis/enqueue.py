@@ -30,35 +30,44 @@ def enqueue(store: RedisStore, drafts: Sequence[Draft], now: int) -> list[tuple[
     if not drafts:
         return []
     prepare(store.server, drafts, now)
-    reply = _sent(store, drafts, now)
+    reply = sent(store, drafts, now)
     if isinstance(reply, int):
         return [(draft.id, True) for draft in drafts]
+    reply = accepted(reply, drafts)
+    return [(draft.id, True) if found == 1 else (found, False) for draft, found in zip(drafts, reply, strict=True)]
+
+
+def accepted(reply: list[Any], drafts: Sequence[Draft]) -> list[Any]:
+    """Return a reply of a script that accepts drafts, or raise if it refused one."""
     if reply[0] == "taken":
         _, number, holder, letter = reply
         raise taken(drafts[number - 1], holder, STATES.get(letter, GONE))
     if reply[0] == "missing":
         raise NotFound(f"after: there is no job {reply[1]}; give jobs that are enqueued already")
-    return [(draft.id, True) if found == 1 else (found, False) for draft, found in zip(drafts, reply, strict=True)]
+    return reply
 
 
-def _sent(store: RedisStore, drafts: Sequence[Draft], now: int) -> Any:
-    """Send drafts, each as the rules of its type and queue want it; again if those have changed meanwhile."""
+def sent(store: RedisStore, drafts: Sequence[Draft], now: int, name: str = "enqueue", asked: Sequence[Any] = ()) -> Any:
+    """Send drafts to a script, behind what it is asked, each as the rules of its type and queue want it.
+
+    Again if those have changed meanwhile.
+    """
     while True:
         rules = store.rules_known
-        sent = drafts if rules is None else _followed(store, rules, drafts)
-        if sent is None:
+        ready = drafts if rules is None else _followed(store, rules, drafts)
+        if ready is None:
             continue
-        values = [store.engine_now(now), "0" if rules is None else rules.version, *flat(sent)]
-        ruled = script.RULED if rules is not None or _ruled(sent, values) else ""
-        reply = store.server.run("enqueue" + ruled, values)
+        values = [store.engine_now(now), "0" if rules is None else rules.version, *asked, *flat(ready)]
+        ruled = script.RULED if name in script.HOT and (rules is not None or _ruled(ready, values)) else ""
+        reply = store.server.run(name + ruled, values)
         if reply == ["rules"]:
-            reply = store.server.run("enqueue" + script.RULED, values)
+            reply = store.server.run(name + script.RULED, values)
         if isinstance(reply, int) or reply[0] not in ("rules", "full"):
             return reply
         from .ruled import RulesKnown, rules_of
 
         if reply[0] == "full":
-            raise (rules or rules_of(store.server)).refusal(sent, *reply[1:])
+            raise (rules or rules_of(store.server)).refusal(ready, *reply[1:])
         store.rules_known = RulesKnown(*reply[1:])
 
 

@@ -16,7 +16,14 @@ from ...core.export import JobRecord
 
 POLICY = ("type", "queue", "priority", "max_attempts", "timeout", "keep", "backoff")
 RARE = ("key", "tenant", "ref", "tags")
-TERMS = {"key": "k", "tenant": "t", "ref": "r", "parent": "p", "tags": "#"}  # searched by an index, each under a letter
+TERMS = {
+    "key": "k",
+    "tenant": "t",
+    "ref": "r",
+    "parent": "p",
+    "tags": "#",
+    "schedule": "s",
+}  # searched by an index, each under a letter
 _ELSEWHERE = {
     "id",
     "payload",

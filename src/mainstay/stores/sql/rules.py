@@ -11,7 +11,7 @@ from ...core.clock import iso
 from ...core.depth import depth_meter
 from ...core.errors import StoreBusy, refuse_nul
 from ...core.job import Rule, SlotInfo, check_unchanged
-from ...core.rules import PAUSED
+from ...core.rules import PAUSED, SCHEDULE, TICK
 from ...core.states import CANCELLED
 from ..operations import together
 from .actions import AUDIT, end_jobs, examine_marked
@@ -55,6 +55,8 @@ def set_rule(
 
 def react(store: SqlStore, rule: Rule, removed: bool = False) -> None:
     """Block what a changed rule holds back, and examine what it lets pass, in short transactions."""
+    if rule.kind == SCHEDULE:
+        return None
     if rule.kind in ("limit", "queue"):
         return _react_to_limit(store, rule, removed)
     changed, freed = CHUNK, set()
@@ -95,6 +97,8 @@ def _set(
         yield dialect.statement("rule_remove", kind=rule.kind, name=rule.name)
     else:
         yield put_rule(dialect, rule)
+    if rule.kind == SCHEDULE:
+        yield from _changed_schedule(dialect, [rule.name] if remove else [])
     if rule.kind == "queue":  # what was counted under another bound is out of date
         yield dialect.statement("meters_remove", names=[depth_meter(rule.name), depth_meter(rule.name, "counted")])
     if rule.actor:
@@ -105,6 +109,14 @@ def _set(
         line = (rule.at, rule.actor, "rule", None, json.dumps(detail), None)
         yield from together(*dialect.insert("action", AUDIT, [line]))
     return before
+
+
+def _changed_schedule(dialect: Dialect, removed: Sequence[str] = ()) -> Operations[None]:
+    """Let workers know that schedules have changed; the state of one that is removed goes with it."""
+    yield from together(
+        dialect.statement("schedules_changed"),
+        *(dialect.statement("rule_remove", kind=TICK, name=name) for name in removed),
+    )
 
 
 def _react(dialect: Dialect, rule: Rule, removed: bool) -> Operations[tuple[int, set[str]]]:
@@ -174,6 +186,8 @@ def _declare(dialect: Dialect, rules: Sequence[Rule]) -> Operations[list[Rule]]:
         if value != before.value:
             changed.append(before._replace(value=value))
             yield put_rule(dialect, changed[-1])
+    if any(rule.kind == SCHEDULE for rule in changed):
+        yield from _changed_schedule(dialect)
     return changed
 
 

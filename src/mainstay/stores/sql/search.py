@@ -51,6 +51,7 @@ SELECTS = {
     "code": "SELECT DISTINCT job AS seq FROM mainstay.attempt WHERE code = ?::text",
     "parent": "SELECT job AS seq FROM mainstay.body WHERE parent >= ?::text AND parent < ?::text",
     "tag": "SELECT job AS seq FROM mainstay.tag WHERE tag = ?::text",
+    "schedule": "SELECT job AS seq FROM mainstay.body WHERE schedule = ?::text",
     "tenant": "SELECT job AS seq FROM mainstay.body WHERE tenant = ?::text",
 }
 
@@ -280,7 +281,9 @@ def _args(term: Term, value: str) -> Sql:
 # The condition by field, over the field's column {0} and the operator {1}, and what is bound, made of a value and the present.
 Checks = dict[str, tuple[str, "Callable[[Any, int], tuple[Any, ...]]"]]
 CHECKS: Checks = {
-    **dict.fromkeys(("key", "ref", "tenant", "type", "queue"), ("{0} = ?::text", lambda value, _: (value,))),
+    **dict.fromkeys(
+        ("key", "ref", "tenant", "schedule", "type", "queue"), ("{0} = ?::text", lambda value, _: (value,))
+    ),
     **dict.fromkeys(("id", "parent"), ("{0} >= ?::text AND {0} < ?::text", lambda value, _: _range(value))),
     **dict.fromkeys(("created", "finished"), ("{0} {1} ?::bigint", lambda value, _: (value,))),
     # Numeric, so that the value may be any number.

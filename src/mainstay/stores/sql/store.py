@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from ...core.draft import Draft
     from ..local_workers import LocalWorkers
     from ..operations import Operations
     from .dialect import Dialect
@@ -48,6 +49,14 @@ class SqlStore(Protocol):
 
     def browse(self, operations: Callable[[], Operations[T]]) -> T:
         """Drive operations that only read, and may change settings of their transaction."""
+
+    def accepting(
+        self, drafts: Sequence[Draft], now: int, chosen: Callable[[], Operations[list[Draft]]]
+    ) -> Operations[list[tuple[str, bool]]]:
+        """Enqueue those of the drafts that `chosen` returns, in the transaction that is open; return as `enqueue` does.
+
+        The lock of admission comes before what `chosen` locks, and only if some draft may wait for a rule.
+        """
 
     def notify(self, what: str = "jobs") -> None:
         """Wake every worker."""

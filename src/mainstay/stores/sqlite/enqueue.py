@@ -11,7 +11,7 @@ from .sql import batches, load, many
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...core.draft import Draft
     from ..operations import Operations
@@ -43,6 +43,14 @@ def _enqueue(drafts: Sequence[Draft], now: int) -> Operations[list[Accepted]]:
 
         yield from admit_drafts(DIALECT, drafts, now)
     return accepted
+
+
+def accepting(
+    _store: SqliteStore, _drafts: Sequence[Draft], now: int, chosen: Callable[[], Operations[list[Draft]]]
+) -> Operations[list[Accepted]]:  # fmt: skip
+    """Enqueue the drafts that `chosen` returns, in the transaction that is open."""
+    drafts = yield from chosen()
+    return (yield from _enqueue(drafts, now)) if drafts else []
 
 
 def enqueue_operations(

@@ -25,7 +25,7 @@ class SqliteStore(Verbs):
     """A store in one SQLite file, or in memory for tests."""
 
     VERBS = table("sql", {
-        "sqlite.enqueue": "enqueue",
+        "sqlite.enqueue": "enqueue accepting",
         "sqlite.claim": "claim finish",
         "local_workers": "lease_now spared",
         "sqlite.diagnostics": "diagnostics compact",

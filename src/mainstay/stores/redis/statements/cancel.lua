@@ -1,21 +1,13 @@
 -- Cancels waiting jobs, asks running ones to stop. ARGV: see parts/audit.lua. Returns per id what became of it.
--- uses: base batch record admit notify audit -- rarely: lane rules examine
+-- uses: base batch record admit notify audit cancel -- rarely: lane rules examine
 local now, asked = tonumber(ARGV[2]), false
 local results = each_job(function(r, id)
-    local running = r[STATE] == "r"
-    if ENDED[r[STATE]] then
-        return "ended"
-    elseif running then
-        asked = true
-        call("SADD", P .. "stop:" .. r[WORKER], id)
-    else
-        finish(r, id, "x", now, r[KEEP] and now + r[KEEP], "cancelled by " .. ARGV[3])
+    local result = cancel(r, id, now, ARGV[3])
+    asked = asked or result == "cancelling"
+    if result ~= "ended" then
+        audit("cancel", id, {})
     end
-    r[CANCEL_AT] = running and r[CANCEL_AT] or now
-    write(id, r)
-    flush()
-    audit("cancel", id, {})
-    return running and "cancelling" or "cancelled"
+    return result
 end)
 if made and made.settle(instant(ARGV[1])) then
     notify("jobs")

@@ -63,7 +63,9 @@ end
 -- A row is a packed array: kind, name, rule, and whether it bounds a queue, which is empty as yet.
 local function import_rule(_, packed)
     local kind, name, rule, bound = unpack(cmsgpack.unpack(packed))
-    call("SET", P .. "flow", 1)
+    if kind ~= "schedule" and kind ~= "tick" then
+        call("SET", P .. "flow", 1)
+    end
     call("HSET", P .. "rule:" .. kind, name, rule)
     if kind == "type" or kind == "queue" then
         call("INCR", P .. "ruled")

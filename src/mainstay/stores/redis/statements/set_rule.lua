@@ -9,7 +9,9 @@ local before = call("HGET", key, name)
 if ARGV[4] ~= "*" and ARGV[4] ~= (before or "") then
     return "changed"
 end
-call("SET", P .. "flow", 1)
+if kind ~= "schedule" then -- which holds no job back
+    call("SET", P .. "flow", 1)
+end
 if text == "" then
     call("HDEL", key, name)
 else
@@ -17,6 +19,13 @@ else
 end
 if ARGV[6] ~= "" then
     add_action("", ARGV[6])
+end
+if kind == "schedule" then
+    call("INCR", P .. "schedules")
+    if text == "" then
+        call("HDEL", P .. "rule:tick", name)
+    end
+    return { before, 0 }
 end
 
 if kind == "type" or kind == "queue" then
