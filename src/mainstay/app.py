@@ -95,6 +95,10 @@ class Mainstay(Scheduling, Hooked):
         self.declares = self.declares or made.flow is not None
         return made
 
+    def prepare(self, type: str, payload: Mapping[str, Any] | None = None, **options: Unpack[JobOptions]) -> Draft:
+        """Return a job by the name of its type, not enqueued yet: for `enqueue_many`, or for a schedule."""
+        return self._draft(type, payload, options)
+
     # produce ------------------------------------------------------------------------------------------------------
     def enqueue(
         self, job: str | Draft, payload: Mapping[str, Any] | None = None, *, tx: object = None,

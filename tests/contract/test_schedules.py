@@ -363,6 +363,8 @@ def test_code_declares_and_operators_change_over_it(app, store, clock):
     with pytest.raises(Conflict, match="declared in code"):
         app.remove_schedule("nightly")
     later = Mainstay(store=store, clock=clock)
+    assert later.schedules()[0].in_code is None  # it has no code
+    later.job(hours)
     assert later.schedules()[0].in_code is False
     later.remove_schedule("nightly")
 

@@ -9,6 +9,7 @@ import click
 from ..core.clock import milliseconds
 from ..core.errors import UsageError
 from ..core.limits import effective
+from ..core.rules import SCHEDULE
 from . import records, rule_text
 from .options import command, shaped, targeted
 
@@ -117,7 +118,11 @@ def _changed(kind: str, name: str, before: dict[str, Any], after: dict[str, Any]
     """Return what became of the values of a type, a queue or a limit."""
     if before.get("disabled") != after.get("disabled"):
         return f"{'disabled' if after.get('disabled') else 'enabled'} the {kind} {name}"
-    changes = rule_text.changes(before, after, "as declared")
+    if kind == SCHEDULE:
+        from ..control.schedules import shown
+
+        before, after = shown(before), shown(after)
+    changes = rule_text.changes(before, after, rule_text.NONE if kind == SCHEDULE else "as declared", kind)
     return f"{kind} {name}: {', '.join(changes) or 'set again'}"
 
 

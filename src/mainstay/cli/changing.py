@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from .groups import By
     from .output import Output
 
-DECLARED = ("type", "queue", "limit")  # kinds of rules that code declares too
+DECLARED = ("type", "queue", "limit", "schedule")  # kinds of rules that code declares too
 
 
 # What the messages of the Python API call methods, and what is typed instead.
 TYPED = {
     "; app.types() lists them": "", "; app.queues() lists them": "", "; app.limits() lists them": "",
-    "; app.settings() lists them": "", "app.limits() lists the limits": "mainstay limits lists them",
+    "; app.settings() lists them": "", "; app.schedules() lists them": "", "app.limits() lists the limits": "mainstay limits lists them",
     "app.pause(type=…)": "mainstay pause --type", "app.pause(queue=…)": "mainstay pause --queue", "app.disable(type)": "mainstay disable",
     ", or None;": ", or none;",
 }  # fmt: skip
@@ -84,9 +84,16 @@ def differences(change: Change, declared: Mapping[str, Any]) -> list[tuple[str, 
         return []  # the sentence says it
     before, after = ({name: value for name, value in (side or {}).items() if name != "disabled"} for side in change[2:])
     return [
-        (rule_text.called(name), *(_side(side, name, change.kind, declared) for side in (before, after)))  # type: ignore[misc]
-        for name in dict.fromkeys([*before, *after]) if before.get(name, ...) != after.get(name, ...)
+        (rule_text.called(name, change.kind), *(_side(side, name, change.kind, declared) for side in (before, after)))  # type: ignore[misc]
+        for name in dict.fromkeys([*before, *after])
+        if before.get(name, ...) != after.get(name, ...) and not _as_declared(change, name, declared)
     ]  # fmt: skip
+
+
+def _as_declared(change: Change, name: str, declared: Mapping[str, Any]) -> bool:
+    """Return whether a value of a schedule was and is what code declares: its job is set as a whole."""
+    sides = [(side or {}).get(name, declared.get(name, ...)) for side in change[2:]]
+    return change.kind == "schedule" and name in declared and sides == [declared[name]] * 2
 
 
 def _side(values: Mapping[str, Any], name: str, kind: str, declared: Mapping[str, Any]) -> str:

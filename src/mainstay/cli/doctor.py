@@ -18,7 +18,7 @@ from ..core.masking import masked
 from ..stores import open_store
 from . import exits
 from .findings import differences, live, served, trouble
-from .held import held
+from .held import held, scheduled
 from .options import command, shaped, targeted
 from .output import plural, size
 
@@ -242,5 +242,7 @@ def _serving(app: Mainstay, workers: list[WorkerInfo], counts: list[Count], now:
         yield Check(WARN, "signatures", finding.text, finding.fix)
     for finding in held(app.store, counts, now):
         yield Check(WARN, "rules", finding.text, finding.fix)
+    for finding in scheduled(app.store, {info.name for info in app.store.types()}):
+        yield Check(WARN, "schedules", finding.text, finding.fix)
     for finding in trouble(counts, workers, now, start):
         yield Check(WARN, "jobs", finding.text, finding.fix)

@@ -173,8 +173,8 @@ def taken(given: Mapping[str, Any]) -> str:
 def options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of the command as `app.enqueue` takes them."""
     parse: dict[str, Callable[[Any], Any]] = {
-        "priority": lambda word: _whole("--priority", word, -1000, 1000), "at": _instant,
-        "attempts": lambda word: _whole("--attempts", word, 1, 1_000_000), "in": lambda word: duration("--in", word),
+        "priority": lambda word: whole("--priority", word, -1000, 1000), "at": lambda word: instant("--at", word),
+        "attempts": lambda word: whole("--attempts", word, 1, 1_000_000), "in": lambda word: duration("--in", word),
         "period": lambda word: duration("--period", word),
     }  # fmt: skip
     return {
@@ -193,14 +193,15 @@ def duration(flag: str, text: str) -> float:
         raise UsageError(f"{flag} {text!r} is not a duration; write 90s, 5m, 2h or 3d") from None
 
 
-def _whole(flag: str, text: str, low: int, high: int) -> int:
+def whole(flag: str, text: str, low: int, high: int) -> int:
+    """Return a whole number between two bounds."""
     digits = text.removeprefix("-")
     if not digits.isdecimal() or len(digits) > 9 or not low <= int(text) <= high:
         raise UsageError(f"{flag} {text!r} is not a whole number from {low:,} to {high:,}")
     return int(text)
 
 
-def _instant(text: str) -> str:
+def instant(flag: str, text: str) -> str:
     """Return an instant with its time zone; one without a zone is local time."""
     from datetime import datetime
 
@@ -208,4 +209,4 @@ def _instant(text: str) -> str:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except (ValueError, OverflowError, OSError):
         how = "write 2026-01-31T09:30 (local) or 2026-01-31T09:30Z"
-        raise UsageError(f"--at {text!r} is not an instant; {how}") from None
+        raise UsageError(f"{flag} {text!r} is not an instant; {how}") from None

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from ..core.clock import human
 from ..core.depth import depth_meter
 from ..core.limits import effective
-from ..core.rules import ALL, limit_of
+from ..core.rules import ALL, SCHEDULE, TICK, limit_of
+from ..core.schedule import effective as values_of
 from .findings import Finding
 from .output import plural
 from .quoting import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from ..core.job import Count, Rule
     from ..stores.contract import Store
@@ -40,6 +41,24 @@ def held(store: Store, counts: Sequence[Count], now: int) -> list[Finding]:
         *(_disabled(rule, now) for rule in rules if rule.kind == "type" and effective(rule.value).get("disabled")),
         *_full(bounded, _depths(bounded, meters, counts)),
     ]  # fmt: skip
+
+
+def scheduled(store: Store, known: Collection[str]) -> list[Finding]:
+    """Return the schedules that are paused, that fail, or whose type is none of the known ones."""
+    rules = store.rules([SCHEDULE, TICK])
+    states = {rule.name: rule.value for rule in rules if rule.kind == TICK}
+    found = []
+    for rule in (rule for rule in rules if rule.kind == SCHEDULE):
+        spec, problem = values_of(rule.value), states.get(rule.name, {}).get("problem")
+        name, show = f"the schedule {rule.name}", typed("schedules", "show", rule.name)
+        if spec["paused"] is not None:
+            why = f": {spec['paused']}" if spec["paused"] else ""
+            found.append(Finding(f"{name} is paused{why}", typed("schedules", "resume", rule.name)))
+        elif problem:
+            found.append(Finding(f"{name} cannot fire: {problem}", show))
+        elif spec["job"]["type"] not in known:
+            found.append(Finding(f"{name} makes jobs of {spec['job']['type']}, a type that no worker knows", show))
+    return found
 
 
 def _paused(rule: Rule, counts: Sequence[Count], now: int) -> Finding:

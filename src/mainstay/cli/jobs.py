@@ -51,7 +51,7 @@ def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after
     """List jobs that match a search, newest first.
 
     All terms of a search must hold: type:mail.* state:dead,retrying args.user.id:42 error:"refused"
-    age:>1h took:>30s attempt:>2 key: ref: tenant: tag: worker: parent: queue: priority: created:today finished:1h.
+    age:>1h took:>30s attempt:>2 key: ref: tenant: tag: worker: parent: schedule: queue: priority: created:today finished:1h.
     A comma means or, a leading - means not. Other words are searched in ids, types and errors.
 
     A terminal of fewer than 110 columns shows ids as 01JQ93ZK5M…000A; commands accept them so. -q prints them whole.

@@ -55,6 +55,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "types": ("job_types", "List types; show one; set what holds for its jobs over what the code declares."),
         "queues": ("queues", "List queues; set how deep one may be, how fair, how many of its jobs run."),
         "limits": ("limits", "List limits and who waits for them; set how many jobs run or start."),
+        "schedules": ("schedules", "List what runs by the clock; show, add, change, pause, run or remove it."),
         "breaker": ("breaker", "List breakers; open or close one."),
         "settings": ("installation", "List, read and change the settings of the installation."),
         "edit": ("edit", "Change a type, a queue, a limit or a setting in your editor."),
@@ -73,7 +74,7 @@ MEANT = {
     "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "requeue": "retry", "init": "migrate", "vacuum": "compact",
     "forget": "keys", "unlock": "keys", "locks": "keys",
     "unpause": "resume", "hold": "pause", "breakers": "breaker", "type": "types", "queue": "queues", "limit": "limits", "rates": "limits",
-    "setting": "settings", "history": "audit", "actions": "audit", "explain": "why", "set": "settings",
+    "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "history": "audit", "actions": "audit", "explain": "why", "set": "settings",
 }  # fmt: skip
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 _EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, not an option

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FIELDS = (
     "id", "type", "queue", "state", "label", "priority", "args", "attempt", "max_attempts", "crashes", "worker",
     "created_at", "run_at", "started_at", "finished_at", "expires_at", "took", "timeout", "key", "tenant", "ref", "tags",
-    "parent", "done", "total", "stage", "error", "code", "reason",
+    "parent", "schedule", "tick", "done", "total", "stage", "error", "code", "reason",
 )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def instant(at: datetime) -> int:
 
 
 def _instant(name: str) -> bool:
-    return name in {"at", "oldest"} or name.endswith("_at")
+    return name in {"at", "oldest", "tick"} or name.endswith("_at")
 
 
 def durations(job: Job, now: int) -> dict[str, int | None]:

@@ -42,6 +42,8 @@ def value(name: str, given: Any) -> str:
     """Return the value of a rule as text."""
     if given is None:
         return backoff(f"{BASE} {CAP} {FACTOR} 1") if name == "backoff" else "none"
+    if name == "paused" and given == "":  # without a reason
+        return "yes"
     if isinstance(given, timedelta):
         return span(round(given.total_seconds() * 1000))
     if isinstance(given, datetime):
@@ -69,9 +71,9 @@ def backoff(packed: str) -> str:
     return span(int(base)) + (f" × {factor:g} up to {span(int(cap))}" if factor != 1 else " each")
 
 
-def called(name: str) -> str:
-    """Return the word by which people know a value."""
-    return {"every": "rate", "max_attempts": "attempts"}.get(name, name)
+def called(name: str, kind: str = "") -> str:
+    """Return the word by which people know a value of a rule of this kind."""
+    return name if kind == "schedule" else {"every": "rate", "max_attempts": "attempts"}.get(name, name)
 
 
 def limit(spec: Mapping[str, Any]) -> str:
@@ -98,11 +100,11 @@ def key(spec: Mapping[str, Any]) -> str:
     return " per " + (",".join(found.get("by") or ["payload"]) if isinstance(found, dict) else str(found))
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any], missing: str = NONE) -> list[str]:
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], missing: str = NONE, kind: str = "") -> list[str]:
     """Return what differs: `timeout 5m → 2m`. A value that one side lacks is shown as `missing`."""
     names = dict.fromkeys([*before, *after])
     return [
-        f"{called(name)} {_side(before, name, missing)} → {_side(after, name, missing)}"
+        f"{called(name, kind)} {_side(before, name, missing)} → {_side(after, name, missing)}"
         for name in names if before.get(name, ...) != after.get(name, ...)
     ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..core.clock import human
+from ..core.clock import human, iso
 from ..core.states import ENDED
 from . import records
 from .jobs import log_line, stored
@@ -107,9 +107,10 @@ def _print_head(output: Output, job: Job) -> None:
     facts = [f"attempt {job.attempt}/{job.max_attempts}", f"queue {job.queue}", f"priority {job.priority}"]
     facts += [
         f"{name} {getattr(job, name)}"
-        for name in ("worker", "key", "tenant", "ref", "parent", "code")
+        for name in ("worker", "key", "tenant", "ref", "parent", "schedule", "code")
         if getattr(job, name)
     ]
+    facts += [f"tick {iso(job.tick)}"] if job.tick is not None else []
     facts += [f"tags {', '.join(job.tags)}"] if job.tags else []
     facts += [f"timeout {human(job.timeout)}"] if job.timeout else []
     output.facts(*((fact, "dim") for fact in facts), indent=2)

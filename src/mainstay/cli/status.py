@@ -10,7 +10,7 @@ from ..core.masking import masked
 from ..stores.move import closed
 from . import records
 from .findings import Finding, by_type, findings, live
-from .held import held, in_line
+from .held import held, in_line, scheduled
 from .options import command, shaped, targeted
 from .output import plural, size
 
@@ -42,9 +42,10 @@ def status(target: Target, output: Output) -> None:
         ended = sorted(app.store.throughput(now - HOUR, CAP), key=lambda each: ENDED.index(each.state))
         declared, stopped = app.store.declarations(now), held(app.store, counts, now)
         lines = in_line(app.store, counts)
+        clock = scheduled(app.store, {info.name for info in app.store.types()})
         url, why_closed = masked(target.url()), closed(app.store)
     found = [Finding(why_closed, "")] if why_closed else []
-    found += [*stopped, *findings(counts, workers, declared, now, target.start()), *lines]
+    found += [*stopped, *clock, *findings(counts, workers, declared, now, target.start()), *lines]
     record = {
         "version": __version__, "store": {name.replace(" ", "_"): _typed(fact) for name, fact in facts.items()},
         "counts": [records.of(count) for count in counts], "workers": [records.of(worker) for worker in workers],

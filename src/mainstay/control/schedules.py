@@ -142,14 +142,24 @@ def _record(app: Scheduling, rule: Rule, was: Mapping[str, Any] | None, jobs: Ma
     spec, state = core.effective(rule.value), core.state_of(was)
     code, found = shown(rule.value.get("declared", {})), overrides(rule, shown)
     job = jobs.get(state.job) if state and state.job else None
+    upcoming = _next(rule.value, was, app.clock.now())
     return ScheduleRecord(
         rule.name, spec["job"]["type"], loads(spec["job"]["payload"]), spec["cron"], _span(spec["every"]), words(spec), spec["tz"],
         instant(spec["start"]), instant(spec["end"]), spec["limit"], _span(spec["jitter"]), spec["catch_up"], spec["overlap"],
-        found.get("paused"), instant(core.due_at(rule.value, was) or None), instant(state.last if state else None),
+        found.get("paused"), instant(upcoming), instant(state.last if state else None),
         state.job if state else None, job.label if job else None, *((state.fired, state.missed, state.skipped) if state else (0, 0, 0)),
         state.problem if state else None, code, found, tuple(each for each in drift(code, found) if code),
-        rule.name in app.declared_schedules if app.declared_schedules or code else None,
+        rule.name in app.declared_schedules if code and app.registry else None,
     )  # fmt: skip
+
+
+def _next(value: Mapping[str, Any], was: Mapping[str, Any] | None, now: int) -> int | None:
+    """Return the next tick; of a schedule that no worker has planned yet, what it will be."""
+    try:
+        at = core.due_at(value, was)
+        return core.planned(core.effective(value), core.state_of(was), now).next if at == 0 else at
+    except UsageError:  # the zone or the expression is not known here
+        return None
 
 
 def _span(ms: int | None) -> timedelta | None:
@@ -228,7 +238,8 @@ def create(
         check_type(app, draft.type)
     if name in rules_by_name(app, SCHEDULE) or name in app.declared_schedules:
         raise Conflict(
-            f"there is a schedule {name!r}: change it with app.reschedule({name!r}, …), or choose another name"
+            f"there is a schedule {name!r} already: change that one (app.reschedule), or choose another name",
+            f"mainstay schedules set {name} …",
         )
 
     def made(before: Mapping[str, Any]) -> dict[str, Any]:
@@ -301,8 +312,8 @@ def remove(app: Scheduling, name: str, reason: str, actor: str, dry_run: bool) -
     rule = found(app, name)
     if name in app.declared_schedules:
         raise Conflict(
-            f"the schedule {name!r} is declared in code, which would bring it back: remove app.schedule({name!r}, …) there first, "
-            f"or pause it: app.pause_schedule({name!r})"
+            f"the schedule {name!r} is declared in code, which would bring it back: remove it there first, or pause it",
+            f"mainstay schedules pause {name}",
         )
     if not dry_run:
         gone = Rule(SCHEDULE, name, {}, actor, app.clock.now(), clean(reason, REASON))

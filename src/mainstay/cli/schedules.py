@@ -1,0 +1,461 @@
+"""`schedules`: lists what runs by the clock; adds, changes, pauses, runs and removes it."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..core.errors import ConfigError, UsageError
+from ..core.schedule import CATCH_UP, OVERLAP
+from . import enqueue_args, exits, records, rule_text
+from .changing import advised, report
+from .groups import acting, explaining, group, subcommand
+from .options import shaped, targeted
+from .output import state
+from .quoting import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from ..app import Mainstay
+    from ..control.records import Change, ScheduleRecord
+    from ..core.job import Job
+    from .groups import By
+    from .options import Target
+    from .output import Cell, Output
+
+QUIET = "Print only the name of what changed, and no messages."
+FIRES, JOBS = 5, 5  # that `show` lists
+NO_OPTIONS = {"tag": (), "queue": None, "priority": None, "tenant": None, "ref": None, "attempts": None}
+
+
+@group(
+    """
+    mainstay schedules
+    mainstay schedules show nightly
+    mainstay schedules add cleanup purge days=30 --cron "0 4 * * *" --tz Europe/Berlin
+    mainstay schedules set cleanup --every 6h
+    mainstay schedules pause cleanup --reason "moving the archive"
+    """
+)
+@shaped("Print only the names, one per line.")
+@targeted
+def schedules(target: Target, output: Output) -> None:
+    """List what runs by the clock; show, add, change, pause, run or remove it."""
+    with _coded(target) as app:
+        output.now, found = app.clock.now(), app.schedules()
+    records.give(output, records.plain(found), [each.name for each in found], lambda: _print(output, found))
+    if not found:
+        output.talk('there are no schedules: app.schedule(…) declares one, "mainstay schedules add" makes one')
+
+
+@contextmanager
+def _coded(target: Target) -> Iterator[Mainstay]:
+    """Open the store, with the application's code where that is known: it tells which schedules are declared in it."""
+    app = None
+    if target.wants_code():
+        try:
+            app = target.application()
+        except ConfigError:  # the store tells the rest
+            app = None
+    if app is None:
+        with target.open() as found:
+            yield found
+    else:
+        with closing(app):
+            yield app
+
+
+def _print(output: Output, found: Sequence[ScheduleRecord]) -> None:
+    rows = [_row(output, each) for each in found]
+    if rows:
+        headers = ["NAME", "WHEN", "IN WORDS", "ZONE", "NEXT", "LAST", "RESULT", "NOTE"]
+        noted = any(_note(each)[0] for each in found)
+        rows = rows if noted else [row[:-1] for row in rows]
+        output.table(headers if noted else headers[:-1], rows, drop=(2, 3, 5), whole=(0,))
+    for each in found:
+        if each.problem and output.tty:
+            output.paragraph(("! ", "warn"), (f"{each.name}: ", "bold"), text=each.problem, indent=1)
+
+
+def _row(output: Output, each: ScheduleRecord) -> list[Cell]:
+    return [
+        (each.name, "bold"), _when(each), each.words, each.tz, _at(output, each.next), _at(output, each.last),
+        state(each.result) if each.result else "", _note(each),
+    ]  # fmt: skip
+
+
+def _when(each: ScheduleRecord) -> str:
+    return each.cron if each.cron is not None else f"every {rule_text.value('', each.every)}"
+
+
+def _at(output: Output, at: datetime | None) -> str:
+    return output.when(None if at is None else records.instant(at))
+
+
+def _note(each: ScheduleRecord) -> tuple[str, str]:
+    """Return what is unusual about a schedule, the most important first."""
+    if each.paused is not None:
+        return "⏸ paused", "warn"
+    if each.problem:
+        return "! fails", "bad"
+    if each.in_code is False:
+        return "not in code", "warn"
+    if each.drift:
+        return f"set: {', '.join(each.drift)}", "warn"
+    ended = each.next is None and (each.fired or each.missed)
+    return ("ended", "dim") if ended else ("", "")
+
+
+# Show -------------------------------------------------------------------------------------------------------------------
+
+
+@subcommand(schedules, "show", "mainstay schedules show nightly\nmainstay schedules show nightly --json")
+@click.argument("name")
+@shaped("Print only the ids of its last jobs, one per line.")
+@targeted
+def show(target: Target, output: Output, name: str) -> None:
+    """Show a schedule: its values, its next fires and its last jobs."""
+    with _coded(target) as app, advised("schedules", "schedules show"):
+        output.now = app.clock.now()
+        each = _found(app, name)
+        fires = app.next_fires(name, FIRES) if each.paused is None and not each.problem else []
+        jobs = app.store.get_many(app.search(f"schedule:{name}", JOBS).ids)
+    record = records.plain(each) | {
+        "next_fires": records.plain(fires), "jobs": [records.of_job(job, output.now) for job in jobs],
+    }  # fmt: skip
+
+    def text() -> None:
+        _print_head(output, each)
+        output.heading("next fires")
+        for at in fires:
+            output.line(_local(at, each.tz), ("  " + _at(output, at) if output.tty else "", "dim"), indent=3)
+        if not fires:
+            output.line(("none", "dim"), indent=3)
+        output.heading("last jobs")
+        rows = [_job_row(job) for job in jobs]
+        if rows:
+            output.table(["ID", "STATE", "TICK", ""], rows, indent=3)
+        else:
+            output.line(("none", "dim"), indent=3)
+        _print_values(output, each)
+
+    output.give(lambda: record, [job.id for job in jobs], text)
+
+
+def _job_row(job: Job) -> list[Cell]:
+    return [job.id, state(job.label), _tick(job.tick), records.about(job)]
+
+
+def _found(app: Mainstay, name: str) -> ScheduleRecord:
+    from ..control.schedules import found
+
+    found(app, name)
+    return next(each for each in app.schedules() if each.name == name)
+
+
+def _tick(ms: int | None) -> str:
+    from ..core.clock import iso
+
+    return "" if ms is None else iso(ms).replace(".000Z", "Z")
+
+
+def _local(at: datetime, tz: str) -> str:
+    """Return an instant in the zone of its schedule: what a clock there shows."""
+    from ..core.cron import zone
+
+    return at.astimezone(zone(tz)).isoformat(sep=" ", timespec="seconds")
+
+
+def _print_head(output: Output, each: ScheduleRecord) -> None:
+    output.line((each.name, "bold"), "  ", each.type, "  ", records.short(each.args))
+    facts = [_when(each), each.words, each.tz, f"catch_up {each.catch_up}", f"overlap {each.overlap}"]
+    facts += [
+        f"{name} {rule_text.value(name, given)}"
+        for name in ("start", "end", "limit", "jitter")
+        if (given := getattr(each, name)) is not None
+    ]
+    output.facts(*((fact, "dim") for fact in facts), indent=2)
+    counts = [f"{each.fired:,} fired", f"{each.missed:,} missed", f"{each.skipped:,} skipped"]
+    output.facts(*((fact, "dim") for fact in counts), indent=2)
+    if each.paused is not None:
+        why = f": {each.paused.value}" if each.paused.value else ""
+        output.line((f"⏸ paused by {each.paused.actor} {_at(output, each.paused.at)}{why}", "warn"), indent=2)
+    if each.problem:
+        output.paragraph(("! ", "bad"), text=each.problem, style="bad", indent=2)
+    if each.in_code is False:
+        output.line(
+            (f"not in code any more; to remove it: {typed('schedules', 'remove', each.name)}", "warn"), indent=2
+        )
+
+
+def _print_values(output: Output, each: ScheduleRecord) -> None:
+    """Print what operators have set over what the code declares."""
+    rows: list[list[Cell]] = [
+        [(name, "bold"), rule_text.value(name, each.declared[name]) if name in each.declared else rule_text.NONE,
+         rule_text.value(name, override.value), override.actor, _at(output, override.at)]
+        for name, override in each.set.items() if name in each.drift
+    ]  # fmt: skip
+    if each.declared and rows:
+        output.heading("set by operators")
+        output.table(["", "DECLARED", "SET", "BY", "WHEN"], rows, indent=3)
+        output.line(("→ " + typed("schedules", "reset", each.name), "link"), indent=3)
+
+
+@subcommand(
+    schedules, "next",
+    """
+    mainstay schedules next nightly
+    mainstay schedules next --cron "30 2 * * *" --tz America/New_York -n 10
+    """,
+)  # fmt: skip
+@click.argument("name", required=False)
+@click.option("--cron", metavar="EXPRESSION", help="Of this expression, instead of a schedule.")
+@click.option("--every", metavar="DURATION", help="Of this interval, instead of a schedule.")
+@click.option("--tz", metavar="ZONE", help="The time zone of the expression.")
+@click.option("-n", "--count", default=10, show_default=True, type=click.IntRange(1, 1_000), help="How many.")
+@shaped("Print only the instants in UTC, one per line.")
+@targeted
+def next_fires(target: Target, output: Output, name: str | None, count: int, **given: Any) -> None:
+    """Show when a schedule fires next; or, before you add it, when an expression would."""
+    times = {each: value for each, value in given.items() if value is not None}
+    if name is None and not times:
+        raise UsageError("which schedule?", f"{typed('schedules', 'next')} NAME   (or --cron '0 4 * * *')")
+    with advised("schedules", "schedules next"):
+        if name is None:
+            from ..app import Mainstay
+
+            found, tz = Mainstay("sqlite:///:memory:").next_fires(count=count, **times), times.get("tz", "UTC")
+        else:
+            with target.open() as app:
+                found, tz = app.next_fires(name, count, **times), _found(app, name).tz
+    shown = [{"at": records.plain(at), "local": _local(at, tz), "tz": tz} for at in found]
+    output.give(lambda: shown, [each["at"] for each in shown], lambda: _print_fires(output, found, tz))
+    if not found:
+        output.talk("it does not fire any more")
+
+
+def _print_fires(output: Output, found: Sequence[datetime], tz: str) -> None:
+    rows: list[list[Cell]] = [[_local(at, tz), records.plain(at), _at(output, at)] for at in found]
+    if rows:
+        output.table([tz, "UTC", ""], rows if output.tty else [[*row[:2], ""] for row in rows])
+
+
+# Change -----------------------------------------------------------------------------------------------------------------
+
+_TIMES: tuple[Callable[..., Any], ...] = (
+    click.option("--cron", metavar="EXPRESSION", help="Five fields, or six with seconds first, or @daily and so on."),
+    click.option("--every", metavar="DURATION", help="An interval in real time: 90s, 15m, 6h."),
+    click.option("--tz", metavar="ZONE", help="The time zone of the expression, e.g. Europe/Berlin. Default: UTC."),
+    click.option("--start", metavar="INSTANT", help="No tick before: 2026-01-31T09:30 (local) or …Z."),
+    click.option("--end", metavar="INSTANT", help="No tick after."),
+    click.option("--limit", metavar="N", help="How many ticks fire in all."),
+    click.option("--jitter", metavar="DURATION", help="Delay each job by up to this."),
+    click.option("--catch-up", type=click.Choice(CATCH_UP), help="What becomes of ticks that came while no worker ran. Default: latest."),
+    click.option("--overlap", type=click.Choice(OVERLAP), help="What happens while the last job has not ended. Default: allow."),
+)  # fmt: skip
+_JOB: tuple[Callable[..., Any], ...] = (
+    click.option("--queue", help="Use this queue instead of the type's own."),
+    click.option("--priority", metavar="N", help="-1000 to 1000; higher runs first."),
+    click.option("--tag", multiple=True, help="A label to search by; may be repeated."),
+    click.option("--tenant", help="The tenant that the jobs belong to."),
+    click.option("--ref", help="The entity that the jobs are about."),
+    click.option("--attempts", metavar="N", help="The maximum number of attempts of each job."),
+)
+
+
+def _with(options: Sequence[Callable[..., Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return made
+
+
+def _times(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options about times as the Python API takes them; `none` removes a value."""
+    found: dict[str, Any] = {
+        name: None if value == "none" else value for name, value in given.items() if value is not None
+    }
+    for name in ("start", "end"):
+        if found.get(name) is not None:
+            found[name] = enqueue_args.instant(f"--{name}", found[name])
+    for name in ("every", "jitter"):
+        if found.get(name) is not None:
+            found[name] = enqueue_args.duration(f"--{name}", found[name])
+    if found.get("limit") is not None:
+        found["limit"] = enqueue_args.whole("--limit", found["limit"], 1, 1_000_000_000)
+    return found
+
+
+@subcommand(
+    schedules, "add",
+    """
+    mainstay schedules add cleanup purge days=30 --cron "0 4 * * *" --tz Europe/Berlin
+    mainstay schedules add ping check --every 90s --overlap skip
+    mainstay schedules add promo mail list=spring --cron @daily --end 2026-06-30T00:00 --dry-run
+    """,
+)  # fmt: skip
+@click.argument("name")
+@click.argument("type")
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
+@_with((*_TIMES, *_JOB))
+@explaining
+@acting
+@shaped(QUIET)
+@targeted
+def add(target: Target, output: Output, by: By, name: str, type: str, arguments: tuple[str, ...], **given: Any) -> int:
+    """Make a schedule: NAME runs TYPE with these arguments, which are written as for enqueue."""
+    options = {each: given.pop(each) for each in NO_OPTIONS}
+    with target.open() as app, advised("types", "schedules add"):
+        payload = _payload(app, name, type, arguments)
+        draft = app.prepare(type, payload, **enqueue_args.options(options))
+        change = app.create_schedule(
+            name, draft, **_times(given), reason=by.reason, actor=by.actor, dry_run=by.dry_run
+        )  # fmt: skip
+    return report(
+        output, [change], by, f"the schedule {name} holds.", typed("schedules", "remove", name, target=target)
+    )
+
+
+def _payload(app: Mainstay, name: str, type: str, words: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments of a schedule's jobs; an error says how to write this command, not `enqueue`."""
+    try:
+        return enqueue_args.read(type, words, enqueue_args.known_types(app).get(type))
+    except UsageError as error:
+        error.attempt = error.attempt.replace("mainstay enqueue ", f"mainstay schedules add {name} ")
+        raise
+
+
+@subcommand(
+    schedules,
+    "set",
+    """
+    mainstay schedules set cleanup --cron "30 4 * * *"
+    mainstay schedules set cleanup days=60 --jitter 5m --dry-run
+    mainstay schedules set cleanup --end none
+    """,
+)  # fmt: skip
+@click.argument("name")
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
+@_with(_TIMES)
+@explaining
+@acting
+@shaped(QUIET)
+@targeted
+def change(target: Target, output: Output, by: By, name: str, arguments: tuple[str, ...], **given: Any) -> int:
+    """Change a schedule from now on, over what code declares: its times, or the arguments of its jobs."""
+    with target.open() as app, advised("schedules", "schedules set"):
+        known, values = _found(app, name), _times(given)
+        if arguments:
+            values["job"] = _with_arguments(app, known, arguments)
+        if not values:
+            raise UsageError(
+                "what to set?", f"{typed('schedules', 'set', name)} --cron '0 4 * * *'   (--help lists the values)"
+            )
+        made = app.reschedule(name, **values, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+    told = f"the schedule {name} {'holds' if made.changed else 'is as before'}."
+    undo = typed("schedules", "reset", name, target=target) if known.declared else ""
+    return report(output, [made], by, told, undo, known.declared)
+
+
+def _with_arguments(app: Mainstay, known: ScheduleRecord, words: Sequence[str]) -> Any:
+    """Return the job of a schedule with other arguments: `name=value` changes one of them, a document replaces all."""
+    from ..control.schedules import found
+    from ..core.draft import restored
+    from ..core.payload import encode
+    from ..core.schedule import effective
+
+    whole = len(words) == 1 and (words[0] == "-" or words[0].startswith("@"))
+    given = enqueue_args.read(known.type, words, None)
+    payload = given if whole else {**known.args, **given}
+    return restored(effective(found(app, known.name).value)["job"] | {"payload": encode(payload, app.max_payload)})
+
+
+def _changed(target: Target, output: Output, by: By, name: str, verb: str, told: str, same: str, undo: str = "") -> int:
+    """Run a verb of the application on a schedule, and print what it changed."""
+    with _coded(target) as app, advised("schedules", f"schedules {verb}"):
+        if verb == "pause":
+            made: Change = app.pause_schedule(name, by.reason, actor=by.actor, dry_run=by.dry_run)
+        else:
+            made = getattr(app, f"{verb}_schedule")(name, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+    then = typed("schedules", undo, name, target=target) if undo else ""
+    return report(output, [made], by, told if made.changed else same, then)
+
+
+@subcommand(schedules, "pause", 'mainstay schedules pause nightly --reason "moving the archive"')
+@click.argument("name")
+@explaining
+@acting
+@shaped(QUIET)
+@targeted
+def pause(target: Target, output: Output, by: By, name: str) -> int:
+    """Let no tick of a schedule fire until it is resumed. Its jobs that are there still run."""
+    told = f"the schedule {name} is paused: none of its ticks fires."
+    return _changed(target, output, by, name, "pause", told, f"the schedule {name} is paused already.", "resume")
+
+
+@subcommand(schedules, "resume", "mainstay schedules resume nightly")
+@click.argument("name")
+@explaining
+@acting
+@shaped(QUIET)
+@targeted
+def resume(target: Target, output: Output, by: By, name: str) -> int:
+    """End a pause. Ticks that came meanwhile are not caught up."""
+    told = f"the schedule {name} is resumed: its ticks fire from now on."
+    return _changed(target, output, by, name, "resume", told, f"the schedule {name} is not paused.", "pause")
+
+
+@subcommand(schedules, "remove", "mainstay schedules remove nightly")
+@click.argument("name")
+@explaining
+@acting
+@shaped(QUIET)
+@targeted
+def remove(target: Target, output: Output, by: By, name: str) -> int:
+    """Remove a schedule. Its jobs stay; a schedule that code declares comes back with the next worker that starts."""
+    return _changed(target, output, by, name, "remove", f"the schedule {name} is removed; its jobs stay.", "")
+
+
+@subcommand(schedules, "reset", "mainstay schedules reset nightly\nmainstay schedules reset nightly cron tz --dry-run")
+@click.argument("name")
+@click.argument("names", nargs=-1, metavar="[VALUE…]")
+@explaining
+@acting
+@shaped(QUIET)
+@targeted
+def reset(target: Target, output: Output, by: By, name: str, names: tuple[str, ...]) -> int:
+    """Remove what operators have set on a schedule: these values, or all. What code declares holds again."""
+    with target.open() as app, advised("schedules", "schedules reset"):
+        chosen = [word.removeprefix("--").replace("-", "_") for word in names]
+        made = app.reset_schedule(name, *chosen, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        declared = _found(app, name).declared
+    same = f"nothing is set on the schedule {name}."
+    return report(
+        output,
+        [made],
+        by,
+        f"the schedule {name} has the values that code declares." if made.changed else same,
+        "",
+        declared,
+    )
+
+
+@subcommand(schedules, "run", "mainstay schedules run nightly")
+@click.argument("name")
+@click.option("--actor", default="", help="Who; default: the user of this terminal.")
+@shaped("Print only the id of the job, and no messages.")
+@targeted
+def run(target: Target, output: Output, name: str, actor: str) -> int:
+    """Enqueue an extra job of a schedule now, and print its id. Its tick is this instant; the ticks of the schedule stay."""
+    from .actions import actor as user
+
+    with target.open() as app, advised("schedules", "schedules run"):
+        handle = app.run_schedule(name, actor=actor or user())
+    output.give(lambda: {"id": handle.id, "created": handle.created}, [handle.id], lambda: output.line(handle.id))
+    return exits.OK
