@@ -117,9 +117,9 @@ def bench(arguments: list[str]) -> None:
 
 
 def crash(arguments: list[str]) -> None:
-    """Kill and pause processes at random, then audit every job; `crash move` kills a move, `crash flow` audits flow control."""
+    """Kill and pause processes at random, then audit every job; `crash move` kills a move, `crash flow` audits flow control, `crash schedules` audits schedules."""
     prepare("dev")
-    name, *rest = arguments if arguments[:1] in (["move"], ["flow"]) else ["campaign", *arguments]
+    name, *rest = arguments if arguments[:1] in (["move"], ["flow"], ["schedules"]) else ["campaign", *arguments]
     become(python(), "-m", f"tests.crash.{name}", *rest)
 
 

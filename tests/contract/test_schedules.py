@@ -319,7 +319,29 @@ def test_a_change_while_no_worker_ran_counts_from_the_change(app, clock):
     app.reschedule("nightly", cron="15 * * * *")
     clock.move_to(at("2026-06-01T06:00"))
     steps(app, clock, clock.now())
-    assert [tick.hour for tick in fired(app)] == [4, 5]
+    assert [(tick.hour, tick.minute) for tick in fired(app)] == [(1, 0), (2, 0), (3, 0), (4, 15), (5, 15)]
+
+
+def test_a_pause_while_no_worker_ran_leaves_out_its_ticks_and_no_others(app, clock):
+    app.create_schedule("nightly", app.report.prepare(), cron="0 * * * *", catch_up="all")
+    steps(app, clock, clock.now())
+    clock.move_to(at("2026-06-01T02:30"))
+    app.pause_schedule("nightly")
+    clock.move_to(at("2026-06-01T04:30"))
+    app.resume_schedule("nightly")
+    clock.move_to(at("2026-06-01T06:00"))
+    steps(app, clock, clock.now())
+    assert fired(app) == hours(1, 2, 5, 6)
+
+
+def test_a_tick_that_has_come_fires_although_the_times_were_changed_since(app, clock):
+    app.create_schedule("nightly", app.report.prepare(), cron="0 * * * *")
+    chore = steps(app, clock, clock.now())
+    clock.move_to(at("2026-06-01T01:00") + 5)
+    app.reschedule("nightly", end="2026-06-01T01:00:00+00:00")
+    chore.catch_up()
+    assert fired(app) == hours(1)
+    assert app.schedules()[0].next is None
 
 
 def test_run_now_makes_an_extra_job(app, clock):
@@ -364,7 +386,7 @@ def test_code_declares_and_operators_change_over_it(app, store, clock):
         app.remove_schedule("nightly")
     later = Mainstay(store=store, clock=clock)
     assert later.schedules()[0].in_code is None  # it has no code
-    later.job(hours)
+    later.job(steps)
     assert later.schedules()[0].in_code is False
     later.remove_schedule("nightly")
 

@@ -62,7 +62,7 @@ class Nemesis:
         """Kill one process after the other, each replaced at once."""
         for _ in range(count):
             rest(self._random.uniform(*KILL_EVERY))
-            if self._late():
+            if self.late():
                 return
             self._replace(self._victim(self._cluster.members))
 
@@ -73,7 +73,7 @@ class Nemesis:
             self._rest_and_wake(self._random.uniform(*STOP_EVERY), paused)
             while len(paused) >= len(self._cluster.of("worker")) - 1:
                 self._rest_and_wake(0.05, paused)
-            if self._late():
+            if self.late():
                 break
             victim = self._victim([member for member in self._cluster.members if member not in paused])
             self._cluster.stop(victim)
@@ -91,7 +91,7 @@ class Nemesis:
         over = 0
         for n in range(1, count + 1):
             rest(self._random.uniform(*STRIKE_EVERY))
-            if self._late():
+            if self.late():
                 return
             lasting = fault() or 0.0
             self.strikes += 1
@@ -121,5 +121,6 @@ class Nemesis:
             else:
                 self._cluster.resume(member)
 
-    def _late(self) -> bool:
+    def late(self) -> bool:
+        """Whether the time is over."""
         return time.monotonic() > self._limit

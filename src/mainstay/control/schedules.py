@@ -187,7 +187,7 @@ def shown(values: Mapping[str, Any]) -> dict[str, Any]:
                 for each, given in value.items()
                 if each in ("queue", "priority", "tenant", "ref", "tags", "key")
             }
-        elif name != "from" and not (value is None and core.DEFAULTS.get(name) is None):
+        elif name not in ("from", "until") and not (value is None and core.DEFAULTS.get(name) is None):
             made[name] = instant(value) if name in INSTANTS else _span(value) if name in DURATIONS else value
     return made
 
@@ -207,6 +207,11 @@ def found(app: Scheduling, name: str) -> Rule:
     return rules[name]
 
 
+def _state(app: Scheduling, name: str) -> core.State | None:
+    rule = rules_by_name(app, TICK).get(name)
+    return core.state_of(rule.value if rule is not None else None)
+
+
 def next_fires(app: Scheduling, name: str | None, count: int, after: Any, given: Mapping[str, Any]) -> list[datetime]:
     """Return the next ticks of a schedule, or of one with these values."""
     if (name is None) == (not given):
@@ -220,7 +225,7 @@ def next_fires(app: Scheduling, name: str | None, count: int, after: Any, given:
         complete(spec)
     else:
         spec = core.effective(found(app, name).value)
-        state = core.state_of(next((rule.value for rule in app.store.rules([TICK]) if rule.name == name), None))
+        state = _state(app, name)
         anchor = state.anchor if state else since
         since = max(since, state.last or 0) if state else since
         left = count if spec["limit"] is None else spec["limit"] - (state.fired if state else 0)
@@ -302,7 +307,11 @@ def _edited(
         after = changed(before)
         specs = [core.effective({"declared": code, "set": each}) for each in (before, after)]
         complete(specs[1])
-        return after | {"from": app.clock.now()} if core.timing(specs[0]) != core.timing(specs[1]) else after
+        if core.timing(specs[0]) == core.timing(specs[1]):
+            return after
+        now, state = app.clock.now(), _state(app, name)
+        seen = state is None or state.since == before.get("from")  # by a worker, which has planned by it
+        return after | {"from": now, "until": now if seen else before.get("until", before.get("from"))}
 
     return edit(app, SCHEDULE, name, edited, reason, actor, dry_run, shown)
 

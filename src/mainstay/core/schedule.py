@@ -26,7 +26,8 @@ ALLOW, QUEUE, CANCEL = "allow", "queue", "cancel"  # of overlap, with skip
 CATCH_UP, OVERLAP = (SKIP, LATEST, ALL), (ALLOW, SKIP, QUEUE, CANCEL)
 DEFAULTS: dict[str, Any] = {
     "cron": None, "every": None, "tz": "UTC", "start": None, "end": None, "limit": None, "jitter": None,
-    "catch_up": LATEST, "overlap": ALLOW, "paused": None, "from": None,
+    "catch_up": LATEST, "overlap": ALLOW, "paused": None,
+    "from": None, "until": None,  # when an operator last changed the times, and first since a plan was made
 }  # fmt: skip
 TIMING = ("cron", "every", "tz", "start", "end", "limit", "paused")  # what changes of which make a new plan
 LATE = 60 * SECOND  # how late a tick may be that is not missed
@@ -137,6 +138,15 @@ def planned(spec: Mapping[str, Any], state: State | None, now: int) -> State:
     return _moved(spec, state._replace(plan=timing(spec), since=asked, problem=None), after)
 
 
+def _old(spec: Mapping[str, Any], state: State, now: int) -> tuple[Mapping[str, Any], int]:
+    """Return the values by which the plan of a changed schedule was made, and until when they held."""
+    values = {**spec, **dict(zip(TIMING, state.plan, strict=False))}
+    if spec["from"] is None or spec["from"] == state.since:  # a deploy has changed it
+        return values, now
+    first = spec["until"]
+    return values, min(now, first if first is not None and first > (state.since or 0) else spec["from"])
+
+
 def _moved(spec: Mapping[str, Any], state: State, after: int) -> State:
     """Return the state with the first tick after an instant."""
     over = spec["paused"] is not None or (spec["limit"] is not None and state.fired >= spec["limit"])
@@ -146,31 +156,47 @@ def _moved(spec: Mapping[str, Any], state: State, after: int) -> State:
 def decide(
     name: str, value: Mapping[str, Any], was: Mapping[str, Any] | None, now: int, alive: bool = False
 ) -> Firing | None:
-    """Return what to do with a schedule now; None: nothing is due. `alive`: the job of its last tick has not ended."""
+    """Return what to do with a schedule now; None: nothing is due. `alive`: the job of its last tick has not ended.
+
+    A schedule that was changed fires the ticks that had come before, unless it is paused now; then it is planned anew.
+    """
     spec, state = effective(value), state_of(was)
     if state is None or _outdated(spec, state):
-        return Firing(name, value, was, planned(spec, state, now)._asdict())
+        old, until = (spec, 0) if state is None else _old(spec, state, now)
+        if state is None or state.next is None or state.next > until or state.problem or spec["paused"] is not None:
+            return Firing(name, value, was, planned(spec, state, now)._asdict())
+        return _firing(Firing(name, value, was, None), old, state, state.next, (until, now), alive)
     if state.next is None or state.next > now:
         return None
-    chosen, missed, after = _due(spec, state, state.next, now)
+    return _firing(Firing(name, value, was, None), spec, state, state.next, (now, now), alive)
+
+
+def _firing(
+    firing: Firing, spec: Mapping[str, Any], state: State, first: int, until: tuple[int, int], alive: bool
+) -> Firing:  # fmt: skip
+    """Return the firing of the ticks from the first on, up to an instant; the second one is the present."""
+    chosen, missed, after = _due(spec, state, first, *until)
     skipped = len(chosen) if alive and spec["overlap"] == SKIP else 0
     before = state.job if alive else None
-    made = tuple(_draft(name, tick, spec, before) for tick in chosen[skipped:])
+    made = tuple(_draft(firing.name, tick, spec, before) for tick in chosen[skipped:])
     state = state._replace(missed=state.missed + missed, skipped=state.skipped + skipped, problem=None)
     if made:
         state = state._replace(fired=state.fired + len(made), last=chosen[-1], job=made[-1].id)
     cancel = before if made and spec["overlap"] == CANCEL else None
-    return Firing(name, value, was, _moved(spec, state, after)._asdict(), made, max(chosen, default=0), cancel)
+    moved = _moved(spec, state, after)._asdict()
+    return firing._replace(state=moved, drafts=made, due=max(chosen, default=0), cancel=cancel)
 
 
-def _due(spec: Mapping[str, Any], state: State, first: int, now: int) -> tuple[list[int], int, int]:
-    """Return the ticks that get a job, how many are missed, and the last tick that is done with."""
+def _due(
+    spec: Mapping[str, Any], state: State, first: int, until: int, now: int
+) -> tuple[list[int], int, int]:  # fmt: skip
+    """Return the ticks up to an instant that get a job, how many are missed, and the last tick that is done with."""
     left = MOST if spec["limit"] is None else spec["limit"] - state.fired
     if spec["catch_up"] == ALL:
         most = min(left, MOST if spec["overlap"] == ALLOW else 1)
-        found = [tick for tick in islice(ticks(spec, state.anchor, first - 1), most) if tick <= now]
+        found = [tick for tick in islice(ticks(spec, state.anchor, first - 1), most) if tick <= until]
         return found, 0, max(found, default=first)
-    last = newest(spec, state.anchor, first - 1, now) or first
+    last = newest(spec, state.anchor, first - 1, until) or first
     missed = sum(tick < last for tick in islice(ticks(spec, state.anchor, first - 1), COUNTED))
     if spec["catch_up"] == SKIP and now - last > LATE:
         return [], missed + 1, last
