@@ -60,6 +60,11 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
         [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("p95 of limit", "p95", of_limit=True), Column("rest MiB", "idle_rss"),
          Column("rest % core", "idle_cpu"), Column("server % core", "idle_server")],
     ),
+    "schedules": (
+        "{schedules:,} schedules, a tick of each spread over {ticking:g} s: until its job is committed; and a worker at rest",
+        [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("longest ms", "longest"), Column("rest % core", "idle_cpu"),
+         Column("without", "plain_cpu")],
+    ),
     "wal": (
         "Write-ahead log, {wal:,} jobs of 200 bytes, enqueued one by one",
         [Column("bytes/job", "wal"), Column("of them enqueue", "wal_enqueue"), Column("run", "wal_run"), Column("of limit", "wal", of_limit=True),

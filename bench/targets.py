@@ -93,6 +93,10 @@ _FLOW = [
 _REST = [
     *_LANES,
     *_FLOW,
+    Target(
+        "tick of 1,000 schedules until its job is committed, p95", plain("schedules", THREADS, "p95"), "≤", 20, " ms"
+    ),
+    Target("idle worker with 1,000 schedules, share of a core", plain("schedules", THREADS, "idle_cpu"), "≤", 1, " %"),
     Target("bulk enqueue, of the limit", _of_limit("bulk", "rate"), "≥", 0.4),
     Target("idle worker, share of a core", plain("pickup", THREADS, "idle_cpu"), "≤", 1, " %"),
 ]

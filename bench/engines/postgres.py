@@ -34,6 +34,7 @@ class PostgresEngine(Engine):
         "lanes",
         *FLOW,
         "pickup",
+        "schedules",
         "cold",
         "wal",
         "claimers",

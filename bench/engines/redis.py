@@ -18,7 +18,19 @@ class RedisEngine(Engine):
     """Servers over TCP on this machine, each with an append-only file."""
 
     name = "redis"
-    measures = ("enqueue", "bulk", "drain", "drain2", "foreign", "lanes", *FLOW, "pickup", "cold", "claimers")
+    measures = (
+        "enqueue",
+        "bulk",
+        "drain",
+        "drain2",
+        "foreign",
+        "lanes",
+        *FLOW,
+        "pickup",
+        "schedules",
+        "cold",
+        "claimers",
+    )
 
     def __init__(self, appendfsync: str) -> None:
         self.settings = {"save": "", "appendonly": "yes", "appendfsync": appendfsync, "maxmemory_policy": "noeviction"}

@@ -27,6 +27,7 @@ class SqliteEngine(Engine):
         "lanes",
         *FLOW,
         "pickup",
+        "schedules",
         "cold",
         "imports",
     )

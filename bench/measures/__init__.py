@@ -70,7 +70,7 @@ def in_turn(things: Sequence[T], turn: int) -> Sequence[T]:
 
 def measures(engine: Engine) -> list[Measure]:
     """Every measure of an engine, in the order of the report."""
-    from . import backlog, claimers, cold, drain, enqueue, flow, held, lanes, pickup, wal
+    from . import backlog, claimers, cold, drain, enqueue, flow, held, lanes, pickup, schedules, wal
 
     known = [
         Measure("enqueue", enqueue.singles),
@@ -86,6 +86,7 @@ def measures(engine: Engine) -> list[Measure]:
         each("pausing", flow.pausing),
         each("fair", flow.fair),
         each("pickup", pickup.pickup),
+        each("schedules", schedules.schedules),
         Measure("cold", cold.cold),
         each("imports", cold.imports),
         each("wal", wal.wal),

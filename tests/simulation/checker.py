@@ -17,10 +17,11 @@ and running jobs · I29 no job waits in line at a slot with room · I30 no rate 
 before its parents have completed · I32 nothing that is paused starts · I33 nothing starts too late, or while its type rests ·
 I34 what is blocked at the end waits for something.
 
-The simulator itself checks, as they happen: I19 a signal and a fork leave locks and transactions as they were · I22 what one
+The simulator itself checks, as they happen: I11 a tick of a schedule fires once, and none is missing while the
+schedule is not paused · I19 a signal and a fork leave locks and transactions as they were · I22 what one
 round writes is bounded · I23 new work does not begin with a checkpoint of other work.
 
-(I10 is checked by the campaign that has business rows, I11 and I17 with schedules and tenants; I13, limits, is now I27 to I29.)
+(I10 is checked by the campaign that has business rows, I17 with tenants; I13, limits, is now I27 to I29.)
 """
 
 from __future__ import annotations

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mainstay.core import schedule as core_schedule
 from mainstay.core.admission import Known
+from mainstay.core.schedule import Fired
 from mainstay.core.states import COMPLETED
 from mainstay.stores.operations import Statement
-from mainstay.stores.sql import admission, enqueue as ruled_enqueue, rules
+from mainstay.stores.sql import admission, enqueue as ruled_enqueue, rules, schedules
 from mainstay.stores.sqlite import claim
 from mainstay.upkeep.admit import Admit
 from mainstay.worker.slots import Slots
@@ -153,3 +155,28 @@ def resumed_without_a_look() -> AbstractContextManager[object]:
 def kept_slots_forgotten() -> AbstractContextManager[object]:
     """A full claim leaves lines for later, and nobody looks at them then."""
     return patched((admission, "keep", lambda dialect, slots: []), NO_ADMIT)
+
+
+# schedules ------------------------------------------------------------------------------------------------------------
+@variant("I11", only="schedules")
+def fired_without_a_look() -> AbstractContextManager[object]:
+    """A tick is fired whatever has become of its schedule since it was read."""
+    return patched((schedules, "_verdict", lambda firing, value, state, now: Fired("fired", value, state)))
+
+
+@variant("I11", only="schedules")
+def ticks_of_an_absence_forgotten() -> AbstractContextManager[object]:
+    """A schedule that shall catch up fires the newest tick only."""
+    real = core_schedule._due
+    return patched((core_schedule, "_due", lambda spec, *given: real({**spec, "catch_up": "latest"}, *given)))
+
+
+@variant("I11", only="schedules")
+def callers_clock_decides() -> AbstractContextManager[object]:
+    """Whether a tick has come is decided by the clock of the process, and its next one counts from there."""
+
+    def moved(spec: Any, state: Any, after: int) -> Any:
+        return real(spec, state, after + 1_000)
+
+    real = core_schedule._moved
+    return patched((core_schedule, "_moved", moved))

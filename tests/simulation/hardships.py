@@ -42,9 +42,16 @@ FLOW = {
     "full queues": "a queue takes only so many jobs",
     "cut short": "a call that takes several transactions is cut off between two of them",
 }
+# Drawn apart too, in one of ten seeds that have none of the first.
+TICKING = {
+    "schedules": "processes whose clocks are put forward and back by an hour fire schedules, which somebody pauses and resumes"
+}
 TOGETHER = {"changed limits": "limits"}  # what makes no sense alone
 
 ON_FILES = frozenset({"forks", "lock files", "long writes"})  # these need a real file
+OWN_CLOCKS = frozenset(
+    {"clock steps", "schedules"}
+)  # in these, processes have clocks of their own, and so has the engine
 WITHOUT_FAULTS = frozenset({"long writes"})  # these show a defect only where nothing else excuses it
 
 
@@ -52,7 +59,9 @@ def draw(seed: int) -> frozenset[str]:
     """Return the hardships of a seed."""
     random = Random(f"hardships of {seed}")
     count = random.choice((0, 0, 0, 1, 2, 3))
-    return frozenset(random.sample(list(HARDSHIPS), count)) | _drawn_flow(seed)
+    found = frozenset(random.sample(list(HARDSHIPS), count))
+    ticking = frozenset(TICKING) if seed % 10 == 7 and not found else frozenset[str]()
+    return found | _drawn_flow(seed) | ticking
 
 
 def _drawn_flow(seed: int) -> frozenset[str]:

@@ -46,7 +46,9 @@ class Host:
         slots = world.random.choice((1, 2, 4))
         queues = ["default", self.queue, *("other",) * (self._number == 0 or world.random.random() < 0.7)]
         named: dict[str, Any] = {"identity": self.queue} if "identities" in world.hardships else {}
+        # Schedules have processes of their own (`ticking`), whose clocks may be set without holding up the retries of jobs.
         worker = app.worker(concurrency=slots, queues=queues, lease=world.lease / 1000, runtime=world.runtime, **named)
+        worker.chores = tuple(chore for chore in worker.chores if chore.name != "schedules")
         self._start(worker)
 
     def _start(self, worker: Worker) -> None:

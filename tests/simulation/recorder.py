@@ -32,6 +32,7 @@ class Recorder:
         self._started: dict[
             tuple[str, int], tuple[int, int]
         ] = {}  # attempt → when, and its process's pauses until then
+        self.fired: Callable[[Process, Any, Any], None] = lambda process, firings, answers: None
         self.stored: Callable[[Process, Transition], None] = lambda process, transition: None
         self.unrest: dict[str, str] = {}  # jobs that are not at rest, and their state
         self._seen = self._commits = 0
@@ -41,6 +42,8 @@ class Recorder:
         """Record what a call has done. Outcomes first: they are the cause of the moves."""
         if verb == "register":
             self.add(process, "register", worker=args[0].id)
+        if verb == "fire":
+            self.fired(process, args[0], answer)
         transitions, verdicts = _outcomes(verb, args, answer)
         self._finished(process, transitions, verdicts)
         self.drain()

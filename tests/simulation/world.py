@@ -18,12 +18,13 @@ from tests.simulation.concurrent_writer import ConcurrentWriter
 from tests.simulation.executors import SimulatedExecutor, SimulatedInFlight, SimulatedThreads
 from tests.simulation.faulty import CALM, FaultyStore, Nemesis, swarm
 from tests.simulation.flow_control import Flow
-from tests.simulation.hardships import ON_FILES, WITHOUT_FAULTS, complete, draw
+from tests.simulation.hardships import ON_FILES, OWN_CLOCKS, WITHOUT_FAULTS, complete, draw
 from tests.simulation.history import History
 from tests.simulation.host import Host
 from tests.simulation.patches import patched
 from tests.simulation.recorder import Recorder
 from tests.simulation.scheduler import START, Process, Scheduler, Service
+from tests.simulation.ticking import Ticking
 from tests.simulation.trouble import Trouble
 from tests.simulation.workload import TYPES, Stage
 
@@ -64,17 +65,18 @@ class World:
         self.hardships, self.trouble = hardships, Trouble(self, hardships)
         self.bugs: list[Violation] = []
         self.lease = random.choice((1_000, 2_000, 4_000))
-        self.skewed = random.random() < 0.3 or "clock steps" in hardships
+        self.skewed = random.random() < 0.3 or bool(hardships & OWN_CLOCKS)
         self.restarts, self.partitions = random.choice((0.0, 0.2, 0.5)), random.choice((0.0, 0.1, 0.3))
         self.supervisor = Process(self.scheduler, "supervisor")
         self.nemesis = Nemesis(random, swarm(random), self.lease)
         if hardships & WITHOUT_FAULTS:
             # Processes whose clocks differ need an engine with a clock of its own: the clock of a file is its machine's.
-            self.nemesis.faults, self.partitions, self.skewed = CALM, 0.0, "clock steps" in hardships
+            self.nemesis.faults, self.partitions, self.skewed = CALM, 0.0, bool(hardships & OWN_CLOCKS)
         self._names = 0
         self._other: ConcurrentWriter | None = None
         self._open()
-        self.flow = Flow(self)
+        self.flow, self.ticking = Flow(self), Ticking(self)
+        self.recorder.fired = self.ticking.committed
         self.runtime = self._runtime()
         self.hosts = [Host(self, number) for number in range(random.choice((1, 2, 3, 3)))]
 
@@ -153,8 +155,10 @@ class World:
         self._populate()
         self.trouble.begin()
         self.flow.begin()
+        self.ticking.begin()
         self.scheduler.pump(self.scheduler.now + TROUBLE)
         self._calm_down()
+        self.ticking.end()
         self._rest(LONG_PEACE if self.flow.used else PEACE)
         if not self.scheduler.halted:
             self._examine()
@@ -241,7 +245,7 @@ class World:
     def _ended(self, execution: Execution, outcome: Outcome) -> None:
         self.recorder.ended(self.scheduler.current, execution.job, outcome)
 
-    def _broken(self, error: BaseException) -> None:
+    def broken(self, error: BaseException) -> None:
         import traceback
 
         story = "".join(traceback.format_exception(error))
@@ -269,7 +273,7 @@ class World:
         )
         threads, loop = executors
         return Runtime(
-            service=partial(Service, self.scheduler, self._broken), threads=threads, loop=loop,
+            service=partial(Service, self.scheduler, self.broken), threads=threads, loop=loop,
             in_flight=partial(SimulatedInFlight, self.scheduler, 10_000), identity=self.identity,
             updates=lambda: self.scheduler.current.updates, random=self.random.random, sweep_grace=self.random.choice((1_000, 5_000, 60_000)),
         )  # fmt: skip

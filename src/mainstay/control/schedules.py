@@ -123,7 +123,7 @@ def declared(name: str, draft: Draft, given: Mapping[str, Any]) -> dict[str, Any
     """Return what code declares of a schedule: the values that it has given."""
     checked_schedule(name)
     usual = core.DEFAULTS
-    spec = checked({each: value for each, value in given.items() if value != usual[each]} | {"job": draft})
+    spec = checked({each: value for each, value in given.items() if value != usual.get(each, ...)} | {"job": draft})
     complete({**usual, **spec})
     return {each: value for each, value in spec.items() if each not in usual or value != usual[each]}
 
