@@ -394,10 +394,7 @@ class _Outside(Context):
         pass
 
 
-_NOT_HERE = (
-    "no job runs here: this was a plain call. In a test, run the handler with mainstay.testing.Trial, or its job with "
-    "app.testing()"
-)
+_NOT_HERE = "no job runs here: a plain call. In a test, use mainstay.testing.Trial, or run its job with app.testing()"
 
 
 ctx = cast("Context", _Proxy())

@@ -1,4 +1,4 @@
-"""Flow control of an application: pauses, types, queues, limits, breakers and settings as data, and why a job waits.
+"""Flow control of an application: pauses, types, queues, limits, breakers, schedules and settings as data, and why a job waits.
 
 On the cold path of every producer: each verb imports what it needs. Every verb that changes something is in the audit trail
 with its `actor`; with `dry_run=True` it changes nothing and returns what it would have changed.
@@ -6,9 +6,12 @@ with its `actor`; with `dry_run=True` it changes nothing and returns what it wou
 
 from __future__ import annotations
 
+from .core.errors import ConfigError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
     from typing import Any, Literal, TypedDict, Unpack
 
     from .control.declared import TypeRules
@@ -17,15 +20,18 @@ if TYPE_CHECKING:
         Change,
         LimitRecord,
         QueueRecord,
+        ScheduleRecord,
         SettingRecord,
         TypeRecord,
         Why,
     )  # fmt: skip
     from .core.clock import Clock, Duration
+    from .core.draft import Draft
     from .core.job import Job as StoredJob
     from .core.limits import Limit
     from .core.retry import Retry
     from .handle import Handle
+    from .options import JobOptions
     from .registry import Registry
     from .stores.contract import Store
     from .testing.kit import Kit
@@ -54,9 +60,27 @@ if TYPE_CHECKING:
         aging: Duration | None
         limit: Limit | None
 
+    class Times(TypedDict, total=False):
+        """When a schedule fires, as type checkers see it; `control.schedules.NAMES` is the same list."""
+
+        cron: str | None
+        every: Duration | None
+        tz: str
+        start: datetime | str | float | None
+        end: datetime | str | float | None
+        limit: int | None
+        jitter: Duration | None
+        catch_up: Literal["skip", "latest", "all"]
+        overlap: Literal["allow", "skip", "queue", "cancel"]
+
+    class ScheduleValues(Times, total=False):
+        """What can be changed of a schedule."""
+
+        job: Draft
+
 
 class Flow:
-    """The verbs of flow control: a part of `Mainstay`."""
+    """The verbs of flow control and of schedules: a part of `Mainstay`."""
 
     if TYPE_CHECKING:
         store: Store
@@ -67,9 +91,12 @@ class Flow:
         @property
         def registry(self) -> Registry: ...
         def _stored(self, job_id: str | Handle[Any]) -> StoredJob: ...
+        def _draft(self, job: str | Draft, payload: Mapping[str, Any] | None, options: JobOptions) -> Draft: ...
+        def _handles(self, drafts: list[Draft], accepted: Sequence[tuple[str, bool]]) -> list[Handle[Any]]: ...
 
     declares = False  # some type has limits or a breaker
     queue_rules: Mapping[str, Mapping[str, Any]] = {}  # of the queues that this program declares, by name
+    declared_schedules: Mapping[str, Mapping[str, Any]] = {}  # of this program, by name
     recorded: tuple[object, set[str]] = None, set()  # the store in which declarations are recorded, and of what
 
     # declare ------------------------------------------------------------------------------------------------------
@@ -255,6 +282,107 @@ class Flow:
         from .refusals import forgotten
 
         return forgotten(type, key, self.store.forget_key(type, key, self.clock.now(), actor))
+
+    # schedules ----------------------------------------------------------------------------------------------------
+    def schedule(
+        self, name: str, job: str | Draft, payload: Mapping[str, Any] | None = None, /, **times: Unpack[Times]
+    ) -> None:
+        """Declare a schedule: `app.schedule("nightly", report.prepare(), cron="0 4 * * *", tz="Europe/Berlin")`.
+
+        It is written to the store when a worker starts, or by `app.sync_schedules()`; what operators have changed stays. `cron` has five
+        fields, or six with seconds first, or is `@daily` and so on; `every="15m"` is an interval in real time, counted from `start` or from
+        when the schedule is written. `start` and `end` are the first and the last instant, `limit` is how many ticks fire in all, and
+        `jitter="30s"` delays each job by up to that. `catch_up` says what becomes of ticks while no worker ran: `"latest"` fires the newest,
+        `"all"` each, `"skip"` none that is more than a minute late. `overlap` says what happens while the job of the tick before has not
+        ended: `"allow"`, `"skip"` the tick, `"queue"` the job behind it, or `"cancel"` the one before.
+        """
+        from .control.schedules import declared
+
+        spec = declared(name, self._draft(job, payload, {}), times)
+        if self.declared_schedules.get(name, spec) != spec:
+            raise ConfigError(f"two schedules are called {name!r}: give one of them another name")
+        self.declared_schedules = {**self.declared_schedules, name: spec}
+
+    def sync_schedules(self) -> None:
+        """Write the schedules that this program declares to the store. A worker does so when it starts."""
+        from .control.schedules import sync
+
+        sync(self)
+
+    def create_schedule(
+        self, name: str, job: str | Draft, payload: Mapping[str, Any] | None = None, /, *, reason: str = "",
+        actor: str = "python", dry_run: bool = False, **times: Unpack[Times],
+    ) -> Change:  # fmt: skip
+        """Make a schedule at run time, in the store at once. Takes what `schedule` takes."""
+        from .control.schedules import create
+
+        return create(self, name, self._draft(job, payload, {}), times, reason, actor, dry_run)
+
+    def reschedule(
+        self,
+        name: str,
+        *,
+        reason: str = "",
+        actor: str = "python",
+        dry_run: bool = False,
+        **values: Unpack[ScheduleValues],
+    ) -> Change:
+        """Change a schedule from now on: its times, or its `job`. What is set here holds over what code declares, and survives deploys."""
+        from .control.schedules import reschedule
+
+        return reschedule(self, name, values, reason, actor, dry_run)
+
+    def reset_schedule(
+        self, name: str, *names: str, reason: str = "", actor: str = "python", dry_run: bool = False
+    ) -> Change:
+        """Remove what operators have set on a schedule: the values of these names, or all. What code declares holds again."""
+        from .control.schedules import reset
+
+        return reset(self, name, names, reason, actor, dry_run)
+
+    def pause_schedule(self, name: str, reason: str = "", *, actor: str = "python", dry_run: bool = False) -> Change:
+        """Let no tick of a schedule fire until it is resumed. Its jobs that are there still run."""
+        from .control.schedules import pause
+
+        return pause(self, name, reason, actor, dry_run)
+
+    def resume_schedule(self, name: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
+        """Let ticks of a schedule fire from now on. Those of the pause are not caught up."""
+        from .control.schedules import resume
+
+        return resume(self, name, reason, actor, dry_run)
+
+    def remove_schedule(self, name: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
+        """Remove a schedule. Its jobs stay."""
+        from .control.schedules import remove
+
+        return remove(self, name, reason, actor, dry_run)
+
+    def run_schedule(self, name: str, *, actor: str = "python") -> Handle[Any]:
+        """Enqueue an extra job of a schedule; its tick is this instant. Ticks, pauses and `overlap` do not matter to it."""
+        from .control.schedules import run
+
+        draft, accepted = run(self, name, actor)
+        return self._handles([draft], [accepted])[0]
+
+    def schedules(self) -> list[ScheduleRecord]:
+        """Return every schedule, by name: its times, its next and last tick, and what operators have changed."""
+        from .control.schedules import schedules
+
+        return schedules(self)
+
+    def next_fires(
+        self,
+        name: str | None = None,
+        count: int = 5,
+        *,
+        after: datetime | str | float | None = None,
+        **times: Unpack[Times],
+    ) -> list[datetime]:
+        """Return the next ticks of a schedule, in UTC; or of one with these times: `app.next_fires(cron="0 4 * * *", tz="Asia/Tokyo")`."""
+        from .control.schedules import next_fires
+
+        return next_fires(self, name, count, after, times)
 
     # why ----------------------------------------------------------------------------------------------------------
     def why(self, job: str | Handle[Any]) -> Why:

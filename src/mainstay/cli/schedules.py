@@ -9,23 +9,20 @@ import click
 
 from ..core.errors import ConfigError, UsageError
 from ..core.schedule import CATCH_UP, OVERLAP
-from . import enqueue_args, exits, records, rule_text
+from . import enqueue_args, exits, records, schedule_text as text
 from .changing import advised, report
 from .groups import acting, explaining, group, subcommand
 from .options import shaped, targeted
-from .output import state
 from .quoting import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
 
     from ..app import Mainstay
     from ..control.records import Change, ScheduleRecord
-    from ..core.job import Job
     from .groups import By
     from .options import Target
-    from .output import Cell, Output
+    from .output import Output
 
 QUIET = "Print only the name of what changed, and no messages."
 FIRES, JOBS = 5, 5  # that `show` lists
@@ -47,7 +44,7 @@ def schedules(target: Target, output: Output) -> None:
     """List what runs by the clock; show, add, change, pause, run or remove it."""
     with _coded(target) as app:
         output.now, found = app.clock.now(), app.schedules()
-    records.give(output, records.plain(found), [each.name for each in found], lambda: _print(output, found))
+    records.give(output, records.plain(found), [each.name for each in found], lambda: text.listed(output, found))
     if not found:
         output.talk('there are no schedules: app.schedule(…) declares one, "mainstay schedules add" makes one')
 
@@ -69,47 +66,6 @@ def _coded(target: Target) -> Iterator[Mainstay]:
             yield app
 
 
-def _print(output: Output, found: Sequence[ScheduleRecord]) -> None:
-    rows = [_row(output, each) for each in found]
-    if rows:
-        headers = ["NAME", "WHEN", "IN WORDS", "ZONE", "NEXT", "LAST", "RESULT", "NOTE"]
-        noted = any(_note(each)[0] for each in found)
-        rows = rows if noted else [row[:-1] for row in rows]
-        output.table(headers if noted else headers[:-1], rows, drop=(2, 3, 5), whole=(0,))
-    for each in found:
-        if each.problem and output.tty:
-            output.paragraph(("! ", "warn"), (f"{each.name}: ", "bold"), text=each.problem, indent=1)
-
-
-def _row(output: Output, each: ScheduleRecord) -> list[Cell]:
-    return [
-        (each.name, "bold"), _when(each), each.words, each.tz, _at(output, each.next), _at(output, each.last),
-        state(each.result) if each.result else "", _note(each),
-    ]  # fmt: skip
-
-
-def _when(each: ScheduleRecord) -> str:
-    return each.cron if each.cron is not None else f"every {rule_text.value('', each.every)}"
-
-
-def _at(output: Output, at: datetime | None) -> str:
-    return output.when(None if at is None else records.instant(at))
-
-
-def _note(each: ScheduleRecord) -> tuple[str, str]:
-    """Return what is unusual about a schedule, the most important first."""
-    if each.paused is not None:
-        return "⏸ paused", "warn"
-    if each.problem:
-        return "! fails", "bad"
-    if each.in_code is False:
-        return "not in code", "warn"
-    if each.drift:
-        return f"set: {', '.join(each.drift)}", "warn"
-    ended = each.next is None and (each.fired or each.missed)
-    return ("ended", "dim") if ended else ("", "")
-
-
 # Show -------------------------------------------------------------------------------------------------------------------
 
 
@@ -128,26 +84,7 @@ def show(target: Target, output: Output, name: str) -> None:
         "next_fires": records.plain(fires), "jobs": [records.of_job(job, output.now) for job in jobs],
     }  # fmt: skip
 
-    def text() -> None:
-        _print_head(output, each)
-        output.heading("next fires")
-        for at in fires:
-            output.line(_local(at, each.tz), ("  " + _at(output, at) if output.tty else "", "dim"), indent=3)
-        if not fires:
-            output.line(("none", "dim"), indent=3)
-        output.heading("last jobs")
-        rows = [_job_row(job) for job in jobs]
-        if rows:
-            output.table(["ID", "STATE", "TICK", ""], rows, indent=3)
-        else:
-            output.line(("none", "dim"), indent=3)
-        _print_values(output, each)
-
-    output.give(lambda: record, [job.id for job in jobs], text)
-
-
-def _job_row(job: Job) -> list[Cell]:
-    return [job.id, state(job.label), _tick(job.tick), records.about(job)]
+    output.give(lambda: record, [job.id for job in jobs], lambda: text.one(output, each, fires, jobs))
 
 
 def _found(app: Mainstay, name: str) -> ScheduleRecord:
@@ -155,54 +92,6 @@ def _found(app: Mainstay, name: str) -> ScheduleRecord:
 
     found(app, name)
     return next(each for each in app.schedules() if each.name == name)
-
-
-def _tick(ms: int | None) -> str:
-    from ..core.clock import iso
-
-    return "" if ms is None else iso(ms).replace(".000Z", "Z")
-
-
-def _local(at: datetime, tz: str) -> str:
-    """Return an instant in the zone of its schedule: what a clock there shows."""
-    from ..core.cron import zone
-
-    return at.astimezone(zone(tz)).isoformat(sep=" ", timespec="seconds")
-
-
-def _print_head(output: Output, each: ScheduleRecord) -> None:
-    output.line((each.name, "bold"), "  ", each.type, "  ", records.short(each.args))
-    facts = [_when(each), each.words, each.tz, f"catch_up {each.catch_up}", f"overlap {each.overlap}"]
-    facts += [
-        f"{name} {rule_text.value(name, given)}"
-        for name in ("start", "end", "limit", "jitter")
-        if (given := getattr(each, name)) is not None
-    ]
-    output.facts(*((fact, "dim") for fact in facts), indent=2)
-    counts = [f"{each.fired:,} fired", f"{each.missed:,} missed", f"{each.skipped:,} skipped"]
-    output.facts(*((fact, "dim") for fact in counts), indent=2)
-    if each.paused is not None:
-        why = f": {each.paused.value}" if each.paused.value else ""
-        output.line((f"⏸ paused by {each.paused.actor} {_at(output, each.paused.at)}{why}", "warn"), indent=2)
-    if each.problem:
-        output.paragraph(("! ", "bad"), text=each.problem, style="bad", indent=2)
-    if each.in_code is False:
-        output.line(
-            (f"not in code any more; to remove it: {typed('schedules', 'remove', each.name)}", "warn"), indent=2
-        )
-
-
-def _print_values(output: Output, each: ScheduleRecord) -> None:
-    """Print what operators have set over what the code declares."""
-    rows: list[list[Cell]] = [
-        [(name, "bold"), rule_text.value(name, each.declared[name]) if name in each.declared else rule_text.NONE,
-         rule_text.value(name, override.value), override.actor, _at(output, override.at)]
-        for name, override in each.set.items() if name in each.drift
-    ]  # fmt: skip
-    if each.declared and rows:
-        output.heading("set by operators")
-        output.table(["", "DECLARED", "SET", "BY", "WHEN"], rows, indent=3)
-        output.line(("→ " + typed("schedules", "reset", each.name), "link"), indent=3)
 
 
 @subcommand(
@@ -232,16 +121,10 @@ def next_fires(target: Target, output: Output, name: str | None, count: int, **g
         else:
             with target.open() as app:
                 found, tz = app.next_fires(name, count, **times), _found(app, name).tz
-    shown = [{"at": records.plain(at), "local": _local(at, tz), "tz": tz} for at in found]
-    output.give(lambda: shown, [each["at"] for each in shown], lambda: _print_fires(output, found, tz))
+    shown = [{"at": records.plain(at), "local": text.local(at, tz), "tz": tz} for at in found]
+    output.give(lambda: shown, [each["at"] for each in shown], lambda: text.fires(output, found, tz))
     if not found:
         output.talk("it does not fire any more")
-
-
-def _print_fires(output: Output, found: Sequence[datetime], tz: str) -> None:
-    rows: list[list[Cell]] = [[_local(at, tz), records.plain(at), _at(output, at)] for at in found]
-    if rows:
-        output.table([tz, "UTC", ""], rows if output.tty else [[*row[:2], ""] for row in rows])
 
 
 # Change -----------------------------------------------------------------------------------------------------------------

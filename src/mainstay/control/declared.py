@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ..core.draft import Draft
     from ..flow import Flow
-    from ..scheduling import Scheduling
 
 VALUES = ("running", "every", "burst")  # of a limit; its key belongs to each job
 
@@ -80,7 +79,7 @@ def rules_of(app: Flow, types: Iterable[str], queues: Iterable[str], now: int) -
     return [*limits, *bounds, *(Rule("queue", name, rules, "", now) for name, rules in own.items())]
 
 
-def declared_schedules(app: Scheduling, now: int) -> list[Rule]:
+def declared_schedules(app: Flow, now: int) -> list[Rule]:
     """Return the schedules that this program declares, for `store.declare_rules`."""
     return [Rule(SCHEDULE, name, dict(spec), "", now) for name, spec in app.declared_schedules.items()]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ..core.job import Job
-    from ..scheduling import Scheduling
+    from ..flow import Flow
 
 NAMES = ("cron", "every", "tz", "start", "end", "limit", "jitter", "catch_up", "overlap", "job")
 INSTANTS, DURATIONS = ("start", "end"), ("every", "jitter")
@@ -129,7 +129,7 @@ def declared(name: str, draft: Draft, given: Mapping[str, Any]) -> dict[str, Any
 
 
 # what is there --------------------------------------------------------------------------------------------------------
-def schedules(app: Scheduling) -> list[ScheduleRecord]:
+def schedules(app: Flow) -> list[ScheduleRecord]:
     """Return every schedule, by name."""
     rules = app.store.rules([SCHEDULE, TICK])
     states = {rule.name: rule.value for rule in rules if rule.kind == TICK}
@@ -138,7 +138,7 @@ def schedules(app: Scheduling) -> list[ScheduleRecord]:
     return [_record(app, rule, states.get(rule.name), jobs) for rule in rules if rule.kind == SCHEDULE]
 
 
-def _record(app: Scheduling, rule: Rule, was: Mapping[str, Any] | None, jobs: Mapping[str, Job]) -> ScheduleRecord:
+def _record(app: Flow, rule: Rule, was: Mapping[str, Any] | None, jobs: Mapping[str, Job]) -> ScheduleRecord:
     spec, state = core.effective(rule.value), core.state_of(was)
     code, found = shown(rule.value.get("declared", {})), overrides(rule, shown)
     job = jobs.get(state.job) if state and state.job else None
@@ -192,7 +192,7 @@ def shown(values: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def found(app: Scheduling, name: str) -> Rule:
+def found(app: Flow, name: str) -> Rule:
     """Return the rule of a schedule, or raise with the name that was meant."""
     rules = rules_by_name(app, SCHEDULE)
     if name not in rules:
@@ -207,12 +207,12 @@ def found(app: Scheduling, name: str) -> Rule:
     return rules[name]
 
 
-def _state(app: Scheduling, name: str) -> core.State | None:
+def _state(app: Flow, name: str) -> core.State | None:
     rule = rules_by_name(app, TICK).get(name)
     return core.state_of(rule.value if rule is not None else None)
 
 
-def next_fires(app: Scheduling, name: str | None, count: int, after: Any, given: Mapping[str, Any]) -> list[datetime]:
+def next_fires(app: Flow, name: str | None, count: int, after: Any, given: Mapping[str, Any]) -> list[datetime]:
     """Return the next ticks of a schedule, or of one with these values."""
     if (name is None) == (not given):
         raise UsageError("next_fires: give the name of a schedule, or cron= or every= and more")
@@ -235,7 +235,7 @@ def next_fires(app: Scheduling, name: str | None, count: int, after: Any, given:
 
 # changes --------------------------------------------------------------------------------------------------------------
 def create(
-    app: Scheduling, name: str, draft: Draft, given: Mapping[str, Any], reason: str, actor: str, dry_run: bool
+    app: Flow, name: str, draft: Draft, given: Mapping[str, Any], reason: str, actor: str, dry_run: bool
 ) -> Change:
     """Make a schedule at run time."""
     spec = declared(name, draft, given)
@@ -255,7 +255,7 @@ def create(
     return edit(app, SCHEDULE, name, made, reason, actor, dry_run, shown)
 
 
-def reschedule(app: Scheduling, name: str, given: Mapping[str, Any], reason: str, actor: str, dry_run: bool) -> Change:
+def reschedule(app: Flow, name: str, given: Mapping[str, Any], reason: str, actor: str, dry_run: bool) -> Change:
     """Change values of a schedule, over what code declares."""
     if not given:
         raise UsageError(f"reschedule needs a value: {', '.join(NAMES)}")
@@ -263,7 +263,7 @@ def reschedule(app: Scheduling, name: str, given: Mapping[str, Any], reason: str
     return _edited(app, name, lambda before: {**before, **stored}, reason, actor, dry_run)
 
 
-def reset(app: Scheduling, name: str, names: Sequence[str], reason: str, actor: str, dry_run: bool) -> Change:
+def reset(app: Flow, name: str, names: Sequence[str], reason: str, actor: str, dry_run: bool) -> Change:
     """Remove what operators have set on a schedule that code declares."""
     checked_names(names, (*NAMES, "paused"), "a schedule")
     if not found(app, name).value.get("declared"):
@@ -280,12 +280,12 @@ def reset(app: Scheduling, name: str, names: Sequence[str], reason: str, actor: 
     )
 
 
-def pause(app: Scheduling, name: str, reason: str, actor: str, dry_run: bool) -> Change:
+def pause(app: Flow, name: str, reason: str, actor: str, dry_run: bool) -> Change:
     """Let no tick of a schedule fire until it is resumed."""
     return _edited(app, name, lambda before: {**before, "paused": clean(reason, REASON)}, reason, actor, dry_run)
 
 
-def resume(app: Scheduling, name: str, reason: str, actor: str, dry_run: bool) -> Change:
+def resume(app: Flow, name: str, reason: str, actor: str, dry_run: bool) -> Change:
     """Let ticks of a schedule fire from now on."""
     return _edited(
         app,
@@ -298,7 +298,7 @@ def resume(app: Scheduling, name: str, reason: str, actor: str, dry_run: bool) -
 
 
 def _edited(
-    app: Scheduling, name: str, changed: Callable[[Mapping[str, Any]], dict[str, Any]], reason: str, actor: str, dry_run: bool
+    app: Flow, name: str, changed: Callable[[Mapping[str, Any]], dict[str, Any]], reason: str, actor: str, dry_run: bool
 ) -> Change:  # fmt: skip
     """Change what is set on a schedule that exists. If its times change, its ticks count from now on."""
     code = found(app, name).value.get("declared", {})
@@ -316,7 +316,7 @@ def _edited(
     return edit(app, SCHEDULE, name, edited, reason, actor, dry_run, shown)
 
 
-def remove(app: Scheduling, name: str, reason: str, actor: str, dry_run: bool) -> Change:
+def remove(app: Flow, name: str, reason: str, actor: str, dry_run: bool) -> Change:
     """Remove a schedule. Its jobs stay."""
     rule = found(app, name)
     if name in app.declared_schedules:
@@ -330,7 +330,7 @@ def remove(app: Scheduling, name: str, reason: str, actor: str, dry_run: bool) -
     return Change(SCHEDULE, name, shown(core.effective(rule.value)), None)
 
 
-def run(app: Scheduling, name: str, actor: str) -> tuple[Draft, tuple[str, bool]]:
+def run(app: Flow, name: str, actor: str) -> tuple[Draft, tuple[str, bool]]:
     """Enqueue an extra job of a schedule, for this instant."""
     for _ in range(TRIES):
         rule, now = found(app, name), app.clock.now()
@@ -343,7 +343,7 @@ def run(app: Scheduling, name: str, actor: str) -> tuple[Draft, tuple[str, bool]
     )
 
 
-def sync(app: Scheduling) -> None:
+def sync(app: Flow) -> None:
     """Write what this program declares."""
     rules = declared_schedules(app, app.clock.now())
     if rules:
