@@ -36,7 +36,7 @@ LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
     "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
-    "stuck", "left", "cancelling", "pruned",
+    "stuck", "left", "cancelling", "unresponsive", "pruned",
 )  # fmt: skip
 KINDS = {
     "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
@@ -221,6 +221,10 @@ class WorkerLog(Log):
 
     def _cancelling(self, job: Claimed) -> None:
         self.write("info", "cancelling", f"{job.type} {job.id} was asked to stop", "cancelling", job=job.id)
+
+    def _unresponsive(self, job: Claimed) -> None:
+        text = f"{job.type} {job.id} was asked to stop, but its handler still runs: it has reached no safe point"
+        self.write("warning", "unresponsive", text, "cancelling", job=job.id, type=job.type)
 
     def _pruned(self, count: int) -> None:
         self.write("debug", "pruned", f"removed {count} jobs whose retention is over", count=count)

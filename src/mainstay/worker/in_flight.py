@@ -27,7 +27,8 @@ class Execution:
     mark = 0  # where the store notes that the handler runs
     deadline: int | None = None  # this and `claimed_at` by monotonic time
     context: Context | None = None
-    cancel: str | None = None  # why it was asked to stop
+    cancel: str | None = None  # why it was asked to stop …
+    asked_at = 0  # … and when, by monotonic time; 0 again when that was reported
     overrun: Outcome | None = None  # it ran out of time: what is recorded when its handler ends
     late = False  # its handler still ran a while after that
     members: Sequence[Execution] = ()  # of a batch: its jobs
