@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .registry import JobType, Registry
     from .stores.contract import Store
     from .testing.kit import Kit
+    from .worker.drained import Drained
     from .worker.worker import Worker
 
     P = ParamSpec("P")
@@ -344,6 +345,18 @@ class Mainstay(Flow, Hooked):
         from .worker.worker import Worker
 
         return Worker(self, **options)
+
+    def drain(
+        self, *, max_jobs: int | None = None, max_seconds: Duration | None = None, **options: Unpack[WorkerOptions]
+    ) -> Drained:
+        """Run what is due, and what that enqueues, until nothing is; return how many attempts ended how, and what is left.
+
+        For cron hosts and serverless functions. It claims `max_jobs` jobs at most, and returns within `max_seconds`: what has
+        not finished by then is released, with no attempt spent. It waits for no job that is due later. The options are those of `worker`.
+        """
+        from .worker.one_shot import drain
+
+        return drain(self, max_jobs, max_seconds, **options)
 
     def testing(self, mode: Literal["manual", "inline"] = "manual") -> AbstractContextManager[Kit]:
         """Use a store in memory and a clock to move, inside a `with`; `inline` runs each job as it is enqueued."""
