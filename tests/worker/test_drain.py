@@ -91,7 +91,7 @@ def test_it_finds_the_jobs_of_a_worker_that_was_killed(jobs, start_worker, journ
     journal.wait("started plain")
     process.kill()
     process.wait()
-    renewed = eventually(lambda: jobs.app.store.workers(), "the dead worker")[0].beat_at
+    renewed = eventually(jobs.app.store.workers, "the dead worker")[0].beat_at
     eventually(lambda: jobs.app.clock.now() > renewed + 700, "its lease to end")
     (folder / "late").touch()
     assert jobs.app.drain().completed == 1

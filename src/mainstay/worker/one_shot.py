@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from .drained import Drained
 
 RESERVE = 2.0  # seconds, and at most a fifth of the time: kept for stopping
-SHORTEST = 0.2  # seconds for the last writes, however late it is
+PART = 0.4  # of that: for safe points, and as much for what is interrupted to clean up; the rest for the last writes
+SHORTEST = 0.1  # seconds for each, however late it is
 UNREACHABLE = 10.0  # seconds after which a store that fails ends the drain
 CAP = 50_000  # jobs of a state that are counted at the end
 LONGEST = 1e6  # seconds that a timer takes
@@ -141,11 +142,11 @@ class OneShot(Worker):
         return self._end_at - time.monotonic()
 
     def stop(self, grace: Duration | None = None) -> None:
-        """Stop as a worker does, within the time that is left: half of it for safe points, half for what is interrupted."""
-        half = max(self._left() / 2, SHORTEST / 2)
+        """Stop as a worker does, within the time that is left: a part of it for safe points, another for what is interrupted."""
+        part = max(self._left() * PART, SHORTEST)
         given = self.grace if grace is None else milliseconds(grace)
-        self.clean_up, self.final_writes = min(self.clean_up, half), min(self.final_writes, half + SHORTEST)
-        self.grace = round(min(given, half * 1000))
+        self.clean_up, self.final_writes = min(self.clean_up, part), min(self.final_writes, part)
+        self.grace = round(min(given, part * 1000))
         super().stop()
 
 
