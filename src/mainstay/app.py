@@ -269,41 +269,17 @@ class Mainstay(Flow, Hooked):
 
         With `wait="30s"` it returns `cancelled` when the handler has ended, and raises `ResultTimeout` if it has not by then.
         """
-        if tx is None:
-            reply = self._act("cancel", job_id, actor)
-            if wait is None or reply == "cancelled":
-                return reply
-            from .waiting import cancelled, wait_for
+        from .cancelling import cancel
 
-            full = self.resolve(job_id)
-            return cancelled(wait_for(self.store, full, wait), full)
-        _check_no_wait(wait)
-        from .stores import outbox
-
-        full, now = self.resolve(job_id), self.clock.now()
-        replies = outbox.run(self.store, tx, lambda verbs: verbs.cancel([full], now, actor))
-        return _checked("cancel", full, replies[full])
+        return cancel(self, job_id, tx, actor, wait)
 
     async def acancel(
         self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python", wait: Duration | None = None
     ) -> str:
         """As `cancel`, awaited; `tx=` is then an async connection or session."""
-        import asyncio
+        from .cancelling import acancel
 
-        if tx is None:
-            reply = await asyncio.to_thread(self._act, "cancel", job_id, actor)
-            if wait is None or reply == "cancelled":
-                return reply
-            from .waiting import await_end, cancelled
-
-            full = await asyncio.to_thread(self.resolve, job_id)
-            return cancelled(await await_end(asyncio.get_running_loop(), self.store, full, wait), full)
-        _check_no_wait(wait)
-        from .stores import outbox
-
-        full = await asyncio.to_thread(self.resolve, job_id)
-        replies = await outbox.arun(self.store, tx, lambda verbs: verbs.cancel([full], self.clock.now(), actor))
-        return _checked("cancel", full, replies[full])
+        return await acancel(self, job_id, tx, actor, wait)
 
     def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
@@ -373,11 +349,6 @@ def _checked(verb: str, job_id: str, verdict: str) -> str:
     from .refusals import checked
 
     return checked(verb, job_id, verdict)
-
-
-def _check_no_wait(wait: Duration | None) -> None:
-    if wait is not None:
-        raise UsageError("cancel: tx= takes effect with your commit, so wait= cannot wait here; wait after the commit")
 
 
 def _prepared(job: Draft) -> Draft:

@@ -12,8 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from .core.clock import milliseconds
-from .core.errors import Conflict, NotFound, ResultTimeout
-from .core.states import CANCELLED, ENDED, REVIEW
+from .core.errors import NotFound
+from .core.states import ENDED, REVIEW
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, TimerHandle
@@ -70,17 +70,6 @@ def _ending(job: Job | None) -> str:
     if job is None:
         return "deleted"
     return job.state if _at_rest(job) else ""
-
-
-def cancelled(job: Job | None, job_id: str) -> str:
-    """Return `cancelled` for a job that was waited for; raise if it has ended otherwise, or (None) not in time."""
-    if job is None:
-        raise ResultTimeout(
-            f"job {job_id} was asked to stop and still runs: it is cancelled when its handler has ended"
-        )
-    if job.state != CANCELLED:
-        raise Conflict(f"job {job_id} was not cancelled: it is {job.state}")
-    return job.state
 
 
 async def await_end(loop: AbstractEventLoop, store: Store, job_id: str, limit: Duration | None) -> Job | None:

@@ -13,7 +13,7 @@ from ..core.bulk import bulk_for
 from ..core.errors import Conflict, NotFound, UsageError
 from ..query import parse
 from . import exits
-from .cancelling import WAIT, await_cancelled, complain_running, waiting_time
+from .cancel_wait import WAIT, await_cancelled, complain_running, waiting_time
 from .options import command, shaped, targeted
 from .output import plural
 

@@ -69,7 +69,7 @@ KINDS = {
 def worker(
     target: Target, types: str | None, drain: bool, max_jobs: int | None, max_seconds: str | None, as_json: bool, **given: Any
 ) -> int:  # fmt: skip
-    """Run jobs until a signal stops it, or with --drain until nothing is due.
+    """Run jobs until a signal stops it; --drain: until none is due.
 
     The first SIGTERM or Ctrl-C stops gracefully: running jobs may finish or reach a safe point, the others are released.
     A second one stops at once; interrupted jobs run again.
