@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .registry import JobType, Registry
     from .stores.contract import Store
     from .testing.kit import Kit
+    from .worker.drained import Drained
     from .worker.worker import Worker
 
     P = ParamSpec("P")
@@ -265,27 +266,24 @@ class Mainstay(Flow, Hooked):
         return self._each(self.store.actions(None if job_id is None else self.resolve(job_id), limit))
 
     # operate ------------------------------------------------------------------------------------------------------
-    def cancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
-        """Cancel a job; return `cancelled` or, for a running job, `cancelling`. With `tx=` it commits with that transaction."""
-        if tx is None:
-            return self._act("cancel", job_id, actor)
-        from .stores import outbox
+    def cancel(
+        self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python", wait: Duration | None = None
+    ) -> str:
+        """Cancel a job; return `cancelled` or, for a running job, `cancelling`. With `tx=` it commits with that transaction.
 
-        full, now = self.resolve(job_id), self.clock.now()
-        replies = outbox.run(self.store, tx, lambda verbs: verbs.cancel([full], now, actor))
-        return _checked("cancel", full, replies[full])
+        With `wait="30s"` it returns `cancelled` when the handler has ended, and raises `ResultTimeout` if it has not by then.
+        """
+        from .cancelling import cancel
 
-    async def acancel(self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python") -> str:
+        return cancel(self, job_id, tx, actor, wait)
+
+    async def acancel(
+        self, job_id: str | Handle[Any], *, tx: object = None, actor: str = "python", wait: Duration | None = None
+    ) -> str:
         """As `cancel`, awaited; `tx=` is then an async connection or session."""
-        import asyncio
+        from .cancelling import acancel
 
-        if tx is None:
-            return await asyncio.to_thread(self.cancel, job_id, actor=actor)
-        from .stores import outbox
-
-        full = await asyncio.to_thread(self.resolve, job_id)
-        replies = await outbox.arun(self.store, tx, lambda verbs: verbs.cancel([full], self.clock.now(), actor))
-        return _checked("cancel", full, replies[full])
+        return await acancel(self, job_id, tx, actor, wait)
 
     def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
@@ -327,6 +325,18 @@ class Mainstay(Flow, Hooked):
         from .worker.worker import Worker
 
         return Worker(self, **options)
+
+    def drain(
+        self, *, max_jobs: int | None = None, max_seconds: Duration | None = None, **options: Unpack[WorkerOptions]
+    ) -> Drained:
+        """Run what is due, and what that enqueues, until nothing is; return how many attempts ended how, and what is left.
+
+        For cron hosts and serverless functions. It claims `max_jobs` jobs at most, and returns within `max_seconds`: what has
+        not finished by then is released, with no attempt spent. It waits for no job that is due later. The options are those of `worker`.
+        """
+        from .worker.one_shot import drain
+
+        return drain(self, max_jobs, max_seconds, **options)
 
     def testing(self, mode: Literal["manual", "inline"] = "manual") -> AbstractContextManager[Kit]:
         """Use a store in memory and a clock to move, inside a `with`; `inline` runs each job as it is enqueued."""

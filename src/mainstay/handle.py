@@ -83,13 +83,16 @@ class Handle(_Typed[R]):
         value: R = self._app.decode_result(job.type, self._app.store.result(self.id))
         return value
 
-    def cancel(self, actor: str = "python", *, tx: object = None) -> str:
-        """Cancel the job. Return `cancelled`, or `cancelling` for a running job. With `tx=` it takes effect with that commit."""
-        return self._app.cancel(self.id, tx=tx, actor=actor)
+    def cancel(self, actor: str = "python", *, tx: object = None, wait: Duration | None = None) -> str:
+        """Cancel the job. Return `cancelled`, or `cancelling` for a running job. With `tx=` it takes effect with that commit.
 
-    async def acancel(self, actor: str = "python", *, tx: object = None) -> str:
+        With `wait="30s"` it returns when the handler has ended, and raises `ResultTimeout` if it has not by then.
+        """
+        return self._app.cancel(self.id, tx=tx, actor=actor, wait=wait)
+
+    async def acancel(self, actor: str = "python", *, tx: object = None, wait: Duration | None = None) -> str:
         """The async form of `cancel`; `tx=` is an async connection or session."""
-        return await self._app.acancel(self.id, tx=tx, actor=actor)
+        return await self._app.acancel(self.id, tx=tx, actor=actor, wait=wait)
 
     def __repr__(self) -> str:
         return f"<Handle {self.id}{'' if self.created else ' (existing)'}>"

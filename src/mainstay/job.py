@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .core import job as stored
 from .core.draft import Draft
 from .core.payload import decode_result
+from .core.states import CANCELLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,6 +56,13 @@ class Job(stored.Job[datetime, timedelta]):
     def progress(self) -> float | None:
         """How much is done, from 0 to 1; None if the handler has not said of how much."""
         return None if self.done is None or not self.total else min(max(self.done / self.total, 0.0), 1.0)
+
+    @property
+    def cancel_took(self) -> timedelta | None:
+        """How long after the request a cancelled job ended; None for any other."""
+        if self.state != CANCELLED or self.finished_at is None or self.cancel_at is None:
+            return None
+        return max(self.finished_at - self.cancel_at, timedelta())
 
     def __repr__(self) -> str:
         return f"<Job {self.id} {self.type} {self.label}, attempt {self.attempt} of {self.max_attempts}>"

@@ -17,12 +17,14 @@ from .core.states import ENDED, REVIEW
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future, TimerHandle
+    from collections.abc import Callable, Iterable
 
     from .core.clock import Duration
     from .core.job import Job
     from .stores.contract import Store
 
 SHORTEST, LONGEST = 0.002, 0.1
+SOME = 500  # jobs of one read
 IDLE = 3  # times as long as a read took: so long passes before the next, however many jobs are awaited
 
 
@@ -38,6 +40,36 @@ def wait_for(store: Store, job_id: str, timeout: Duration | None) -> Job | None:
             return None
         never.wait(min(pause, left))
         pause = min(pause * 1.5, LONGEST)
+
+
+def wait_for_all(
+    store: Store, ids: Iterable[str], timeout: Duration | None, report: Callable[[int], None] = lambda left: None
+) -> dict[str, str]:
+    """Wait until all jobs have ended and return their states; after the timeout without those that have not. Gone ones are `deleted`.
+
+    `report` gets how many are left, after each read. A read is of some of the jobs, however many there are.
+    """
+    limit, pause, never = _deadline(timeout, time.monotonic()), SHORTEST, threading.Event()
+    left, states = dict.fromkeys(ids), dict[str, str]()
+    while left:
+        some = list(left)[:SOME]
+        found = {job.id: job for job in store.get_many(some)}
+        ended = {job_id: _ending(found.get(job_id)) for job_id in some}
+        states |= {job_id: state for job_id, state in ended.items() if state}
+        left = {job_id: None for job_id in left if job_id not in states}
+        report(len(left))
+        if time.monotonic() >= limit:
+            break
+        pause = SHORTEST if any(ended.values()) else min(pause * 1.5, LONGEST)
+        never.wait(min(pause, max(limit - time.monotonic(), 0)) if left else 0)
+    return states
+
+
+def _ending(job: Job | None) -> str:
+    """Return the state in which a job has ended; empty if it has not."""
+    if job is None:
+        return "deleted"
+    return job.state if _at_rest(job) else ""
 
 
 async def await_end(loop: AbstractEventLoop, store: Store, job_id: str, limit: Duration | None) -> Job | None:

@@ -9,6 +9,7 @@ from mainstay import Cancel, Draft, JobFailed, Mainstay, Retry, Review, Snooze, 
 from mainstay.core.errors import UsageError
 from mainstay.core.outcome import Cancelled, Stopping
 from mainstay.testing import Kit, Trial
+from mainstay.worker.drained import Drained
 
 
 @pytest.fixture
@@ -174,6 +175,9 @@ def test_drain_counts_every_way_to_end(app, kit):
         "review": 1,
         "cancelled": 1,
         "dead": 1,
+        "left": 0,
+        "more": False,
+        "running": 0,
     }
 
 
@@ -275,7 +279,7 @@ def test_a_drain_runs_full_batches_without_a_wait(app, kit):
     kit.assert_enqueued(work, item=3, count=1)
     with pytest.raises(UsageError, match=r'"items" .did you mean "item"'):
         kit.assert_enqueued(work, items=3)
-    assert kit.drain() == (6, 1, 0, 0, 0, 0)
+    assert kit.drain() == Drained(completed=6, retried=1)
     assert calls == [[0, 1, 2, 3], [4, 5], [2]]
     assert [job.result() for job in jobs] == list(range(6))
 

@@ -319,6 +319,9 @@ app.cancel(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 with app.worker(concurrency=8, queues=["mail"], grace="5s") as worker:
     assert_type(worker.id, str)
+assert_type(app.drain(max_jobs=3, max_seconds=25, queues=["mail"]).processed, int)
+app.drain(max_job=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+assert_type(app.cancel("01JQ93", wait="30s"), str)
 app.worker(concurency=8)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 

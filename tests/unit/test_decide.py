@@ -208,3 +208,10 @@ def test_no_history_of_troubles_runs_a_job_more_often_than_allowed(history, most
             return
         job = job._replace(attempt=found.attempt, crashes=found.crashes)
     assert counted < most
+
+
+def test_a_cancelled_job_keeps_the_error_of_its_handler_and_no_result():
+    returned = decided(claimed(cancelling=True), Outcome("completed", result='"done"'))
+    assert (returned.state, returned.result, returned.reason) == ("cancelled", None, "cancelled on request")
+    final = decided(claimed(cancelling=True), Outcome("failed", error="no", retry=False, reason="no is final"))
+    assert (final.state, final.error, final.reason) == ("cancelled", "no", "cancelled on request")

@@ -56,7 +56,7 @@ def work(app, count=9):
 
     worker = InlineWorker(app)
     worker.drain()
-    return sum(worker.ways.values())
+    return sum(worker.tally.ways.values())
 
 
 def rules_of(draft):

@@ -275,6 +275,40 @@ def reads_separately() -> int:
     return pages(ctx.checkpoint.get("page", 0))
 
 
+# cancelled while they run
+
+
+@app.job(retry=ONCE, process=True)
+def sleeps_apart() -> None:
+    """Reaches no safe point, but cleans up."""
+    mark("started sleeps_apart", os.getpid())
+    try:
+        threading.Event().wait(PATIENCE)
+    finally:
+        mark("tidied up")
+
+
+@app.job(retry=ONCE)
+def goes_on() -> str:
+    """Is told to stop, and returns all the same."""
+    ctx.enqueue(child.prepare("of the cancelled"))
+    mark("started goes_on")
+    try:
+        pages(0)
+    except BaseException as error:  # noqa: BLE001  (what careless handlers do)
+        mark("caught", type(error).__name__)
+    return "done"
+
+
+@app.job(retry=AT_ONCE)
+async def cleans_up_badly() -> None:
+    mark("started cleans_up_badly")
+    try:
+        await asyncio.sleep(PATIENCE)
+    finally:
+        raise OSError("the disk is full")
+
+
 def pages(start: int) -> int:
     """Goes on until the gate `enough` is open; every page is a safe point."""
     page, pause = start, threading.Event()

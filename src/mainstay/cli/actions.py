@@ -13,6 +13,7 @@ from ..core.bulk import bulk_for
 from ..core.errors import Conflict, NotFound, UsageError
 from ..query import parse
 from . import exits
+from .cancel_wait import WAIT, await_cancelled, complain_running, waiting_time
 from .options import command, shaped, targeted
 from .output import plural
 
@@ -56,9 +57,10 @@ VERBS = (
         "cancel", ("cancelled", "cancelling"),
         """Cancel waiting jobs and ask running ones to stop.
 
-        A running job stops at its next safe point and ends as cancelled.
+        A running job stops at its next safe point and ends as cancelled. --wait returns when it has.
         """,
-        ("01JQ93", "'type:newsletter state:waiting' --dry-run", "'type:newsletter state:waiting' --yes"),
+        ("01JQ93", "01JQ93 --wait --timeout 30s", "'type:newsletter state:waiting' --dry-run", "'type:newsletter state:waiting' --yes"),
+        WAIT,
     ),
     Verb(
         "delete", ("deleted",),
@@ -121,7 +123,7 @@ retry, cancel, delete, approve, reject = map(_command, VERBS)
 
 def act(
     verb: Verb, target: Target, output: Output, jobs: tuple[str, ...], everything: bool, dry_run: bool, yes: bool,
-    note: str = "", copy: bool = False,
+    note: str = "", copy: bool = False, wait: bool = False, timeout: str | None = None,
 ) -> int:  # fmt: skip
     """Do an action to the jobs given by id or found by a search, which is confirmed first. Return the exit code."""
     if bool(jobs) == everything:
@@ -129,6 +131,7 @@ def act(
         raise UsageError(
             "--all takes no search" if jobs else "which jobs?", f"{name} ID, {name} 'state:…' or {name} --all"
         )
+    patience = waiting_time(wait, timeout)
     with target.open() as app:
         by_id = bool(jobs) and not any(":" in word for word in jobs)
         words = "state:review" if everything and verb.option is NOTE else " ".join(jobs)
@@ -137,6 +140,11 @@ def act(
         if (dry_run or not (by_id or yes)) and not _preview(app, output, "copy" if copy else verb.name, ids, dry_run):
             return exits.OK
         results = _done(app, output, verb, ids, terms, note, copy)
+        if wait:
+            results = await_cancelled(app, output, results, patience)
+    if wait and complain_running(results):
+        _report(output, verb, results, by_id)
+        return exits.TIMEOUT
     return _report(output, verb, results, by_id)
 
 

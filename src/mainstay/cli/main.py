@@ -28,7 +28,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Produce and run": {
         "enqueue": ("enqueue", "Accept a job durably and print its id."),
-        "worker": ("worker", "Run jobs until a signal stops it."),
+        "worker": ("worker", "Run jobs until a signal stops it; --drain: until none is due."),
     },
     "Inspect": {
         "status": ("status", "Show what is waiting, running and failed, by type."),

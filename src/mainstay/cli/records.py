@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.clock import iso
 from ..core.errors import UsageError
+from ..core.states import CANCELLED
 from ..core.suggest import did_you_mean
 from .output import dumped, state
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 FIELDS = (
     "id", "type", "queue", "state", "label", "priority", "args", "attempt", "max_attempts", "crashes", "worker",
-    "created_at", "run_at", "started_at", "finished_at", "expires_at", "took", "timeout", "key", "tenant", "ref", "tags",
+    "created_at", "run_at", "started_at", "cancel_at", "finished_at", "expires_at", "took", "cancel_took", "timeout", "key", "tenant", "ref", "tags",
     "parent", "schedule", "tick", "done", "total", "stage", "error", "code", "reason",
 )  # fmt: skip
 
@@ -78,10 +79,12 @@ def _instant(name: str) -> bool:
 
 
 def durations(job: Job, now: int) -> dict[str, int | None]:
-    """Return the timeout of a job, and how long its last attempt took or the running one has taken so far."""
+    """Return the timeout of a job, how long its last attempt took or the running one has taken so far, and how long its cancel took."""
     until = now if job.state == "running" else job.finished_at
     took = None if job.started_at is None or until is None else max(until - job.started_at, 0)
-    return {"took": took, "timeout": job.timeout}
+    cancelled = job.state == CANCELLED and job.finished_at is not None and job.cancel_at is not None
+    cancel_took = max((job.finished_at or 0) - (job.cancel_at or 0), 0) if cancelled else None
+    return {"took": took, "cancel_took": cancel_took, "timeout": job.timeout}
 
 
 def loaded(text: str | None) -> Any:
@@ -133,7 +136,7 @@ def print_fields(output: Output, jobs: Sequence[Job]) -> None:
 def _cell(output: Output, job: Job, name: str) -> Cell:
     if name in {"label", "state"}:
         return state(job.label)
-    if name in {"took", "timeout"}:
+    if name in {"took", "cancel_took", "timeout"}:
         return output.spent(durations(job, output.now)[name])
     if name == "args":
         return short(loaded(job.payload))

@@ -116,6 +116,9 @@ def _print_head(output: Output, job: Job) -> None:
     output.facts(*((fact, "dim") for fact in facts), indent=2)
     if job.reason:
         output.line(_bounded(job.reason), indent=2)
+    took = records.durations(job, output.now)["cancel_took"]
+    if took and job.started_at is not None:
+        output.line(f"cancelled {human(took)} after it was asked", indent=2)
 
 
 def _stage(app: Mainstay, job: Job) -> str:
@@ -156,15 +159,16 @@ def _timeline(output: Output, job: Job, attempts: Sequence[Attempt]) -> list[lis
     the millisecond before the last one ended.
     """
     events = [(job.created_at, "created", "")]
+    asked = job.cancel_at if job.cancel_at != job.finished_at else None  # else it did not run when it was cancelled
     for attempt in attempts:
         by = f"on {attempt.worker}" if attempt.worker else ""
         events.append((attempt.started_at, f"attempt {attempt.number} started", by))
+        if asked is not None and attempt.token == job.token:
+            events.append((asked, "cancel requested", ""))
         if attempt.ended_at is not None:
             how = OUTCOMES.get(attempt.outcome, attempt.outcome)
             more = _bounded(" · ".join(filter(None, (attempt.code, attempt.error))))
             events.append((attempt.ended_at, f"attempt {attempt.number} {how}", more))
-    if job.cancel_at is not None and job.state == "running":
-        events.append((job.cancel_at, "cancel requested", ""))
     if job.finished_at is not None and not (attempts and attempts[-1].ended_at == job.finished_at):
         events.append((job.finished_at, job.state, ""))
     if job.run_at is not None and job.state == "scheduled":

@@ -36,7 +36,7 @@ LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
     "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
-    "stuck", "left", "cancelling", "pruned",
+    "stuck", "left", "cancelling", "unresponsive", "pruned",
 )  # fmt: skip
 KINDS = {
     "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
@@ -49,6 +49,7 @@ KINDS = {
     mainstay worker --app jobs:app
     mainstay worker --app jobs:app --queues mail,default --concurrency 8
     mainstay worker --app jobs:app --processes 4
+    mainstay worker --app jobs:app --drain --max-seconds 25
     """
 )
 @click.option("--queues", metavar="A,B", help="Only these queues, in this order.")
@@ -58,16 +59,32 @@ KINDS = {
 @click.option("--grace", metavar="DURATION", help="How long running jobs may continue after a stop.  [default: 30s]")
 @click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [default: info]")
 @click.option("--log-format", metavar="FORM", help="text or json.  [default: text]")
+@click.option("--drain", is_flag=True, help="Run what is due, print a summary and exit.")
+@click.option("--max-jobs", metavar="N", type=click.IntRange(1), help="With --drain: claim at most N jobs.")
+@click.option(
+    "--max-seconds", metavar="SECONDS", help="With --drain: exit within this time; what has not finished is released."
+)
+@click.option("--json", "as_json", is_flag=True, help="With --drain: print the summary as JSON.")
 @targeted
-def worker(target: Target, types: str | None, **given: Any) -> int:
-    """Run jobs until a signal stops it.
+def worker(
+    target: Target, types: str | None, drain: bool, max_jobs: int | None, max_seconds: str | None, as_json: bool, **given: Any
+) -> int:  # fmt: skip
+    """Run jobs until a signal stops it; --drain: until none is due.
 
     The first SIGTERM or Ctrl-C stops gracefully: running jobs may finish or reach a safe point, the others are released.
     A second one stops at once; interrupted jobs run again.
+
+    With --drain, the exit code is 0 when all went well or a limit was reached, 3 if a job is dead, 6 if the store cannot be reached.
     """
     if given["grace"]:
         given["grace"] = enqueue_args.duration("--grace", given["grace"])
     settings = target.settings(**given)
+    if drain or max_jobs is not None or max_seconds is not None or as_json:
+        from . import drain as one_shot
+
+        seconds = one_shot.check(drain, max_seconds, settings.processes)
+        app = _logged(_application(target), settings)
+        return one_shot.run(app, max_jobs, seconds, as_json, _options(settings, types))
     if settings.processes > 1:
         return _supervise(target, settings, types)
     from ..worker.shutdown import until_signalled
@@ -171,7 +188,9 @@ class WorkerLog(Log):
         )
 
     def _worker_stopping(self, worker: Any) -> None:
-        text = f"stopping: running jobs have {human(worker.grace)}; a second signal stops them now"
+        text = "stopping"
+        if worker.in_flight.active:
+            text += f": running jobs have {human(worker.grace)}; a second signal stops them now"
         self.write("info", "worker_stopping", text, worker=worker.id)
 
     def _worker_stopped(self, worker: Any) -> None:
@@ -221,6 +240,10 @@ class WorkerLog(Log):
 
     def _cancelling(self, job: Claimed) -> None:
         self.write("info", "cancelling", f"{job.type} {job.id} was asked to stop", "cancelling", job=job.id)
+
+    def _unresponsive(self, job: Claimed) -> None:
+        text = f"{job.type} {job.id} was asked to stop, but its handler still runs: it has reached no safe point"
+        self.write("warning", "unresponsive", text, "cancelling", job=job.id, type=job.type)
 
     def _pruned(self, count: int) -> None:
         self.write("debug", "pruned", f"removed {count} jobs whose retention is over", count=count)

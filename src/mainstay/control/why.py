@@ -96,14 +96,16 @@ class Look:
         since = iso(job.started_at or 0)
         details = {"worker": job.worker, "since": instant(job.started_at), "attempt": job.attempt}
         if there is None or there.expires_at <= self.now:
-            yield Reason(
-                "worker", f"its worker {job.worker} is gone: it is freed within seconds, and runs again", details
-            )
+            then = "and runs again" if job.cancel_at is None else "and ends as cancelled"
+            yield Reason("worker", f"its worker {job.worker} is gone: it is freed within seconds, {then}", details)
         elif there.running > there.slots:
             full = f"holds {there.running} jobs and has {there.slots} slots: it may wait there for one"
             yield Reason("slot", f"it is claimed by {job.worker} since {since}, which {full}", details)
         else:
-            stopping = "; it was asked to stop" if job.cancel_at is not None else ""
+            stopping = ""
+            if job.cancel_at is not None:
+                asked = human(max(self.now - job.cancel_at, 0))
+                stopping = f"; it was asked to stop {asked} ago, and stops at its next safe point or await"
             yield Reason("running", f"attempt {job.attempt} runs on {job.worker} since {since}{stopping}", details)
 
     def review(self) -> Iterator[Reason]:

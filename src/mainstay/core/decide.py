@@ -65,7 +65,8 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
         return completed(job, now)
     kind = outcome.kind
     if job.cancelling or kind == "cancelled":
-        return _ended(job, outcome, now, states.CANCELLED, outcome.reason or "cancelled on request")
+        reason = outcome.reason if kind == "cancelled" else None  # whatever else its handler did: it was asked to stop
+        return _ended(job, outcome, now, states.CANCELLED, reason or "cancelled on request")
     if kind == "completed":
         return _ended(job, outcome, now, states.COMPLETED, outcome.reason)
     if kind == "released":
@@ -109,10 +110,10 @@ def _failed(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float
 
 def _ended(job: Claimed, outcome: Outcome, now: int, state: str, reason: str | None) -> Transition:
     expires = None if job.keep is None or state == states.DEAD else now + job.keep
-    children = outcome.children if state == states.COMPLETED else ()
+    result, children = (outcome.result, outcome.children) if state == states.COMPLETED else (None, ())
     return Transition(
         job.seq, job.id, job.token, state, job.attempt, job.crashes, None, now, expires, reason,
-        job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, outcome.result, children,
+        job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, result, children,
         outcome.code, job.rules,
     )  # fmt: skip
 

@@ -26,6 +26,7 @@ NAMES = (
     "beat",  # worker (its id): the lease was renewed
     "lease_lost",  # worker (its id): the lease is lost, the worker registers anew
     "cancelling",  # job: a running job was asked to stop
+    "unresponsive",  # job: it was asked to stop a while ago, and its handler still runs
     "store_error",  # error, wait (in ms): the store failed, the worker waits
     "late",  # job: its handler still runs a while after its timeout
     "stuck",  # job: its handler is late and keeps its job and its slot; only the end of the process would end it
@@ -38,7 +39,7 @@ NAMES = (
     "schedule_failed",  # schedule, error: a tick could not be fired; it is tried again
     "pruned",  # count: so many ended jobs were removed by retention
 )
-START, COMPLETE, FAILED, PROGRESS = "start", "complete", "failed", "progress"  # the hooks
+START, COMPLETE, FAILED, CANCEL, PROGRESS = "start", "complete", "failed", "cancel", "progress"  # the hooks
 
 
 class Events:
@@ -94,6 +95,10 @@ class Hooked:
     def on_failed(self, hook: H) -> H:
         """Call the hook when an attempt has failed and that is stored; `event.final` says whether the job is dead."""
         return self._add(FAILED, hook)
+
+    def on_cancel(self, hook: H) -> H:
+        """Call the hook when an attempt has ended because the job was cancelled and that is stored; `event.error` is its last error."""
+        return self._add(CANCEL, hook)
 
     def on_progress(self, hook: H) -> H:
         """Call the hook when a handler reports progress or begins a stage."""

@@ -10,7 +10,7 @@ import random
 from contextlib import contextmanager
 from datetime import timedelta
 from inspect import signature
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..core.clock import SECOND, ManualClock, SystemClock, milliseconds
 from ..core.errors import JobFailed, UsageError
@@ -21,20 +21,22 @@ from ..stores import open_store
 from ..upkeep.schedule import Schedules
 from ..worker.batch_claimer import claimer
 from ..worker.batches import NEVER
+from ..worker.drained import Drained, Tally, drained
 from ..worker.executors import Executor
 from ..worker.hook_runner import run_hooks
 from ..worker.in_flight import InFlight
+from ..worker.one_shot import count_left
 from ..worker.outcome_buffer import OutcomeBuffer, UpdateBuffer
 from ..worker.registration import Registration
 from ..worker.runner import arun, run
 from ..worker.slots import Slots
+from ..worker.worker import wanted_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ..app import Mainstay
     from ..context import Context
-    from ..core.decide import Transition
     from ..core.job import Count
     from ..handle import Handle
     from ..job import Job
@@ -46,17 +48,6 @@ if TYPE_CHECKING:
 OPTIONS = ("delay", "priority", "queue", "key", "tenant", "ref", "tags")
 LIMIT = 10_000
 LEASE = 3_600 * SECOND  # by a clock that only the test moves
-
-
-class Drained(NamedTuple):
-    """How many attempts of a drain ended in each way."""
-
-    completed: int = 0
-    retried: int = 0
-    snoozed: int = 0
-    review: int = 0
-    cancelled: int = 0
-    dead: int = 0
 
 
 class InlineExecutor(Executor):
@@ -76,21 +67,22 @@ class InlineExecutor(Executor):
 class InlineWorker:
     """A worker with one slot, which claims when it is told to."""
 
-    def __init__(self, app: Mainstay) -> None:
-        self._app, self.ways = app, dict.fromkeys(Drained._fields, 0)
-        self.dead: list[str] = []  # the jobs that died
+    def __init__(
+        self, app: Mainstay, wants: Mapping[str, Sequence[str]] | None = None, max_jobs: int | None = None
+    ) -> None:
+        self._app, self.tally = app, Tally()
         self._in_flight = InFlight()
         self._outcomes = OutcomeBuffer(self._in_flight, app.clock, random.random, app.events, UpdateBuffer(pause=0))
-        names = app.registry.served()
-        wants = dict.fromkeys((app.registry.expect(name).queue for name in names), names)
+        wants = wants or wanted_by(app, None, None)
         self._registration = Registration(app, wants, 1, LEASE)
         executors: Any = InlineExecutor, InlineExecutor, lambda *given: InlineExecutor(*given[:3])
         self._slots = Slots(app, 1, 1, self._registration, self._in_flight, self._outcomes, lambda: None, *executors)
         self._claimer = claimer(app, self._registration, wants, self._slots, self._in_flight, self._outcomes)
+        self._claimer.most = max_jobs or self._claimer.most
 
     def drain(self) -> None:
         """Run everything that is due now, and what that enqueues."""
-        forget = self._app.events.on("stored", self._count)
+        forget = self._app.events.on("stored", self.tally.count)
         self._registration.register()
         end_hooks = run_hooks(self._app)
         try:
@@ -105,13 +97,6 @@ class InlineWorker:
             forget()
             end_hooks()
             self._registration.deregister()
-
-    def _count(self, transitions: list[Transition]) -> None:
-        for transition in transitions:
-            way = transition.outcome if transition.state == "scheduled" else transition.state
-            if way == "dead":
-                self.dead.append(transition.id)
-            self.ways[way if way in self.ways else "retried"] += 1
 
 
 def _run_async(execution: Execution, context: Context, end: object) -> None:
@@ -201,10 +186,16 @@ class Kit:
                 break
             self.clock.move_to(max(min(dues), self.clock.now()))
         for app, worker in zip(self._apps, workers, strict=True):
-            if raises and worker.dead:
-                raise _failure(app[0], worker.dead)
-        ways = [worker.ways for worker in workers]
-        return Drained(**{name: sum(way[name] for way in ways) for name in Drained._fields})
+            if raises and worker.tally.dead:
+                raise _failure(app[0], worker.tally.dead)
+        return drained(*(worker.tally for worker in workers))
+
+    def drain_once(self, app: Mainstay, max_jobs: int | None, wants: Mapping[str, Sequence[str]]) -> Drained:
+        """Do what `app.drain` does, in this thread and without moving the clock."""
+        worker = InlineWorker(app, wants, max_jobs)
+        worker.drain()
+        left, more = count_left(app.store, wants, app.clock.now())
+        return drained(worker.tally)._replace(left=left, more=more)
 
     def check_runs(self, handle: Handle[Any]) -> None:
         """Raise if someone waits for a job that nothing runs: no worker is started, and `drain` has not run it."""

@@ -71,4 +71,4 @@ class BatchClaimer(Claimer):
             return 0
         if self._careful(now):
             return min(1, self._slots.room())
-        return self._slots.batches.room(type, self._slots.room())
+        return min(self._slots.batches.room(type, self._slots.room()), self.most - self._in_flight.added)

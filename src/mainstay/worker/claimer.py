@@ -5,6 +5,7 @@ It claims some jobs beyond its free slots while jobs are quick, and one at a tim
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ..core.clock import monotonic
@@ -55,6 +56,7 @@ class Claimer:
         self._failures = 0
         self._monotonic = monotonic(app.clock)  # waits and the age of claims, whoever sets the clock
         self.pace = 0.0  # jobs per millisecond
+        self.most = sys.maxsize  # jobs that it claims in all; if there is a limit, it accepts none by an offer, which would not be counted yet
         self._ended, self._sampled_at = 0, 0  # how many had ended when the pace was measured last
         self._careful_until = 0
         self.offers = SlotOffers(self._wants, self._has_slot, self._monotonic)
@@ -63,6 +65,16 @@ class Claimer:
     def failing(self) -> bool:
         """Whether the last call to the store failed."""
         return self._failures > 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it has claimed as many jobs as it may."""
+        return self._in_flight.added >= self.most
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next round claims, if a slot is free: no reply is missing, and no lease is known to be lost."""
+        return not (self._failures or self.offers.uncertain or self._closed(self._monotonic()))
 
     def step(self, now: int) -> int:
         """Do one round; return after how many milliseconds to do the next if nothing wakes the claimer before."""
@@ -188,9 +200,11 @@ class Claimer:
             return 0
         if self._careful(now):
             return min(1, self._slots.room())
-        return self._slots.room() + self._ahead(now)
+        return min(self._slots.room() + self._ahead(now), self.most - self._in_flight.added)
 
     def _has_slot(self) -> bool:
+        if self.most != sys.maxsize:
+            return False
         free, now = self._slots.room() > 0 and not self._slots.loop.blocked, self._monotonic()
         return free and not self._closed(now) and not self._careful(now)
 
@@ -198,7 +212,7 @@ class Claimer:
         """Return whether to claim nothing, whatever slots are free."""
         # Of a lease that was lost a moment ago: the heartbeat replaces it, or finds that it runs after all.
         just_lost = self._lost == self._registration.registered and now - self._lost_at < self._poll
-        return just_lost or self._outcomes.full or not self._registration.claiming
+        return just_lost or self._outcomes.full or self.exhausted or not self._registration.claiming
 
     def _ahead(self, now: int) -> int:
         """Return how many jobs to hold beyond the slots. Slow jobs are not prefetched: another worker could run them sooner."""

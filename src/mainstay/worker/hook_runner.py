@@ -9,9 +9,9 @@ from queue import Full, Queue
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ..core.events import COMPLETE, FAILED, PROGRESS, START, report_failure
+from ..core.events import CANCEL, COMPLETE, FAILED, PROGRESS, START, report_failure
 from ..core.job_event import ended, progressed, started
-from ..core.states import COMPLETED
+from ..core.states import CANCELLED, COMPLETED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,6 +90,8 @@ class HookRunner:
                 continue
             if each.state == COMPLETED:
                 self._put(COMPLETE, job, ended, each)
+            elif each.state == CANCELLED:
+                self._put(CANCEL, job, ended, each)
             elif each.error is not None and each.outcome != "released":
                 self._put(FAILED, job, ended, each)
 

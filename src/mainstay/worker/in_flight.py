@@ -27,7 +27,8 @@ class Execution:
     mark = 0  # where the store notes that the handler runs
     deadline: int | None = None  # this and `claimed_at` by monotonic time
     context: Context | None = None
-    cancel: str | None = None  # why it was asked to stop
+    cancel: str | None = None  # why it was asked to stop …
+    asked_at = 0  # … and when, by monotonic time; 0 again when that was reported
     overrun: Outcome | None = None  # it ran out of time: what is recorded when its handler ends
     late = False  # its handler still ran a while after that
     members: Sequence[Execution] = ()  # of a batch: its jobs
@@ -50,7 +51,7 @@ class InFlight:
         self._changed = threading.Condition(self._lock)
         self._executions: dict[Execution, bool] = {}  # in the order of their claims
         self._open: dict[Execution, bool] = {}  # those that have not ended
-        self._added = 0
+        self.added = 0  # how many were claimed since the worker started
 
     @property
     def active(self) -> int:
@@ -60,7 +61,7 @@ class InFlight:
     @property
     def ended(self) -> int:
         """How many have ended since the worker started."""
-        return self._added - len(self._open)
+        return self.added - len(self._open)
 
     @property
     def unstored(self) -> int:
@@ -76,7 +77,7 @@ class InFlight:
             added = dict.fromkeys(executions, True)
             self._executions.update(added)
             self._open.update(added)
-            self._added += len(executions)
+            self.added += len(executions)
 
     def find(self, attempts: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Execution]:
         """Return those of these attempts, by job id and token, that are here. Looks at each: only cancels and lost replies ask."""

@@ -20,7 +20,7 @@ from ..context import Context
 from ..core import errors
 from ..core.errors import StoreUnavailable
 from ..core.job import Claimed, Labels
-from ..core.outcome import Outcome
+from ..core.outcome import Cancelled, Outcome
 from ..core.payload import clean
 from . import runner
 from .handler_address import find
@@ -74,7 +74,7 @@ class MessageLoop:
         self._tasks: SimpleQueue[Callable[[], dict[str, Any]] | None] = SimpleQueue()
         self._context: Context | None = None
         self._reporter: PipeReporter | None = None
-        self._busy = False
+        self._busy = self._interrupted = False
         self._pid = os.getpid()
         os.register_at_fork(after_in_child=self._forked)
 
@@ -82,13 +82,28 @@ class MessageLoop:
         """Work on the main thread until the worker closes the pipe."""
         threading.Thread(target=self._listen, name="mainstay-control", daemon=True).start()
         while (task := self._tasks.get()) is not None:
-            reply = task()
+            try:
+                reply = task()
+                self._context = None  # a signal that comes from now on interrupts nothing
+            except Cancelled:  # it came outside the handler: the worker knows that this job was cancelled
+                return
             _flush()
             if os.getpid() != self._pid:  # a handler forked, and this is the copy: only the original replies
                 os._exit(0)
             self._busy = False
             if not self._out.write(reply):  # the worker is gone, or the handler has closed every file
                 return
+
+    def signalled(self, number: int, frame: object) -> None:
+        """Interrupt a handler whose job was cancelled, once; ignore any other signal: the worker decides.
+
+        It is not SIG_IGN, which programs that a handler starts would inherit.
+        """
+        context = self._context
+        cancelled = context.cancelled_because if context is not None else None
+        if number == signal.SIGTERM and cancelled is not None and not self._interrupted:
+            self._interrupted = True
+            raise Cancelled(cancelled)
 
     def _listen(self) -> None:
         with open(self._control, "rb", closefd=False) as lines:
@@ -176,17 +191,14 @@ def _on_signals(handler: Any) -> None:
         signal.signal(number, handler)
 
 
-def _ignore(number: int, frame: object) -> None:
-    """Do nothing: the worker decides. Not SIG_IGN, which programs that a handler starts would inherit."""
-
-
 def main() -> None:
     """Serve the worker that started this process."""
     control, out = take_over(sys.argv[1])
-    _on_signals(_ignore)
+    loop = MessageLoop(control, out)
+    _on_signals(loop.signalled)
     _die_with_parent()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    MessageLoop(control, out).run()
+    loop.run()
 
 
 if __name__ == "__main__":

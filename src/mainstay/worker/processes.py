@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 CHECK = 0.25  # seconds between checks of a silent child: its own children may keep the pipe open after its death
 LOADING = 60.0  # seconds to import the module of a handler
-CANCEL_GRACE = 2.0  # seconds for a cancelled handler to reach a safe point before it is killed
+SAFE_POINT = 0.5  # seconds for a cancelled handler to reach a safe point before SIGTERM interrupts it …
+CANCEL_GRACE = 2.0  # … and for it to clean up, before it is killed
 EXIT_GRACE = 2.0  # seconds for a child to end by itself after its pipes are closed
 
 
@@ -109,12 +110,14 @@ class ProcessSlots(Executor):
             execution.stop.kill(execution)
 
     def cancel(self, execution: Execution, because: str) -> None:
-        """Ask the handler to stop; kill it if it has not stopped after `CANCEL_GRACE`."""
-        if isinstance(execution.stop, ProcessSlot):
-            execution.stop.send(execution, {"do": "cancel", "because": because})
-            later = threading.Timer(CANCEL_GRACE, execution.stop.kill, (execution,))
-            later.daemon = True
-            later.start()
+        """Ask the handler to stop; if it does not, interrupt it by SIGTERM, and at last kill it."""
+        slot = execution.stop
+        if isinstance(slot, ProcessSlot):
+            slot.send(execution, {"do": "cancel", "because": because})
+            for seconds, act in ((SAFE_POINT, slot.terminate), (SAFE_POINT + CANCEL_GRACE, slot.kill)):
+                later = threading.Timer(seconds, act, (execution,))
+                later.daemon = True
+                later.start()
 
     def ask_to_stop(self, execution: Execution) -> None:
         """Tell the handler that the worker shuts down: it stops at its next safe point."""
@@ -185,6 +188,9 @@ class ProcessSlot:
                 if message["ask"] == job.id:  # else a thread that an earlier handler has left
                     self.send(execution, self._labels(job))
             else:
+                self.hold(None)  # from here on nothing stops the child because of this job
+                if child.interrupted:
+                    self.discard()
                 return outcome_in(message["outcome"])
         return _died(execution, self.discard())
 
@@ -208,6 +214,12 @@ class ProcessSlot:
             child = self.child if self._execution is execution else None
         if child is not None:
             child.send(message | {"id": execution.job.id})
+
+    def terminate(self, execution: Execution) -> None:
+        """Send SIGTERM to the child if it still runs this job. It serves no other one: it may have stopped anywhere."""
+        with self._lock:
+            if self._execution is execution and self.child is not None:
+                self.child.terminate()
 
     def kill(self, execution: Execution) -> None:
         """Kill the child if it still runs this job."""
@@ -235,6 +247,7 @@ class ChildProcess:
 
     def __init__(self) -> None:
         self.loaded: set[str] = set()  # the types whose handlers it has loaded
+        self.interrupted = False  # by SIGTERM, while it ran a handler
         self.process, self._out, self._in = spawn("mainstay.worker.process_main", stdout=2)  # 2: the worker's stderr
 
     def send(self, message: dict[str, Any]) -> None:
@@ -263,6 +276,12 @@ class ChildProcess:
             return os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         except ChildProcessError:  # other code of this process has reaped it
             return True
+
+    def terminate(self) -> None:
+        """Interrupt the handler, under the slot's lock as `kill`."""
+        if self.process.returncode is None:
+            self.interrupted = True
+            os.kill(self.process.pid, signal.SIGTERM)
 
     def kill(self) -> None:
         """Kill the process, everything in its group, and the programs that it started in sessions of their own.

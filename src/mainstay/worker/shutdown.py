@@ -165,9 +165,9 @@ def tune_gc() -> None:
     gc.set_threshold(YOUNG, 20, 100)
 
 
-def exit_process(code: int) -> NoReturn:
+def exit_process(code: int, grace: float = THREAD_GRACE) -> NoReturn:
     """End this process, even if a thread that a handler left behind keeps the interpreter from ending."""
-    late = threading.Timer(THREAD_GRACE, os._exit, (code,))
+    late = threading.Timer(grace, os._exit, (code,))
     late.daemon = True
     late.start()
     atexit.register(late.cancel)  # runs after the threads have ended: other exit handlers may take longer

@@ -28,11 +28,14 @@ if TYPE_CHECKING:
     from .registration import Registration
 
 LATE = "timed out, but its handler still runs"
+UNSTOPPED = "cancelled, but its handler still runs: it stops at its next safe point (ctx.check, ctx.save) or await"
 LEFT = "the worker has stopped, but this handler still runs; the next attempt waits for its end or that of its process"
 YIELD = 60_000  # ms after a job was left to a worker with other code
 IDLE, BUSY, SOONEST = 200, 100, 10  # milliseconds between two looks at the time limits; IDLE while nothing is in flight
 SHORTEST, LONGEST = 1_000, 10_000  # a handler is late when it runs for its timeout once more, within these bounds
 PATIENCE = 1_000  # milliseconds that a claimed job may wait here while other workers could run it
+ANSWER = 800  # ms after which a worker that runs jobs asks the store which were cancelled: a notification may be lost
+UNRESPONSIVE = 10_000  # ms after which a handler that was asked to stop is reported
 
 
 class Slots:
@@ -40,11 +43,11 @@ class Slots:
 
     def __init__(
         self, app: Mainstay, size: int, processes: int, registration: Registration, in_flight: InFlight,
-        outcomes: OutcomeBuffer, wake: Callable[[], None], threads: Callable[..., Threads], loop: Callable[..., Loop],
+        outcomes: OutcomeBuffer, wake: Callable[..., None], threads: Callable[..., Threads], loop: Callable[..., Loop],
         process_slots: Callable[..., ProcessSlots] = ProcessSlots,
     ) -> None:  # fmt: skip
         self.size, self._wake, self._monotonic, self._events = size, wake, monotonic(app.clock), app.events
-        self._clock = app.clock
+        self._clock, self._asked_at = app.clock, 0  # when the store was last asked which jobs were cancelled
         self._registration, self._in_flight, self._outcomes = registration, in_flight, outcomes
         self._reporter = WorkerReporter(app.store, outcomes, app.clock, wake, app.events)
         self._on_started, self._on_ended = app.events.listeners("started"), app.events.listeners("ended")
@@ -148,7 +151,7 @@ class Slots:
 
     def cancel(self, execution: Execution, because: str) -> None:
         """Ask a handler to stop; interrupt it where that is possible."""
-        execution.cancel = because
+        execution.cancel, execution.asked_at = because, self._monotonic()
         execution.job = execution.job._replace(cancelling=True)
         if execution.context is not None:
             execution.context.cancelled_because = because
@@ -176,6 +179,14 @@ class Slots:
             execution.context.log(f"{LATE}; the next attempt waits for its end", level="warning")
         self._events.emit("late", job=execution.job)
         self._events.emit("stuck", job=execution.job)
+
+    def _report_unresponsive(self, execution: Execution) -> None:
+        """Tell that a handler still runs a while after it was asked to stop. A batch goes on for its other jobs: no report."""
+        execution.asked_at = 0
+        if execution.started and not execution.members and execution.type.batch is None:
+            if execution.context is not None and not execution.type.process:
+                execution.context.log(UNSTOPPED, level="warning")
+            self._events.emit("unresponsive", job=execution.job)
 
     def drop(self, execution: Execution, because: str) -> None:
         """Stop a handler whose job this worker no longer holds."""
@@ -248,7 +259,12 @@ class Slots:
                 continue
             if execution.deadline is not None:
                 wait = min(wait, self._check_time(execution, execution.deadline - now))
+            if execution.asked_at and now - execution.asked_at >= UNRESPONSIVE:
+                self._report_unresponsive(execution)
             waited = waited or (not execution.started and now - execution.claimed_at > PATIENCE + execution.gathers)
+        if len(self._in_flight) and now - max(self._asked_at, self._registration.renewed_at) >= ANSWER:
+            self._asked_at = now
+            self._wake("heartbeat")
         if waited and (self.room() <= 0 or self.loop.blocked):
             self.withdraw()
         return max(SOONEST, wait)

@@ -65,6 +65,8 @@ class Runtime(NamedTuple):
 class Worker:
     """A worker in this process. `with app.worker(concurrency=8): …`, or `app.worker().run()` until a signal comes."""
 
+    clean_up, final_writes = CLEAN_UP, FINAL_WRITES
+
     def __init__(
         self, app: Mainstay, *, concurrency: int = 50, queues: Iterable[str] | None = None,
         types: Iterable[str] | None = None, lease: Duration | None = None, grace: Duration = "30s",
@@ -75,7 +77,7 @@ class Worker:
             raise ConfigError(f"concurrency={concurrency}: a worker needs at least one slot")
         self.app, self.store, self._clock, self._events = app, app.store, app.clock, app.events
         self.concurrency, self.grace, self._runtime = concurrency, milliseconds(grace), runtime
-        self.wants = _wants(app, queues, types)
+        self.wants = wanted_by(app, queues, types)
         lasts = milliseconds(lease) if lease is not None else self.store.lease
         self.registration = Registration(
             app, self.wants, concurrency, lasts, identity, runtime.identity, runtime.sweep_grace
@@ -133,16 +135,22 @@ class Worker:
         self.registration.register()
         _warn_unknown(self.app, self.wants)
         self.listener.open()
-        steps = {"listener": self.listener.step, "claimer": self.claimer.step, "timeouts": self.slots.check_times,
-                 **{chore.name: chore.step for chore in self.chores}, "heartbeat": self.heartbeat.step}  # fmt: skip
-        steps["sweep"] = partial(self._sweep, steps["sweep"])
-        for name, step in steps.items():
+        for name, step in self._steps().items():
             self.services[name] = self._runtime.service(name, step, self._clock, _complain)
         self._end_hooks = run_hooks(self.app)
         self._events.emit("worker_started", worker=self)  # before the first job can start
         for service in self.services.values():
             service.start()
         return self
+
+    def _steps(self) -> dict[str, Callable[[int], int]]:
+        """Return the loops by name, in the order in which they start and stop."""
+        return {"listener": self.listener.step, "claimer": self.claimer.step, "timeouts": self.slots.check_times,
+                **self._chore_steps(), "heartbeat": self.heartbeat.step}  # fmt: skip
+
+    def _chore_steps(self) -> dict[str, Callable[[int], int]]:
+        steps: dict[str, Callable[[int], int]] = {chore.name: chore.step for chore in self.chores}
+        return steps | {"sweep": partial(self._sweep, steps["sweep"])}
 
     def stop(self, grace: Duration | None = None) -> None:
         """Claim nothing more, release what has not started, let the rest finish or reach a safe point, store it all."""
@@ -156,7 +164,9 @@ class Worker:
         self.wake("heartbeat")  # says in the store that this worker stops
         self.in_flight.wait_ended(limit / 1000, lambda execution: not (execution.late or self._in_a_hurry))
         if self.slots.interrupt():  # their `finally` may take a moment
-            self.in_flight.wait_ended(CLEAN_UP, lambda execution: execution.type.is_async or execution.type.process)
+            self.in_flight.wait_ended(
+                self.clean_up, lambda execution: execution.type.is_async or execution.type.process
+            )
         for name, service in self.services.items():  # the listener before the claimer, which releases what came with it
             if name not in LAST:
                 service.stop()
@@ -208,7 +218,7 @@ class Worker:
 
     def _store_the_rest(self) -> None:
         """Write the last outcomes in the claimer's place; other workers run again what a broken store refuses."""
-        limit = time.monotonic() + FINAL_WRITES
+        limit = time.monotonic() + self.final_writes
         self.claimer.step(self._clock.now())
         self.slots.release_unstarted()  # a claim under way at the end may have brought more
         while (self.outcomes.pending or self.in_flight.unstored) and time.monotonic() < limit:
@@ -301,7 +311,7 @@ def _complain(error: BaseException) -> None:
     traceback.print_exception(error)
 
 
-def _wants(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | None) -> Mapping[str, Sequence[str]]:
+def wanted_by(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | None) -> Mapping[str, Sequence[str]]:
     """Return the types to claim by queue: all of them in each, because a call may send a job to another queue."""
     names = app.registry.served(types)
     if not names:
