@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .core.clock import Clock, Duration
     from .core.job import Job as StoredJob
     from .core.limits import Limit
+    from .core.retention import Keep
     from .core.retry import Retry
     from .handle import Handle
     from .registry import Registry
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
         attempts: int
         retry: Retry | int
         timeout: Duration | None
-        keep: Duration | None
+        keep: Duration | Keep | None
+        keep_cancelled: Duration | None
+        keep_dead: Duration | None
+        keep_last: int | None
         limit: Limit | Sequence[Limit] | None
 
     class QueueRules(TypedDict, total=False):

@@ -65,6 +65,9 @@ class Job(NamedTuple, Generic[At, Span]):
     rules: str | None  # what may hold the job back, as JSON
     waits: str | None  # for what a blocked job waits
     start_by: At | None
+    keep_cancelled: Span | None = None  # None: as `keep`; this and the next: `core.retention`
+    keep_dead: Span | None = None  # None: for ever
+    keep_last: int | None = None  # None: all
 
     @property
     def retrying(self) -> bool:
