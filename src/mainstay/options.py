@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         lease: Duration | None
         grace: Duration
         poll: Duration
+        archive: str | None  # a folder or s3://bucket/prefix: jobs go there before retention removes them
         audit_keep: Duration  # what operators did is forgotten after this
         process_slots: int | None
         identity: str | None

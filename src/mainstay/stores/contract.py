@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..core.decide import Transition
     from ..core.draft import Draft
-    from ..core.export import Batch, JobHistory
+    from ..core.export import ActionRecord, Batch, JobHistory
     from ..core.job import (
         Action,
         Attempt,
@@ -326,6 +326,9 @@ class Store(Protocol):
 
         Each job comes once. A line of the audit trail that is there already is not written again.
         """
+
+    def record_action(self, action: ActionRecord) -> None:
+        """Add a line to the audit trail: for what an operator does to many jobs by other verbs than those that write one."""
 
     # observation --------------------------------------------------------------------------------------------------
     def get(self, job_id: str) -> Job | None:

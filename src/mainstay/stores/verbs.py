@@ -25,7 +25,7 @@ COLD = {
     "rules": "rules set_rule declare_rules push_rate slots slot meters admit expire",
     "search": "search",
     "move": "export_rows import_rows",
-    "history": "export_jobs import_jobs",
+    "history": "export_jobs import_jobs record_action",
     "keys": "keys forget_key",
 }
 

@@ -82,3 +82,8 @@ def import_jobs(store: RedisStore, histories: Sequence[JobHistory]) -> list[str]
         rows += (value for row in actions if row not in known for value in ("action", job.id, packed_action(*row)[1]))
     imported: list[str] = store.server.run("import_jobs", rows)
     return imported
+
+
+def record_action(store: RedisStore, action: ActionRecord) -> None:
+    """Add a line to the audit trail."""
+    store.server.run("record_action", list(packed_action(*action)))

@@ -186,6 +186,7 @@ def import_rows(store: RedisStore, part: str, rows: Sequence[Row], was: str, mar
 
 
 def packed_job(*row: Any) -> tuple[str, bytes]:
+    """Return the id of a job, and its record and texts."""
     job = JobRecord._make(row)
     texts = {name: getattr(job, name) for name in record.TEXTS if name in JobRecord._fields}
     progress = [getattr(job, name) for name in record.PROGRESS]
@@ -226,12 +227,14 @@ def packed_attempt(*row: Any) -> tuple[str, bytes]:
 
 
 def packed_log(job: str, token: int, n: int, *line: Any) -> tuple[str, bytes]:
+    """Return the job of a log line, and the command that writes it."""
     return job, msgpack.encode([("ZADD", f"log:{job}", 0, f"{token:08x}{n:08x}{header.dumps(line)}")])
 
 
 def packed_action(
     at: int, actor: str, action: str, job: str | None, detail: str, bulk: str | None
 ) -> tuple[str, bytes]:
+    """Return the job of an action, and its entry."""
     entry = header.dumps((at, actor, action, job, json.loads(detail)))
     return job or "", msgpack.encode([entry, bulk] if bulk else [entry])
 

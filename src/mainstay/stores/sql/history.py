@@ -83,3 +83,8 @@ def _import(dialect: Dialect, histories: Sequence[JobHistory]) -> Operations[lis
         *dialect.insert("action", AUDIT, sorted(actions, key=itemgetter(0))),
     )
     return [history.job.id for history in new]
+
+
+def record_action(store: SqlStore, action: ActionRecord) -> None:
+    """Add a line to the audit trail."""
+    store.single(together(*store.dialect.insert("action", AUDIT, [action])))
