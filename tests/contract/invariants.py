@@ -51,7 +51,8 @@ RULES = {
         j.state != states.DEAD or (j.expires_at is None) == (j.keep_dead is None)
     ),
     "the others expire if they are not kept for ever": lambda j: (
-        j.state not in states.ENDED or (j.expires_at is None if kept(j) is None else j.expires_at >= j.finished_at + kept(j))
+        j.state not in states.ENDED
+        or (j.expires_at is None if kept(j) is None else j.expires_at >= j.finished_at + kept(j))
     ),
     "dead with a reason": lambda j: j.state != states.DEAD or bool(j.reason),
     "only what runs or has ended was cancelled": lambda j: (

@@ -187,7 +187,8 @@ def by(output: Output, override: Override) -> str:
 
 
 def _names(each: TypeRecord) -> list[str]:
-    names = dict.fromkeys([*NAMES, *each.declared, *each.set, *each.effective])
+    usual = [name for name in NAMES if name not in retention.NAMES]  # few types have those
+    names = dict.fromkeys([*usual, *each.declared, *each.set, *each.effective])
     return [name for name in names if name != "limit"]
 
 

@@ -144,7 +144,7 @@ def _found(app: Mainstay, terms: list[Term], keep_last: int) -> list[Found]:
 def _confirmed(found: list[Found]) -> bool:
     """Print what would be removed and ask, on a terminal."""
     types = Counter(f"{each.type} {each.state}" for each in found)
-    listed = ", ".join(f"{count:,} × {name}" for name, count in types.most_common(5)) + " …" * (len(types) > 5)
+    listed = ", ".join(f"{count:,} × {name}" for name, count in sorted(types.most_common(5))) + " …" * (len(types) > 5)
     matched = f"{plural(len(found), 'job matches', 'jobs match')} ({listed})"
     if not sys.stdin.isatty():
         raise UsageError(

@@ -64,14 +64,13 @@ def export(target: Target, output: Output, search: tuple[str, ...], path: str, f
     """
     words = " ".join(search)
     with target.open() as app, _target(path, force) as write:
-        count = 0
-        for piece in _pieces(app, words):
+        count, found = 0, _pieces(app, words)
+        write([jsonl.header(app.clock.now(), words)])
+        for piece in filter(None, found):
             lines = [jsonl.line(history) for history in histories(app.store, piece)]
-            write([jsonl.header(app.clock.now(), words), *lines] if not count else lines)
+            write(lines)
             count += len(lines)
             output.live(f"{count:,} jobs")
-        if not count:
-            write([jsonl.header(app.clock.now(), words)])
     output.live()
     if path != "-":
         output.give(
@@ -81,11 +80,14 @@ def export(target: Target, output: Output, search: tuple[str, ...], path: str, f
 
 
 def _pieces(app: Mainstay, search: str) -> Iterator[list[str]]:
-    """Return the ids of the jobs, some at a time, the oldest first."""
-    if search.strip():
-        ids = every_id(app, parse(search, app.clock.now()))[::-1]
-        yield from (ids[start : start + PIECE] for start in range(0, len(ids), PIECE))
-        return
+    """Return the ids of the jobs, some at a time, the oldest first. Searches before it returns."""
+    if not search.strip():
+        return _all(app)
+    ids = every_id(app, parse(search, app.clock.now()))[::-1]
+    return (ids[start : start + PIECE] for start in range(0, len(ids), PIECE))
+
+
+def _all(app: Mainstay) -> Iterator[list[str]]:
     batch = app.store.export_rows("jobs", None, PIECE)
     while True:
         yield [row[ID] for row in batch.rows]
