@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..processes import Failed, family_ticks, seconds, until
-from . import FLOW, Engine, Site
+from . import FLOW, UPKEEP, Engine, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ class RedisEngine(Engine):
     """Servers over TCP on this machine, each with an append-only file."""
 
     name = "redis"
-    measures = ("enqueue", "bulk", "drain", "drain2", "foreign", "lanes", *FLOW, "pickup", "cold", "claimers")
+    measures = ("enqueue", "bulk", "drain", "drain2", "foreign", "lanes", *FLOW, *UPKEEP, "pickup", "cold", "claimers")
 
     def __init__(self, appendfsync: str) -> None:
         self.settings = {"save": "", "appendonly": "yes", "appendfsync": appendfsync, "maxmemory_policy": "noeviction"}

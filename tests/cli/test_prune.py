@@ -2,7 +2,7 @@
 
 import gzip
 import json
-import os
+from pathlib import Path
 
 import pytest
 
@@ -36,8 +36,9 @@ def states(shop, jobs):
 
 
 def archived(folder="old"):
-    names = sorted(os.listdir(folder))
-    lines = [line for name in names for line in gzip.open(f"{folder}/{name}", "rt", encoding="utf-8")]
+    lines = [
+        line for file in Path(folder).iterdir() for line in gzip.decompress(file.read_bytes()).decode().splitlines()
+    ]
     return sorted(found.job.id for found in map(jsonl.parse, lines) if found is not None)
 
 
@@ -111,7 +112,7 @@ def test_the_archive_of_the_settings_is_used(run, shop, monkeypatch):
 
 def test_without_an_archive_that_can_be_written_nothing_is_removed(run, shop):
     job = shop.end(keep=0)
-    os.symlink(".", "old")
+    Path("old").symlink_to(".")
     result = run("prune", "--archive", "old")
     assert result.code == exits.FAILED
     assert "is a link" in result.err
@@ -127,7 +128,7 @@ def other(tmp_path):
 def test_what_is_exported_can_be_imported_elsewhere(run, shop, other):
     done, dead, spoken, waiting = shop.end(), shop.dead(), shop.speaking(), shop.add()
     assert "4 jobs written to all.jsonl.gz" in run("export", "-o", "all.jsonl.gz").err
-    assert os.stat("all.jsonl.gz").st_mode & 0o777 == 0o600
+    assert Path("all.jsonl.gz").stat().st_mode & 0o777 == 0o600
     result = run("import", "all.jsonl.gz", "--url", other)
     assert (result.code, result.err) == (exits.OK, "2 jobs imported, 2 jobs left out because not ended (--requeue)\n")
     with open_store(other) as store:
@@ -173,15 +174,14 @@ def test_a_file_is_not_replaced_unless_asked_for_and_no_part_stays(run, shop):
     assert run("export", "-o", "a.jsonl", "--force").code == exits.OK
     assert run("export", "-o", "missing/a.jsonl").code == exits.USAGE
     assert run("export", "colour:blue", "-o", "b.jsonl").code == exits.USAGE
-    assert sorted(name for name in os.listdir(".") if "jsonl" in name) == ["a.jsonl"]
+    assert [path.name for path in Path().glob("*jsonl*")] == ["a.jsonl"]
 
 
 def test_a_broken_line_says_its_number_and_nothing_is_imported(run, shop, other):
     for _ in range(3):
         shop.end()
     run("export", "-o", "a.jsonl")
-    with open("a.jsonl", encoding="utf-8") as file:
-        lines = file.read().splitlines()
+    lines = Path("a.jsonl").read_text(encoding="utf-8").splitlines()
     broken = {
         "line 3": [*lines[:2], lines[2].replace('"state":"completed"', '"state":"done"'), lines[3]],
         "line 4": [*lines[:3], lines[3][:50]],
@@ -189,8 +189,7 @@ def test_a_broken_line_says_its_number_and_nothing_is_imported(run, shop, other)
         "format 9": [lines[0].replace('"format":1', '"format":9'), *lines[1:]],
     }
     for says, given in broken.items():
-        with open("b.jsonl", "w", encoding="utf-8") as file:
-            file.write("\n".join(given))
+        Path("b.jsonl").write_text("\n".join(given), encoding="utf-8")
         result = run("import", "b.jsonl", "--url", other)
         assert (result.code, says in result.err) == (exits.USAGE, True), result.err
     with open_store(other) as store:
@@ -202,11 +201,9 @@ def test_a_broken_line_says_its_number_and_nothing_is_imported(run, shop, other)
 def test_a_damaged_file_is_refused(run, shop, other, damage):
     shop.end(payload=json.dumps("x" * 1000))
     run("export", "-o", "a.jsonl.gz")
-    with open("a.jsonl.gz", "rb") as file:
-        data = file.read()
+    data = Path("a.jsonl.gz").read_bytes()
     if damage != "missing":
-        with open("b.gz", "wb") as file:
-            file.write({"cut": data[:-20], "empty": b"", "binary": b"\xff\xfe\n"}[damage])
+        Path("b.gz").write_bytes({"cut": data[:-20], "empty": b"", "binary": b"\xff\xfe\n"}[damage])
     result = run("import", "b.gz", "--url", other)
     assert result.code == (exits.MISSING if damage == "missing" else exits.USAGE)
     assert "b.gz" in result.err
@@ -233,5 +230,5 @@ def test_stdin_and_several_files_and_jobs_that_come_twice(run, shop, shell, url)
 def test_an_archive_can_be_imported(run, shop):
     jobs = [shop.end(keep=0) for _ in range(3)]
     run("prune", "--archive", "old")
-    assert "3 jobs imported" in run("import", *(f"old/{name}" for name in os.listdir("old"))).err
+    assert "3 jobs imported" in run("import", *Path("old").iterdir()).err
     assert states(shop, jobs) == ["completed"] * 3

@@ -49,7 +49,7 @@ def whole(store, id):
 def test_a_job_is_read_with_all_that_belongs_to_it(desk, rich):
     (found,) = desk.store.export_jobs([rich])
     assert (found.job.id, found.job.state, found.job.tags) == (rich, "dead", '["eu", "a b"]')
-    assert [(row.job, row.outcome, row.code) for row in found.attempts][0] == (rich, "failed", "503")
+    assert (found.attempts[0].job, found.attempts[0].outcome, found.attempts[0].code) == (rich, "failed", "503")
     assert [row.message for row in found.logs] == [f"line {n} ☃" for n in range(3)]
     assert [(row.actor, row.action, row.job) for row in found.actions] == [
         ("ada", "retry", rich),
@@ -71,7 +71,7 @@ def test_a_job_imported_elsewhere_is_the_same(desk, rich, elsewhere):
     assert whole(elsewhere, rich) == whole(desk.store, rich)
     assert elsewhere.get(rich).expires_at == desk.now + DAY
     (again,) = elsewhere.export_jobs([rich])
-    assert again.attempts == found.attempts and again.logs == found.logs
+    assert (again.attempts, again.logs) == (found.attempts, found.logs)
 
 
 def test_a_job_comes_back_after_it_was_deleted_and_its_actions_are_not_doubled(desk, rich):

@@ -40,7 +40,7 @@ def files(folder):
 
 
 def lines(folder):
-    return [line for file in files(folder) for line in gzip.open(file, "rt", encoding="utf-8")]
+    return [line for file in files(folder) for line in gzip.decompress(file.read_bytes()).decode().splitlines()]
 
 
 def jobs(folder):
@@ -240,7 +240,7 @@ def test_a_chore_removes_a_chunk_a_step(desk):
     for _ in range(pruning.FIRST + 5):
         desk.bring("completed", keep=0)
     seen, events = [], Events()
-    events.on("pruned", lambda count: seen.append(count))
+    events.on("pruned", lambda **fields: seen.append(fields["count"]))
     chore = Prune(desk.store, events, desk.clock)
     assert chore.step(desk.now) == pruning.BETWEEN
     assert chore.step(desk.now) == 60_000

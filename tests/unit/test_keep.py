@@ -1,6 +1,7 @@
 """Retention as types declare it and operators set it; jobs as lines of JSON, which refuse what no store may get."""
 
 import json
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -138,7 +139,7 @@ def test_a_line_is_the_job():
 
 def test_a_header_is_none_and_a_newer_one_is_refused():
     assert jsonl.parse(jsonl.header(0, "state:dead")) is None
-    with pytest.raises(UsageError, match="format 2.*upgrade"):
+    with pytest.raises(UsageError, match=r"format 2.*upgrade"):
         jsonl.parse('{"mainstay":"jobs","format":2}')
 
 
@@ -182,10 +183,8 @@ def test_no_json_brings_another_error(value):
         changed(rules=json.dumps(value)),
         changed(tags=json.dumps(value)),
     ):
-        try:
+        with suppress(UsageError):
             jsonl.parse(text)
-        except UsageError:
-            pass
 
 
 def test_an_imported_job_holds_nothing_and_is_kept_from_now_on():
