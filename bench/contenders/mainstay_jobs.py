@@ -82,15 +82,16 @@ def time_removals(store: Any, path: str) -> None:
 
         store.db.write = timed
         return
-    prune = store.prune
+    prune_jobs = store.prune_jobs
 
-    def call(now: int, limit: int) -> Any:
+    def call(jobs: Any) -> Any:
         began = time.perf_counter()
-        result = prune(now, limit)
-        note(began)
+        result = prune_jobs(jobs)
+        if jobs:
+            note(began)
         return result
 
-    store.prune = call
+    store.prune_jobs = call
 
 
 def with_lanes(app: Mainstay) -> Mainstay:

@@ -143,9 +143,9 @@ def test_what_was_changed_in_between_is_not_removed(desk):
     found = desk.store.expired(desk.now, 9)
     assert {job.id for job in found} == {dead, gone}
     desk.store.retry([dead], desk.now, "me")
-    assert desk.store.prune_jobs(found) == 1
+    assert desk.store.prune_jobs(found).jobs == 1
     assert (desk.state(dead), desk.state(gone)) == ("queued", None)
-    assert desk.store.prune_jobs(found) == 0
+    assert desk.store.prune_jobs(found).jobs == 0
 
 
 def test_a_job_that_ended_again_in_between_is_not_removed(desk):
@@ -154,7 +154,7 @@ def test_a_job_that_ended_again_in_between_is_not_removed(desk):
     desk.store.retry([job], desk.now, "me")
     desk.clock.advance("1ms")
     desk.end(desk.take_this(job), FINAL)
-    assert desk.store.prune_jobs(found) == 0
+    assert desk.store.prune_jobs(found).jobs == 0
     assert desk.state(job) == "dead"
 
 
@@ -168,5 +168,5 @@ def test_what_is_held_is_given_to_nobody_else_until_the_time_is_over(desk, anoth
     desk.clock.advance("1h")
     again = another.expired(desk.now, 9, hold=HOUR)
     assert {job.id for job in again} == {*over}
-    assert desk.store.prune_jobs(found) == 0
-    assert another.prune_jobs(again) == len(over)
+    assert desk.store.prune_jobs(found).jobs == 0
+    assert another.prune_jobs(again).jobs == len(over)

@@ -21,7 +21,7 @@ from mainstay.upkeep import prune
 from mainstay.upkeep.archive import open_archive
 
 prune.ARCHIVED, prune.HOLD, now = 50, 1, int(sys.argv[3])
-chore = prune.Prune(open_store(sys.argv[1]), Events(), archive=open_archive(sys.argv[2]))
+chore = prune.Prune(open_store(sys.argv[1]), Events(), open_archive(sys.argv[2]))
 while True:
     now += 10  # what a killed process holds is free again
     chore.step(now)

@@ -49,7 +49,7 @@ def jobs(folder):
 
 def test_jobs_are_in_the_archive_before_they_are_removed(desk, done, tmp_path):
     archive = open_archive(str(tmp_path / "old"))
-    chore = Prune(desk.store, Events(), desk.clock, archive)
+    chore = Prune(desk.store, Events(), archive)
     chore.step(desk.now)
     assert sorted(jobs(tmp_path / "old")) == sorted(done)
     assert [desk.state(job) for job in done] == [None] * 3
@@ -83,7 +83,7 @@ def test_what_cannot_be_archived_is_not_removed_and_tried_again(desk, done, tmp_
     events = Events()
     events.on("store_error", lambda error, wait: errors.append(error))
     archive = open_archive(str(tmp_path / "file"))
-    chore = Prune(desk.store, events, desk.clock, archive)
+    chore = Prune(desk.store, events, archive)
     assert chore.step(desk.now) == 60_000
     assert "No job is removed until it can" in str(errors[0])
     assert isinstance(errors[0], ArchiveError)
@@ -115,7 +115,7 @@ def test_a_job_that_was_retried_in_between_stays(desk, tmp_path):
     archive = open_archive(str(tmp_path))
     found = pruning.archived(desk.store, archive, desk.now)
     desk.store.retry([job], desk.now, "me")
-    assert desk.store.prune_jobs(found) == 0
+    assert desk.store.prune_jobs(found).jobs == 0
     assert desk.state(job) == "queued"
     assert jobs(tmp_path) == [job]
 
@@ -203,7 +203,7 @@ def _up(url):
 
 @pytest.mark.slow
 def test_jobs_go_to_a_bucket_before_they_are_removed(bucket, desk, done):
-    chore = Prune(desk.store, Events(), desk.clock, open_archive("s3://jobs/old/ones"))
+    chore = Prune(desk.store, Events(), open_archive("s3://jobs/old/ones"))
     chore.step(desk.now)
     (listed,) = bucket.list_objects_v2(Bucket="jobs")["Contents"]
     assert listed["Key"].startswith("old/ones/2025-06-15/mainstay-")
@@ -216,7 +216,7 @@ def test_jobs_go_to_a_bucket_before_they_are_removed(bucket, desk, done):
     events = Events()
     events.on("store_error", lambda error, wait: errors.append(str(error)))
     kept = desk.bring("completed", keep=0)
-    Prune(desk.store, events, desk.clock, open_archive("s3://nobody")).step(desk.now)
+    Prune(desk.store, events, open_archive("s3://nobody")).step(desk.now)
     assert "NoSuchBucket" in errors[0]
     assert desk.state(kept) == "completed"
 
@@ -227,8 +227,8 @@ def test_chunks_grow_while_they_are_fast_and_shrink_when_they_are_slow():
     for _ in range(9):
         pace.took(1, full=True)
     assert (pace.size, pace.rest) == (pruning.MOST, pruning.BETWEEN)
-    pace.took(60, full=True)
-    assert (pace.size, pace.rest) == (125, 240)
+    pace.took(4 * pruning.AIM, full=True)
+    assert (pace.size, pace.rest) == (125, 12 * pruning.AIM)
     for _ in range(9):
         pace.took(1_000, full=True)
     assert pace.size == pruning.LEAST
@@ -241,7 +241,8 @@ def test_a_chore_removes_a_chunk_a_step(desk):
         desk.bring("completed", keep=0)
     seen, events = [], Events()
     events.on("pruned", lambda **fields: seen.append(fields["count"]))
-    chore = Prune(desk.store, events, desk.clock)
+    chore = Prune(desk.store, events)
+    assert chore.step(desk.now) == pruning.BETWEEN
     assert chore.step(desk.now) == pruning.BETWEEN
     assert chore.step(desk.now) == 60_000
     assert seen == [pruning.FIRST, 5]

@@ -6,7 +6,9 @@ import json
 import sys
 from collections import Counter
 from contextlib import closing, nullcontext
+from functools import partial
 from itertools import groupby
+from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -18,6 +20,7 @@ from ..core.export import ActionRecord
 from ..core.search_terms import Term
 from ..core.states import CANCELLED, COMPLETED, ENDED
 from ..query import parse
+from ..stores.contract import Pruned
 from ..upkeep.archive import histories, open_archive
 from ..upkeep.prune import ARCHIVED, Pace, archived
 from . import exits
@@ -26,6 +29,8 @@ from .options import command, shaped, targeted
 from .output import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..app import Mainstay
     from ..upkeep.archive import Archive
     from .options import Target
@@ -90,13 +95,13 @@ def _expired(app: Mainstay, output: Output, archive: Archive | None, dry_run: bo
     """Remove the jobs whose retention is over; return how many there were, and how many were removed."""
     if dry_run:
         return len(app.store.expired(app.clock.now(), COUNTED)), 0
-    pace, matched, removed = Pace(app.clock), 0, 0
+    pace, matched, removed = Pace(), 0, 0
     while True:
         now = app.clock.now()
         jobs = app.store.expired(now, ARCHIVED) if archive is None else archived(app.store, archive, now)
         before = removed
-        for chunk in pace.chunks(jobs):
-            removed += app.store.prune_jobs(chunk)
+        for count in pace.remove(jobs, app.store.prune_jobs):
+            removed += count
             output.live(f"{removed:,} removed")
         matched += len(jobs)
         if removed == before:
@@ -155,18 +160,23 @@ def _confirmed(found: list[Found]) -> bool:
 
 def _remove(app: Mainstay, output: Output, found: list[Found], terms: list[Term], archive: Archive | None) -> int:
     """Remove jobs, archived before if there is an archive. One that has ended again meanwhile is left alone."""
-    bulk, pace, removed = new_bulk(), Pace(app.clock), 0
+    bulk, pace, removed = new_bulk(), Pace(), 0
     ids = [each.id for each in found]
     for start in range(0, len(ids), ARCHIVED):
         part, now = ids[start : start + ARCHIVED], app.clock.now()
         if archive is not None:
             archive.write(histories(app.store, part), now)
         same = [*terms, Term("finished", "<=", (now,))]
-        for chunk in pace.chunks(part):
-            results = app.store.delete(chunk, app.clock.now(), actor(), same, bulk)
-            removed += list(results.values()).count("deleted")
+        for count in pace.remove(part, partial(_delete, app, same, bulk)):
+            removed += count
             output.live(f"{removed:,} of {len(ids):,} removed")
     return removed
+
+
+def _delete(app: Mainstay, terms: list[Term], bulk: str, ids: Sequence[str]) -> Pruned:
+    begun = perf_counter()
+    results = app.store.delete(ids, app.clock.now(), actor(), terms, bulk)
+    return Pruned(list(results.values()).count("deleted"), (perf_counter() - begun) * 1_000)
 
 
 def _report(output: Output, matched: int, removed: int, where: str, dry_run: bool) -> int:

@@ -71,6 +71,13 @@ class Expired(NamedTuple):
     expires_at: int | None
 
 
+class Pruned(NamedTuple):
+    """The result of a removal: how many jobs, and for how many ms others could not write; on servers, what the call took."""
+
+    jobs: int
+    ms: float
+
+
 class Compacted(NamedTuple):
     """The result of a compaction: the size in bytes before and after it. `advice`: nothing was done, and what to do instead."""
 
@@ -244,8 +251,8 @@ class Store(Protocol):
         A job that others wait for is left out. `hold` reserves the jobs for so many ms: no other call returns them meanwhile.
         """
 
-    def prune_jobs(self, jobs: Sequence[Expired]) -> int:
-        """Delete those of the jobs that nobody has changed since `expired` returned them; return how many."""
+    def prune_jobs(self, jobs: Sequence[Expired]) -> Pruned:
+        """Delete those of the jobs that nobody has changed since `expired` returned them."""
 
     def prune(self, now: int, limit: int) -> int:
         """Delete up to `limit` ended jobs whose retention is over: `expired`, then `prune_jobs`."""

@@ -5,52 +5,50 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from ..core.clock import HOUR, MINUTE, SystemClock, monotonic
+from ..core.clock import HOUR, MINUTE
 from ..core.errors import ArchiveError, StoreError
 from . import release_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from ..core.clock import Clock
     from ..core.events import Events
-    from ..stores.contract import Expired, Store
+    from ..stores.contract import Expired, Pruned, Store
     from .archive import Archive
 
 T = TypeVar("T")
-SYSTEM = SystemClock()
 CHUNK = 500  # lines of the audit trail
 LEAST, FIRST, MOST = 20, 100, 500  # jobs that are removed at once
-AIM = 15  # milliseconds that one removal may take, the wait for the lock included; the longest takes some times as long
+AIM = 12  # milliseconds for which a removal keeps others from writing, on average
 BETWEEN = (
-    50  # milliseconds between two chunks, so that others can write; and at least so many times what the last took:
+    20  # milliseconds between two removals, so that others can write; and at least so many times what the last took:
 )
-REST = 4
+REST = 3
 ARCHIVED = 1_000  # jobs that are archived at once …
 HOLD = 10 * MINUTE  # … and for so long no other process does the same
 
 
 class Pace:
-    """How many jobs to remove at once, and how long to rest in between: by how long the last ones took."""
+    """How many jobs to remove at once, and how long to rest in between (ms): by how long the last ones took."""
 
-    def __init__(self, clock: Clock = SYSTEM) -> None:
+    def __init__(self) -> None:
         self.size, self.rest = FIRST, BETWEEN
-        self.monotonic = monotonic(clock)
 
-    def took(self, ms: int, full: bool) -> None:
+    def took(self, ms: float, full: bool) -> None:
         """Learn from a removal; one that was not full says nothing about larger ones."""
-        factor = min(max(AIM / max(ms, 1), 0.25), 2.0 if full else 1.0)
+        factor = min(max(AIM / max(ms, 1), 0.25), 1.5 if full else 1.0)
         self.size = round(min(max(self.size * factor, LEAST), MOST))
-        self.rest = max(BETWEEN, REST * ms)
+        self.rest = max(BETWEEN, round(REST * ms))
 
-    def chunks(self, items: list[T]) -> Iterator[list[T]]:
-        """Return items in chunks, with rests in between; measures how long their user takes."""
+    def remove(self, items: Sequence[T], remove: Callable[[Sequence[T]], Pruned]) -> Iterator[int]:
+        """Remove items in chunks with rests in between; return how many were removed, chunk by chunk."""
         start = 0
         while start < len(items):
-            chunk, begun = items[start : start + self.size], self.monotonic()
+            chunk = items[start : start + self.size]
             start += len(chunk)
-            yield chunk
-            self.took(self.monotonic() - begun, full=start < len(items))
+            removed, ms = remove(chunk)
+            self.took(ms, full=start < len(items))
+            yield removed
             if start < len(items):
                 time.sleep(self.rest / 1000)
 
@@ -60,36 +58,29 @@ class Prune:
 
     name = "prune"
 
-    def __init__(self, store: Store, events: Events, clock: Clock = SYSTEM, archive: Archive | None = None) -> None:
+    def __init__(self, store: Store, events: Events, archive: Archive | None = None) -> None:
         self._store, self._events, self._archive = store, events, archive
-        self._pace = Pace(clock)
-        self._archived: list[Expired] = []  # and not removed yet
+        self._pace = Pace()
+        self._found: list[Expired] = []  # and not removed yet; archived, if there is an archive
 
     def step(self, now: int) -> int:
         """Remove one chunk; return when to remove the next."""
         try:
-            if self._archive is not None and not self._archived:
-                self._archived = archived(self._store, self._archive, now)
-            count, more = self._remove(now)
+            self._found = self._found or self._find(now)
+            size = self._pace.size
+            chunk, left = self._found[:size], self._found[size:]
+            removed, ms = self._store.prune_jobs(chunk)
         except (StoreError, ArchiveError) as error:
             self._events.emit("store_error", error=error, wait=MINUTE)
             return MINUTE
-        if count:
-            self._events.emit("pruned", count=count)
-        return self._pace.rest if more else MINUTE
+        self._found = left
+        self._pace.took(ms, full=len(chunk) == size)
+        if removed:
+            self._events.emit("pruned", count=removed)
+        return self._pace.rest if chunk else MINUTE
 
-    def _remove(self, now: int) -> tuple[int, bool]:
-        """Remove a chunk; return how many jobs it had, and whether there may be more."""
-        size, begun = self._pace.size, self._pace.monotonic()
-        if self._archive is None:
-            count = self._store.prune(now, size)
-            more = count >= size
-        else:
-            chunk, self._archived = self._archived[:size], self._archived[size:]
-            count = self._store.prune_jobs(chunk)
-            more = bool(chunk)
-        self._pace.took(self._pace.monotonic() - begun, more)
-        return count, more
+    def _find(self, now: int) -> list[Expired]:
+        return self._store.expired(now, MOST) if self._archive is None else archived(self._store, self._archive, now)
 
 
 def archived(store: Store, archive: Archive, now: int) -> list[Expired]:
@@ -119,4 +110,5 @@ class PruneActions:
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=MINUTE)
             return MINUTE
+
         return BETWEEN if count == CHUNK else HOUR

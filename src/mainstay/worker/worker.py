@@ -96,7 +96,7 @@ class Worker:
         # What keeps an installation healthy. Each is safe when several processes do it at the same time.
         self.chores: tuple[Sweep | Prune | PruneActions | Admit | Expire, ...] = (
             Sweep(self.store, runtime.random, app.events, self.store.sweep_interval, runtime.sweep_grace, app.clock),
-            Prune(self.store, app.events, app.clock, self._archive),
+            Prune(self.store, app.events, self._archive),
             PruneActions(self.store, app.events, milliseconds(audit_keep)),
             Admit(self.store, app.events),
             Expire(self.store, app.events),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from itertools import starmap
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ...core.job import Attempt, Claimed, Declaration, TypeInfo
 from ...core.outcome import DEATHS, INTERRUPTED
-from ..contract import Expired, Orphan, Renewal
+from ..contract import Expired, Orphan, Pruned, Renewal
 from . import header, record
 
 if TYPE_CHECKING:
@@ -86,21 +87,21 @@ def expired(store: RedisStore, now: int, limit: int, hold: int = 0) -> list[Expi
     return [Expired(seq, seq[record.SEQ :], at, None if until < 0 else until) for seq, at, until in found]
 
 
-def prune_jobs(store: RedisStore, jobs: Sequence[Expired]) -> int:
+def prune_jobs(store: RedisStore, jobs: Sequence[Expired]) -> Pruned:
     """Delete those of the jobs that are as `expired` has returned them, a chunk at a time."""
-    deleted = 0
+    deleted, begun = 0, perf_counter()
     for start in range(0, len(jobs), PRUNED):
         given = [
             (job.seq, job.finished_at, -1 if job.expires_at is None else job.expires_at)
             for job in jobs[start : start + PRUNED]
         ]
         deleted += store.server.run("prune_jobs", [value for each in given for value in each])
-    return deleted
+    return Pruned(deleted, (perf_counter() - begun) * 1_000)
 
 
 def prune(store: RedisStore, now: int, limit: int) -> int:
     """Delete up to `limit` ended jobs whose retention is over."""
-    return prune_jobs(store, expired(store, now, limit))
+    return prune_jobs(store, expired(store, now, limit)).jobs
 
 
 def prune_actions(store: RedisStore, now: int, keep: int, limit: int) -> int:

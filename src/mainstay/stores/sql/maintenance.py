@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ...core.job import Claimed, Declaration, TypeInfo
 from ...core.outcome import INTERRUPTED
 from ...core.states import DEAD
-from ..contract import Expired, Orphan, Renewal
+from ..contract import Expired, Orphan, Pruned, Renewal
 from ..operations import together
 from .actions import AUDIT, removal
 from .reads import claimed_by, loaded, value
@@ -138,22 +139,27 @@ def _same(dialect: Dialect, jobs: Sequence[Expired], now: int | None) -> Operati
     return [job for job in jobs if marks.get(job.seq) == [*job[2:]]], rows[0][-1] if rows else 0
 
 
-def prune_jobs(store: SqlStore, jobs: Sequence[Expired]) -> int:
-    """Delete those of the jobs that are as `expired` has returned them."""
-    return store.write(lambda: _prune(store.dialect, jobs), by_worker=True) if jobs else 0
+def prune_jobs(store: SqlStore, jobs: Sequence[Expired]) -> Pruned:
+    """Delete those of the jobs that are as `expired` has returned them. The wait for SQLite's write lock is not counted."""
+    if not jobs:
+        return Pruned(0, 0.0)
+    removed, begun = store.write(lambda: _prune(store.dialect, jobs), by_worker=True)
+    return Pruned(removed, (perf_counter() - begun) * 1_000)
 
 
-def _prune(dialect: Dialect, jobs: Sequence[Expired]) -> Operations[int]:
+def _prune(dialect: Dialect, jobs: Sequence[Expired]) -> Operations[tuple[int, float]]:
+    """Delete jobs; return how many, and when the transaction had begun."""
+    begun = perf_counter()
     same, _ = yield from _same(dialect, jobs, None)
     seqs = sorted(int(job.seq) for job in same)
     if seqs:
         yield from removal(dialect, seqs)
-    return len(seqs)
+    return len(seqs), begun
 
 
 def prune(store: SqlStore, now: int, limit: int) -> int:
     """Delete up to `limit` ended jobs whose retention is over."""
-    return prune_jobs(store, expired(store, now, limit))
+    return prune_jobs(store, expired(store, now, limit)).jobs
 
 
 def prune_actions(store: SqlStore, now: int, keep: int, limit: int) -> int:
