@@ -1,7 +1,7 @@
 """A drain while the worker removes many finished jobs whose retention is over; beside one that removes none, on the same store.
 
-The backlog is drained by workers first, so that it is as on any store. The figures of a removal are those of its transaction: on
-SQLite from the moment at which it has the write lock to the end of its commit, on servers all of the call.
+The backlog is drained by workers first, so that it is as on any store. The figures of a removal are those of its transaction, on
+SQLite from the moment at which it has the write lock to the end of its commit; on Redis the processor time of its script.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Expired(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """The result of a removal: how many jobs, and for how many ms others could not write; on servers, what the call took."""
+    """The result of a removal: how many jobs, and for how many ms others had to wait: the transaction, or on Redis the server's time."""
 
     jobs: int
     ms: float

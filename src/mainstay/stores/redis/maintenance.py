@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from itertools import starmap
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ...core.job import Attempt, Claimed, Declaration, TypeInfo
@@ -89,14 +88,13 @@ def expired(store: RedisStore, now: int, limit: int, hold: int = 0) -> list[Expi
 
 def prune_jobs(store: RedisStore, jobs: Sequence[Expired]) -> Pruned:
     """Delete those of the jobs that are as `expired` has returned them, a chunk at a time."""
-    deleted, begun = 0, perf_counter()
+    deleted, busy = 0, 0
     for start in range(0, len(jobs), PRUNED):
-        given = [
-            (job.seq, job.finished_at, -1 if job.expires_at is None else job.expires_at)
-            for job in jobs[start : start + PRUNED]
-        ]
-        deleted += store.server.run("prune_jobs", [value for each in given for value in each])
-    return Pruned(deleted, (perf_counter() - begun) * 1_000)
+        some = jobs[start : start + PRUNED]
+        marks = ((job.seq, job.finished_at, -1 if job.expires_at is None else job.expires_at) for job in some)
+        found, us = store.server.run("prune_jobs", [value for mark in marks for value in mark])
+        deleted, busy = deleted + found, busy + us
+    return Pruned(deleted, busy / 1_000)
 
 
 def prune(store: RedisStore, now: int, limit: int) -> int:

@@ -1,7 +1,13 @@
 -- Deletes ended jobs that are as `expired` has returned them. ARGV: per job its number and id, when it ended, and until when it is
--- kept (-1: for ever). Returns how many were deleted.
+-- kept (-1: for ever). Returns how many were deleted, and for how many µs that kept the server busy.
 -- uses: base batch record admit remove -- rarely: lane rules
-local ids, marks, deleted = {}, {}, 0
+local processor = rawget(_G, "os") -- Redis 6.2 lacks it; there the time goes on while a script runs
+local function clock()
+    local time = not processor and call("TIME")
+    return time and time[1] * 1000000 + time[2] or processor.clock() * 1000000
+end
+
+local begun, ids, marks, deleted = clock(), {}, {}, 0
 for n = 1, #ARGV, 3 do
     local id = string.sub(ARGV[n], SEQ_LENGTH + 1)
     ids[#ids + 1], marks[id] = id, { string.sub(ARGV[n], 1, SEQ_LENGTH), tonumber(ARGV[n + 1]), tonumber(ARGV[n + 2]) }
@@ -16,4 +22,4 @@ for id, r in pairs(found) do
     end
 end
 remove(found)
-return deleted
+return { deleted, math.floor(clock() - begun) }
