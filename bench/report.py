@@ -54,6 +54,11 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
         [Column("last start ms", "stops"), Column("first start after resume ms", "starts"), Column("longest write ms", "longest"),
          Column("at other times ms", "otherwise"), Column("pause() ms", "pause"), Column("resume() ms", "resume")],
     ),
+    "pruning": (
+        "Drain of {pruning:,} jobs while {backlog:,} finished ones are removed; beside a drain that removes none",
+        [STEADY, Column("without", "control"), Column("of that", "itself"), Column("removed/s", "removed"), Column("a removal p50 ms", "hold_p50"),
+         Column("p99 ms", "hold_p99"), Column("longest ms", "hold_max")],
+    ),
     "fair": ("A tenant with {blocked:,} jobs and one with 10 behind them", [Column("% started when the 10 have", "before")]),
     "pickup": (
         "Pickup across processes, and a worker at rest",

@@ -90,6 +90,10 @@ _FLOW = [
     Target("longest write during a pause or a resume", plain("pausing", THREADS, "longest"), "≤", 50, " ms"),
     Target("share of a tenant's many jobs before another's ten", plain("fair", THREADS, "before"), "≤", 1, " %"),
 ]
+_UPKEEP = [
+    Target("while finished jobs are removed, of itself", plain("pruning", THREADS, "itself"), "≥", 0.7),
+    Target("a removal holds the write lock, p99", plain("pruning", THREADS, "hold_p99"), "≤", 50, " ms"),
+]
 _REST = [
     *_LANES,
     *_FLOW,
@@ -97,6 +101,7 @@ _REST = [
         "tick of 1,000 schedules until its job is committed, p95", plain("schedules", THREADS, "p95"), "≤", 20, " ms"
     ),
     Target("idle worker with 1,000 schedules, share of a core", plain("schedules", THREADS, "idle_cpu"), "≤", 1, " %"),
+    *_UPKEEP,
     Target("bulk enqueue, of the limit", _of_limit("bulk", "rate"), "≥", 0.4),
     Target("idle worker, share of a core", plain("pickup", THREADS, "idle_cpu"), "≤", 1, " %"),
 ]

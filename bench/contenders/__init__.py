@@ -84,6 +84,10 @@ class Contender:
         """Turn all waiting jobs into completed ones."""
         raise NotImplementedError
 
+    def expire(self, address: str) -> None:
+        """Let the retention of all completed jobs be over."""
+        raise NotImplementedError
+
     def count(self, address: str) -> Stored:
         """Count the jobs in the store."""
         raise NotImplementedError

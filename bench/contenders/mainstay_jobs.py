@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..marks import mark, payload
@@ -37,6 +39,8 @@ def make(address: str) -> Mainstay:
     from mainstay import Mainstay
 
     app = Mainstay(url(address))
+    if "BENCH_HOLDS" in os.environ:
+        time_removals(app.store, os.environ["BENCH_HOLDS"])
     if LANES:
         return with_lanes(app)
     if flow_jobs.FLOW:
@@ -52,6 +56,41 @@ def make(address: str) -> Mainstay:
         mark(n)
 
     return app
+
+
+def time_removals(store: Any, path: str) -> None:
+    """Write how many ms each removal of jobs keeps others waiting, a line each; on SQLite with its commit."""
+
+    def note(ms: float) -> None:
+        if threading.current_thread().name == "mainstay-prune":
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(f"{ms:.3f}\n")
+
+    if store.url.startswith("sqlite"):
+        write = store.db.write
+
+        def timed(work: Any) -> Any:
+            began = [0.0]
+
+            def locked(connection: Any) -> Any:
+                began[0] = time.perf_counter()
+                return work(connection)
+
+            result = write(locked)
+            note((time.perf_counter() - began[0]) * 1_000)
+            return result
+
+        store.db.write = timed
+        return
+    prune_jobs = store.prune_jobs
+
+    def call(jobs: Any) -> Any:
+        result = prune_jobs(jobs)
+        if jobs:
+            note(result.ms)
+        return result
+
+    store.prune_jobs = call
 
 
 def with_lanes(app: Mainstay) -> Mainstay:
@@ -125,6 +164,9 @@ class MainstayThreads(Contender):
         ended = "state = 'completed', started_at = created_at, finished_at = created_at, expires_at = created_at + keep"
         ask(address, f"UPDATE mainstay_job SET {ended}, attempt = 1, token = 1")
 
+    def expire(self, address: str) -> None:
+        ask(address, "UPDATE mainstay_job SET expires_at = 1 WHERE expires_at IS NOT NULL")
+
     def count(self, address: str) -> Stored:
         state = "SELECT count(*) FROM mainstay_job WHERE state = "
         return Stored(*ask(address, state + "'queued'", state + "'completed'"))
@@ -181,6 +223,12 @@ class PostgresThreads(MainstayThreads):
     engine = "postgres"
     durability = "synchronous_commit=on"
 
+    def expire(self, address: str) -> None:
+        import psycopg
+
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("UPDATE mainstay.job SET expires_at = 1 WHERE expires_at IS NOT NULL")
+
     def count(self, address: str) -> Stored:
         there = "SELECT count(*) FROM pg_tables WHERE schemaname = 'mainstay' AND tablename = 'job'"
         if ask_postgres(address, there) == [0]:
@@ -203,6 +251,12 @@ class RedisThreads(MainstayThreads):
 
     engine = "redis"
     durability = "appendfsync as stated"
+
+    def expire(self, address: str) -> None:
+        import redis
+
+        with redis.Redis.from_url(address) as client:
+            client.zunionstore("{mainstay}:expiry", {"{mainstay}:expiry": 0})
 
     def count(self, address: str) -> Stored:
         import redis

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("sqlite", "postgres", "redis")
 FLOW = ("limited", "blocked", "rated", "paused", "pausing", "fair")  # measures of flow control
+UPKEEP = ("pruning",)  # and of chores
 
 
 class Site(NamedTuple):

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
 from ..processes import family_ticks, seconds
-from . import FLOW, Engine, Site
+from . import FLOW, UPKEEP, Engine, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +33,7 @@ class PostgresEngine(Engine):
         "foreign",
         "lanes",
         *FLOW,
+        *UPKEEP,
         "pickup",
         "schedules",
         "cold",

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..processes import Failed, family_ticks, seconds, until
-from . import FLOW, Engine, Site
+from . import FLOW, UPKEEP, Engine, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +26,7 @@ class RedisEngine(Engine):
         "foreign",
         "lanes",
         *FLOW,
+        *UPKEEP,
         "pickup",
         "schedules",
         "cold",

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
-from . import FLOW, Engine, Site
+from . import FLOW, UPKEEP, Engine, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +26,7 @@ class SqliteEngine(Engine):
         "foreign",
         "lanes",
         *FLOW,
+        *UPKEEP,
         "pickup",
         "schedules",
         "cold",

@@ -24,19 +24,20 @@ if TYPE_CHECKING:
     from .core.job_event import JobEvent
     from .core.limits import Breaker, Limit
     from .core.outcome import Cancel, Permanent, Review, Snooze
+    from .core.retention import Keep
     from .core.retry import Retry
     from .handle import Handle
     from .job import Job
 
 _HOMES = {
     "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "job", "JobEvent": "core.job_event",
-    "Retry": "core.retry", "Handle": "handle", "Cancel": "core.outcome", "Permanent": "core.outcome",
+    "Keep": "core.retention", "Retry": "core.retry", "Handle": "handle", "Cancel": "core.outcome", "Permanent": "core.outcome",
     "Review": "core.outcome", "Snooze": "core.outcome", "transient": "core.failures",
     "by": "core.fields", "by_payload": "core.fields", "Breaker": "core.limits", "Limit": "core.limits",
 }  # fmt: skip
 __all__ = [
     "Breaker", "Cancel", "ConfigError", "Conflict", "Draft", "DuplicateKey", "Handle", "InvalidPayload", "Job",
-    "JobEvent", "JobFailed", "JobGone", "LeaseLost", "Limit", "Mainstay", "MainstayError", "ManualClock", "NotFound",
+    "JobEvent", "JobFailed", "JobGone", "Keep", "LeaseLost", "Limit", "Mainstay", "MainstayError", "ManualClock", "NotFound",
     "Permanent", "QueueFull", "ResultTimeout", "Retry", "Review", "SchemaMismatch", "Snooze", "StoreBusy",
     "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable", "TransactionUnsupported",
     "TypeDisabled", "UnknownType", "UsageError", "__version__", "by", "by_payload", "ctx", "transient",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .core.draft import Draft
     from .core.job import Job as StoredJob
     from .core.limits import Limit
+    from .core.retention import Keep
     from .core.retry import Retry
     from .handle import Handle
     from .options import JobOptions
@@ -44,7 +45,10 @@ if TYPE_CHECKING:
         attempts: int
         retry: Retry | int
         timeout: Duration | None
-        keep: Duration | None
+        keep: Duration | Keep | None
+        keep_cancelled: Duration | None
+        keep_dead: Duration | None
+        keep_last: int | None
         limit: Limit | Sequence[Limit] | None
 
     class QueueRules(TypedDict, total=False):

@@ -9,7 +9,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from .core import job as stored
+from .core import job as stored, retention
 from .core.draft import Draft
 from .core.payload import decode_result
 from .core.states import CANCELLED
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DURATIONS = ("timeout", "keep")
+_DURATIONS = ("timeout", *retention.AGES)
 _COPIED = (
     "queue",
     "priority",
@@ -26,6 +26,7 @@ _COPIED = (
     "backoff",
     "timeout",
     "keep",
+    *retention.NAMES,
     "tenant",
     "ref",
     "tags",
@@ -89,7 +90,9 @@ def _value(name: str, value: Any) -> Any:
         return None
     if name in ("at", "tick") or name.endswith("_at"):
         return _EPOCH + timedelta(milliseconds=value)
-    return timedelta(milliseconds=value) if name in _DURATIONS else value
+    if name not in _DURATIONS:
+        return value
+    return None if retention.shown(name, value) is None else timedelta(milliseconds=value)
 
 
 def copy_of(job: stored.Job) -> Draft:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .core.clock import Duration
     from .core.fields import by
     from .core.limits import Breaker, Limit
+    from .core.retention import Keep
     from .core.retry import Retry
 
 P = ParamSpec("P")
@@ -37,7 +38,7 @@ class TypeOptions(TypedDict, total=False):
     priority: int
     retry: Retry | int
     timeout: Duration | None
-    keep: Duration | None
+    keep: Duration | Keep | None
     tags: Iterable[str]
     key: str | by
     unique: Literal["alive", "start", "forever"]

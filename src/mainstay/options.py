@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .core.clock import Duration
     from .core.fields import by
+    from .core.retention import Keep
     from .core.retry import Retry
     from .handle import Handle
     from .job import Job
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
         at: datetime | str | float | None
         retry: Retry | int
         timeout: Duration | None
-        keep: Duration | None
+        keep: Duration | Keep | None
         key: str | by | None
         unique: Literal["alive", "start", "forever"] | None
         period: Duration | None
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         lease: Duration | None
         grace: Duration
         poll: Duration
+        archive: str | None  # a folder or s3://bucket/prefix: jobs go there before retention removes them
         audit_keep: Duration  # what operators did is forgotten after this
         process_slots: int | None
         identity: str | None
@@ -84,6 +86,8 @@ class Options:
         checked = {name: _checked(name, value) for name, value in given.items() if name not in ("unique", "period")}
         if "retry" in checked:
             checked["max_attempts"], checked["backoff"] = checked.pop("retry")
+        if isinstance(checked.get("keep"), dict):
+            checked |= checked.pop("keep")
         # The same on every draft.
         self.values = {name: value for name, value in checked.items() if name not in _RELATIVE}
         self.relative = {name: given[name] for name in _RELATIVE if name in given}
@@ -200,12 +204,16 @@ def _retry(value: Any) -> tuple[int, str | None]:
     return value.attempts, value.pack()
 
 
-def _keep(value: Any) -> int | None:
+def _keep(value: Any) -> int | dict[str, int | None] | None:
+    """Return how long a job is kept; of a `Keep`, all columns that follow from it."""
+    if hasattr(value, "columns"):
+        found: dict[str, int | None] = value.columns()
+        return found
     return None if value is None else milliseconds(value)
 
 
 def _timeout(value: Any) -> int | None:
-    limit = _keep(value)
+    limit = None if value is None else milliseconds(value)
     if limit == 0:
         raise UsageError("timeout=0: give a duration above zero, or None for no limit")
     return limit

@@ -15,6 +15,7 @@ from .core.events import Hooked
 from .core.job import Declaration, TypeInfo
 from .core.limits import follow_policy
 from .core.payload import clean, encode, loads
+from .core.retention import NAMES as RETENTION
 from .core.retry import Retry
 from .core.schema import Schema
 from .core.suggest import did_you_mean
@@ -189,6 +190,7 @@ class JobType(Bound[P, R], Hooked, Generic[P, R, C]):
         """Return what producers without the code may know; `name` may be an alias."""
         draft, values = Draft(self.name, "{}"), self.defaults.values
         policy = {name: values.get(name, getattr(draft, name)) for name in POLICY} | {"stages": self.stages}
+        policy |= {name: values[name] for name in RETENTION if values.get(name) is not None}
         rule = keys.pack(values, self.defaults.relative)
         policy |= {keys.RULE: rule} if rule else {}
         policy |= self.flow.policy if self.flow is not None else {}

@@ -31,6 +31,12 @@ def every(store, now):
     return jobs
 
 
+def kept(job):
+    """How long an ended job is kept."""
+    own = {states.CANCELLED: job.keep_cancelled, states.DEAD: job.keep_dead}.get(job.state)
+    return own if own is not None or job.state == states.DEAD else job.keep
+
+
 RULES = {
     "the state is one of the states": lambda j: j.state in states.STATES,
     "running if and only if a worker holds it": lambda j: (j.state == states.RUNNING) == (j.worker is not None),
@@ -41,10 +47,12 @@ RULES = {
     "0 <= crashes <= token": lambda j: 0 <= j.crashes <= j.token,
     "a running job has an attempt": lambda j: j.state != states.RUNNING or 1 <= j.attempt <= j.max_attempts,
     "only ended jobs expire": lambda j: j.expires_at is None or j.state in states.ENDED,
-    "the dead stay": lambda j: j.state != states.DEAD or j.expires_at is None,
+    "the dead stay unless they have an age": lambda j: (
+        j.state != states.DEAD or (j.expires_at is None) == (j.keep_dead is None)
+    ),
     "the others expire if they are not kept for ever": lambda j: (
-        j.state not in (states.COMPLETED, states.CANCELLED)
-        or (j.expires_at is None if j.keep is None else j.expires_at >= j.finished_at + j.keep)
+        j.state not in states.ENDED
+        or (j.expires_at is None if kept(j) is None else j.expires_at >= j.finished_at + kept(j))
     ),
     "dead with a reason": lambda j: j.state != states.DEAD or bool(j.reason),
     "only what runs or has ended was cancelled": lambda j: (

@@ -17,7 +17,7 @@ HELD = rules.PAUSED + "type:nothing"
 PLAIN = {
     "schema", "migration", "seq", "actions", "action", "acted", "first_action", "bulk", "bulk_of", "rings", "armed", "gone", "workers", "worker", "declared",
     "beat", "type", "setting", "setting_note", "seen", "stalled", "key", "keys", "ruled", "rule:pause", "rule:type", "rule:queue", "rule:limit",
-    "rule:breaker", "rule:schedule", "rule:tick", "schedules", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow",
+    "rule:breaker", "rule:schedule", "rule:tick", "schedules", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow", "kept",
 }  # fmt: skip
 PASSING = ("bell:",)  # markers of notifications, which expire
 _open = {}
@@ -80,6 +80,8 @@ def expected(jobs):
             found["dead"].add(id)
         if state in ENDED and job["expires_at"]:
             found["expiry"].add(id)
+        if state in ENDED and header.read(job["header"])["keep_last"] is not None:
+            found[f"kept:{state}:{header.of_lane(job['lane'])[1]}"].add(id)
         if state == "r" and job["cancel_at"]:
             found["stop:" + job["worker"]].add(id)
         found["terms"] |= {term + id for term in job["terms"] or ()}

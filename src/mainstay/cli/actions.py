@@ -136,7 +136,7 @@ def act(
         by_id = bool(jobs) and not any(":" in word for word in jobs)
         words = "state:review" if everything and verb.option is NOTE else " ".join(jobs)
         terms = [] if by_id else parse(words, app.clock.now())
-        ids = [_resolved(app, word) for word in jobs] if by_id else _found(app, terms)
+        ids = [_resolved(app, word) for word in jobs] if by_id else every_id(app, terms)
         if (dry_run or not (by_id or yes)) and not _preview(app, output, "copy" if copy else verb.name, ids, dry_run):
             return exits.OK
         results = _done(app, output, verb, ids, terms, note, copy)
@@ -156,7 +156,7 @@ def _resolved(app: Mainstay, word: str) -> str:
         raise NotFound(f"{error}; to search for the word: text:{word}") from None
 
 
-def _found(app: Mainstay, terms: list[Term]) -> list[str]:
+def every_id(app: Mainstay, terms: list[Term]) -> list[str]:
     """Return every id that the search finds, from all pages: nothing is changed before."""
     now = app.clock.now()
     page = app.store.search(terms, PAGE, None, now)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..control.records import Change
+from ..core import retention
 from ..core.errors import MainstayError, NotFound, UsageError
 from ..core.limits import Limit
 from ..core.suggest import did_you_mean
@@ -35,14 +36,14 @@ HEAD = """The {kind} {name}. A line without # is set by operators and holds over
 Remove a # to set a value; put one before a line to take it back. Durations are "90s", "5m", "2h", "3d".
 To change nothing, leave this file as it is, or leave the editor with an error (in vim, :cq)."""
 SAMPLES: dict[str, dict[str, Any]] = {
-    "type": {"queue": "default", "priority": 0, "attempts": 3, "timeout": "5m", "keep": "7d"},
+    "type": {"queue": "default", "priority": 0, "attempts": 3, "timeout": "5m", "keep": "7d", "keep_cancelled": "1d", "keep_dead": "90d", "keep_last": 1000},
     "queue": {
         "max_depth": 10_000, "when_full": "raise", "wait": "5s", "below": 0, "one_in": 10, "fair": True, "weights": {"acme": 3},
         "aging": "1m", "running": 20, "rate": "10/s", "burst": 5,
     },
     "limit": {"running": 5, "rate": "10/s", "burst": 5},
 }  # fmt: skip
-NULLS = ("timeout", "keep", "aging", "max_depth")  # of which "none" is a value
+NULLS = ("timeout", "keep", *retention.NAMES, "aging", "max_depth")  # of which "none" is a value
 
 
 class Values(NamedTuple):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..core import retention
 from ..core.errors import NotFound, UsageError
 from ..core.suggest import did_you_mean
 from . import records, rule_text
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from .options import Target
     from .output import Cell, Output
 
-NAMES = ("queue", "priority", "attempts", "timeout", "keep")  # that `types set` takes
-NUMBERS = ("priority", "attempts")
+NAMES = ("queue", "priority", "attempts", "timeout", "keep", *retention.NAMES)  # that `types set` takes
+NUMBERS = ("priority", "attempts", "keep_last")
 
 
 @group(
@@ -186,7 +187,8 @@ def by(output: Output, override: Override) -> str:
 
 
 def _names(each: TypeRecord) -> list[str]:
-    names = dict.fromkeys([*NAMES, *each.declared, *each.set, *each.effective])
+    usual = [name for name in NAMES if name not in retention.NAMES]  # few types have those
+    names = dict.fromkeys([*usual, *each.declared, *each.set, *each.effective])
     return [name for name in names if name != "limit"]
 
 
@@ -264,10 +266,11 @@ def _kind(field: Any) -> str:
 @shaped("Print only the name of what changed, and no messages.")
 @targeted
 def set_type(target: Target, output: Output, by: By, type: str, values: tuple[str, ...]) -> int:
-    """Set values of a type over what its code declares: queue, priority, attempts, timeout, keep.
+    """Set values of a type over what its code declares: queue, priority, attempts, timeout, keep and so on.
 
     They hold for jobs enqueued from now on, unless their producer chose another value, and survive deploys. A duration is 90s,
-    5m or 2h; none means no timeout, or to keep jobs for ever. mainstay limits set sets limits.
+    5m or 2h; none means no timeout, or to keep jobs for ever. keep is for completed and cancelled jobs, keep_cancelled for
+    cancelled ones alone, keep_dead for dead ones; keep_last is how many stay of each state. mainstay limits set sets limits.
     """
     with target.open() as app, advised("types", "types set"):
         given = assignments("types set", type, values)
@@ -302,7 +305,7 @@ def assignments(command: str, name: str, words: Sequence[str]) -> dict[str, Any]
 
 
 def _parsed(name: str, text: str) -> Any:
-    if text.lower() in ("none", "null") and name in ("timeout", "keep"):
+    if text.lower() in ("none", "null") and name in ("timeout", "keep", *retention.NAMES):
         return None
     if name not in NUMBERS:
         return text

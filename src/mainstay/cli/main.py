@@ -64,6 +64,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
         "compact": ("migrate", "Make a SQLite file smaller after many jobs were deleted."),
         "move": ("migrate", "Copy every job, with its history, from one store to another."),
+        "prune": ("prune", "Remove ended jobs: those whose retention is over, or that a search finds."),
+        "export": ("transfer", "Write jobs with their history to a file, as lines of JSON."),
+        "import": ("transfer", "Read jobs from a file that export or an archive has written."),
     },
 }
 # What people type who come from other programs, or guess.
@@ -72,11 +75,13 @@ MEANT = {
     "list": "ls", "jobs": "ls", "search": "ls", "find": "ls", "get": "show", "inspect": "show", "info": "show",
     "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "serve": "worker", "rm": "delete",
     "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "requeue": "retry", "init": "migrate", "vacuum": "compact",
+    "clean": "prune", "purge": "prune", "cleanup": "prune", "dump": "export", "backup": "export", "load": "import", "restore": "import",
     "forget": "keys", "unlock": "keys", "locks": "keys",
     "unpause": "resume", "hold": "pause", "breakers": "breaker", "type": "types", "queue": "queues", "limit": "limits", "rates": "limits",
     "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "history": "audit", "actions": "audit", "explain": "why", "set": "settings",
 }  # fmt: skip
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+FUNCTIONS = {"import": "import_"}  # of commands whose name is a word of Python
 _EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, not an option
 
 
@@ -90,7 +95,9 @@ class Program(click.Group):
         """Import and return the command of that name."""
         if cmd_name not in COMMANDS:
             return None
-        found: click.Command = getattr(import_module(f"mainstay.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        found: click.Command = getattr(
+            import_module(f"mainstay.cli.{COMMANDS[cmd_name][0]}"), FUNCTIONS.get(cmd_name, cmd_name)
+        )
         return found
 
     def resolve_command(

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ..core.clock import UNITS, iso
 from ..core.errors import MainstayError
 from ..core.limits import interval
+from ..core.retention import AGES
 from ..core.retry import BASE, CAP, FACTOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SPANS = ("timeout", "keep", "wait", "aging", "rest")  # names of values in milliseconds
+SPANS = ("timeout", *AGES, "wait", "aging", "rest")  # names of values in milliseconds
 NONE = "–"
 
 

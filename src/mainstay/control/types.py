@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from ..core import retention
 from ..core.errors import UsageError
 from ..options import Options
 from .declared import VALUES, check_names, limits_of, values_of
@@ -20,9 +21,18 @@ if TYPE_CHECKING:
     from ..core.job import Rule, TypeInfo
     from ..flow import Flow
 
-NAMES = ("queue", "priority", "attempts", "retry", "timeout", "keep", "limit")  # what operators may set
+NAMES = (
+    "queue",
+    "priority",
+    "attempts",
+    "retry",
+    "timeout",
+    "keep",
+    *retention.NAMES,
+    "limit",
+)  # what operators may set
 STORED = {"attempts": ("max_attempts",), "retry": ("max_attempts", "backoff"), "limit": ("limits",)}
-POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "limits")
+POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", *retention.NAMES, "limits")
 
 
 def types(app: Flow) -> list[TypeRecord]:
@@ -56,8 +66,10 @@ def _shown(name: str, value: Any) -> tuple[str, Any]:
         return "attempts", value
     if name == "limits":
         return "limit", [shown_limit(spec, named=True) for spec in value]
-    if name in ("timeout", "keep") and value is not None:
+    if name in ("timeout", *retention.AGES) and retention.shown(name, value) is not None:
         return name, timedelta(milliseconds=value)
+    if name == "keep_cancelled":
+        return name, None
     return name, value
 
 
@@ -77,10 +89,11 @@ def set_type(app: Flow, name: str, values: Mapping[str, Any], reason: str, actor
 
 def _stored(type: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values as they are stored; raise for one that `@app.job` would refuse too."""
-    given = {name: value for name, value in values.items() if name not in ("attempts", "limit")}
+    given = {name: value for name, value in values.items() if name not in ("attempts", "limit", *retention.NAMES)}
     if "attempts" in values and "retry" in values:
         raise UsageError("give attempts= or retry=, not both")
     stored = dict(Options(given).values)
+    stored |= {name: retention.stored(name, values[name]) for name in retention.NAMES if name in values}
     if "attempts" in values:
         if _no_number(values["attempts"]):
             raise UsageError(f"attempts={values['attempts']!r}: a whole number from 1 on")

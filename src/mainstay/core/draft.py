@@ -19,9 +19,10 @@ class Draft:
     """One job to be enqueued, with the policy that travels on it. `.prepare(…)` returns one."""
 
     __slots__ = (
-        "accepted", "after", "backoff", "created_at", "id", "keep", "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
-        "payload", "priority", "queue", "ref", "rules", "run_at", "schedule", "start_by", "tags", "tenant", "tick", "timeout",
-        "type", "undeclared", "version", "waits",
+        "accepted", "after", "backoff", "created_at", "id", "keep", "keep_cancelled", "keep_dead", "keep_last",
+        "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
+        "payload", "priority", "queue", "ref", "rules", "run_at", "schedule", "start_by", "tags", "tenant", "tick", "timeout", "type",
+        "undeclared", "version", "waits",
     )  # fmt: skip
 
     def __init__(self, type: str, payload: str, **given: Any) -> None:
@@ -35,6 +36,9 @@ class Draft:
         self.backoff: str | None = None
         self.timeout: int | None = TIMEOUT
         self.keep: int | None = KEEP  # None: for ever
+        self.keep_cancelled: int | None = None  # None: as `keep`; this and the next: `core.retention`
+        self.keep_dead: int | None = None  # None: for ever
+        self.keep_last: int | None = None  # None: all
         self.key: str | None = None
         self.lock: str | None = None  # what must be unique; None: nothing
         self.lock_until: int | None = None  # None: while the job is alive; 0: until it starts; see `core.keys`

@@ -93,6 +93,10 @@ class ResultTimeout(MainstayError, TimeoutError):
     """The job did not finish in the time allowed; it goes on."""
 
 
+class ArchiveError(MainstayError):
+    """The archive cannot be written."""
+
+
 class StoreError(MainstayError):
     """The store could not do what was asked."""
 

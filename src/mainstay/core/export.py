@@ -50,6 +50,9 @@ class JobRecord(NamedTuple):
     start_by: int | None
     schedule: str | None  # whose tick made the job …
     tick: int | None  # … and that tick's instant
+    keep_cancelled: int | None
+    keep_dead: int | None
+    keep_last: int | None  # so many of its type and state are kept
 
 
 class AttemptRecord(NamedTuple):
@@ -167,3 +170,12 @@ class Batch(NamedTuple):
 def real(value: float | None) -> float | None:
     """Return a number that all engines can store: SQLite has no NaN and only one zero."""
     return None if value is None or value != value else float(value) + 0.0  # noqa: PLR0124  (NaN alone differs from itself)
+
+
+class JobHistory(NamedTuple):
+    """A job with all that belongs to it: what an archive and `mainstay export` have of it."""
+
+    job: JobRecord
+    attempts: list[AttemptRecord]
+    logs: list[LogRecord]
+    actions: list[ActionRecord]  # of operators; those on many jobs have no job

@@ -67,6 +67,9 @@ class Job(NamedTuple, Generic[At, Span]):
     start_by: At | None
     schedule: str | None  # whose tick made the job …
     tick: At | None  # … and that tick's instant
+    keep_cancelled: Span | None = None  # None: as `keep`; this and the next: `core.retention`
+    keep_dead: Span | None = None  # None: for ever
+    keep_last: int | None = None  # None: all
 
     @property
     def retrying(self) -> bool:

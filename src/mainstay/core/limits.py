@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import rules
 from .clock import UNITS, milliseconds
 from .errors import TypeDisabled, UsageError
+from .retention import NAMES as RETENTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,7 +202,8 @@ def follow_type(draft: Draft, of_type: Mapping[str, Any], policy: Mapping[str, A
     if of_type.get("disabled"):
         raise TypeDisabled(f"the type {draft.type} is disabled and takes no jobs: mainstay enable {draft.type}")
     for name, value in of_type.items():
-        if name in policy and getattr(draft, name, None) == policy[name]:
+        known = name in policy or name in RETENTION  # of which a type declares few
+        if known and getattr(draft, name, None) == policy.get(name):
             setattr(draft, name, value)
     add_limits(draft, of_type.get("limits", ()))
 

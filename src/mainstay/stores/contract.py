@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..core.decide import Transition
     from ..core.draft import Draft
-    from ..core.export import Batch
+    from ..core.export import ActionRecord, Batch, JobHistory
     from ..core.job import (
         Action,
         Attempt,
@@ -61,6 +61,22 @@ class Orphan(NamedTuple):
     gone: bool
     begun: bool | None = True  # False: its worker died before the handler started; None: unknown
     alive: bool = False  # its worker is suspended or late, but its process exists on this machine
+
+
+class Expired(NamedTuple):
+    """An ended job whose retention is over. The store removes it only while it is as it was when this was returned."""
+
+    seq: int | str
+    id: str
+    finished_at: int
+    expires_at: int | None
+
+
+class Pruned(NamedTuple):
+    """The result of a removal: how many jobs, and for how many ms others had to wait: the transaction, or on Redis the server's time."""
+
+    jobs: int
+    ms: float
 
 
 class Compacted(NamedTuple):
@@ -230,8 +246,17 @@ class Store(Protocol):
         The attempt becomes a failed one. Nothing changes for a job that has ended, or whose attempt ended otherwise.
         """
 
+    def expired(self, now: int, limit: int, hold: int = 0) -> list[Expired]:
+        """Return up to `limit` ended jobs whose retention is over: kept long enough, or beyond the last that are kept.
+
+        A job that others wait for is left out. `hold` reserves the jobs for so many ms: no other call returns them meanwhile.
+        """
+
+    def prune_jobs(self, jobs: Sequence[Expired]) -> Pruned:
+        """Delete those of the jobs that nobody has changed since `expired` returned them."""
+
     def prune(self, now: int, limit: int) -> int:
-        """Delete up to `limit` ended jobs whose retention is over."""
+        """Delete up to `limit` ended jobs whose retention is over: `expired`, then `prune_jobs`."""
 
     def prune_actions(self, now: int, keep: int, limit: int) -> int:
         """Delete lines of the audit trail that are older than `keep` ms, of the `limit` oldest; return how many."""
@@ -310,6 +335,18 @@ class Store(Protocol):
 
         Raises `Conflict`, nothing written, if that setting is not what it `was`: another move is at work.
         """
+
+    def export_jobs(self, ids: Sequence[str]) -> list[JobHistory]:
+        """Return the jobs that exist with all that belongs to them, in the order asked. Each fits together: it is of one moment."""
+
+    def import_jobs(self, histories: Sequence[JobHistory]) -> list[str]:
+        """Insert ended jobs that do not exist, with their history, all or none; return their ids.
+
+        Each job comes once. A line of the audit trail that is there already is not written again.
+        """
+
+    def record_action(self, action: ActionRecord) -> None:
+        """Add a line to the audit trail: for what an operator does to many jobs by other verbs than those that write one."""
 
     # observation --------------------------------------------------------------------------------------------------
     def get(self, job_id: str) -> Job | None:

@@ -30,6 +30,19 @@ WATCH = 2  # the part of a lease, from its end, for which a sweep watches: a hal
 LOOK = 500  # ms that one look counts for at most, however long ago the last was: this process may have been kept from looking
 
 
+def distrust(folder: str) -> str:
+    """Return why somebody else may put files into a folder; empty if nobody can."""
+    try:
+        found = os.lstat(folder)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if not stat.S_ISDIR(found.st_mode):
+        return "is a link or a file, not a folder"
+    if found.st_uid != worker_locks.user():
+        return f"belongs to another user ({found.st_uid})"
+    return "can be written by other users" if found.st_mode & 0o022 else ""
+
+
 class LocalWorkers:
     """Workers of the server's installation that these words name; every process of this machine gives the same words.
 
@@ -74,21 +87,13 @@ class LocalWorkers:
 
     def _prepare(self) -> None:
         os.makedirs(self._runtime, mode=0o700, exist_ok=True)
-        distrust = self._distrust()
-        if distrust:
-            raise PermissionError(f"{self._runtime} {distrust}")
+        why = self._distrust()
+        if why:
+            raise PermissionError(f"{self._runtime} {why}")
 
     def _distrust(self) -> str:
         """Return why somebody else may put files there: what they say decides over the lives of workers. Empty: nobody can."""
-        try:
-            found = os.lstat(self._runtime)
-        except OSError as error:
-            return f"cannot be read: {error.strerror}"
-        if not stat.S_ISDIR(found.st_mode):
-            return "is a link or a file, not a folder"
-        if found.st_uid != worker_locks.user():
-            return f"belongs to another user ({found.st_uid})"
-        return "can be written by other users" if found.st_mode & 0o022 else ""
+        return distrust(self._runtime)
 
     def release(self, worker: str, keep: bool = False) -> None:
         """Release the lock of a worker of this process; `keep` what its file says for the sweep that frees its jobs."""

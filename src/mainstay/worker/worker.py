@@ -20,6 +20,7 @@ from ..options import listed
 from ..stores.move import closed
 from ..upkeep import release_notes
 from ..upkeep.admit import Admit, Expire
+from ..upkeep.archive import open_archive
 from ..upkeep.prune import Prune, PruneActions
 from ..upkeep.schedule import Schedules
 from ..upkeep.sweep import GRACE, Sweep
@@ -70,7 +71,7 @@ class Worker:
     def __init__(
         self, app: Mainstay, *, concurrency: int = 50, queues: Iterable[str] | None = None,
         types: Iterable[str] | None = None, lease: Duration | None = None, grace: Duration = "30s",
-        poll: Duration = "1s", audit_keep: Duration = "365d", process_slots: int | None = None,
+        poll: Duration = "1s", audit_keep: Duration = "365d", archive: str | None = None, process_slots: int | None = None,
         identity: str | None = None, signals: bool = False, runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
     ) -> None:  # fmt: skip
         if concurrency < 1:
@@ -94,10 +95,11 @@ class Worker:
         self.heartbeat = Heartbeat(app, self.registration, self._replace, self.cancel, self._store_replied)
         renew_now = partial(self.wake, "heartbeat")
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
+        self._archive = open_archive(archive) if archive else None
         # What keeps an installation healthy. Each is safe when several processes do it at the same time.
-        self.chores: tuple[Sweep | Prune | Admit | Expire | Schedules, ...] = (
+        self.chores: tuple[Sweep | Prune | PruneActions | Admit | Expire | Schedules, ...] = (
             Sweep(self.store, runtime.random, app.events, self.store.sweep_interval, runtime.sweep_grace, app.clock),
-            Prune(self.store, app.events),
+            Prune(self.store, app.events, self._archive),
             PruneActions(self.store, app.events, milliseconds(audit_keep)),
             Admit(self.store, app.events),
             Expire(self.store, app.events),
@@ -205,6 +207,8 @@ class Worker:
     def _end(self) -> None:
         for service in self.services.values():  # the heartbeat last: the lease is renewed to the end
             service.stop()
+        if self._archive is not None:
+            self._archive.close()
         self.listener.close()
         try:
             self.slots.stop()

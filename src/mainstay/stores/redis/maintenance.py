@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...core.job import Attempt, Claimed, Declaration, TypeInfo
 from ...core.outcome import DEATHS, INTERRUPTED
-from ..contract import Orphan, Renewal
+from ..contract import Expired, Orphan, Pruned, Renewal
 from . import header, record
 
 if TYPE_CHECKING:
@@ -80,13 +80,26 @@ def retract_crashes(store: RedisStore, jobs: Sequence[Claimed]) -> int:
     return retracted
 
 
+def expired(store: RedisStore, now: int, limit: int, hold: int = 0) -> list[Expired]:
+    """Return up to `limit` ended jobs whose retention is over: first by age, then by number."""
+    found = store.server.run("expired", [store.engine_now(now), limit, hold])
+    return [Expired(seq, seq[record.SEQ :], at, None if until < 0 else until) for seq, at, until in found]
+
+
+def prune_jobs(store: RedisStore, jobs: Sequence[Expired]) -> Pruned:
+    """Delete those of the jobs that are as `expired` has returned them, a chunk at a time."""
+    deleted, busy = 0, 0
+    for start in range(0, len(jobs), PRUNED):
+        some = jobs[start : start + PRUNED]
+        marks = ((job.seq, job.finished_at, -1 if job.expires_at is None else job.expires_at) for job in some)
+        found, us = store.server.run("prune_jobs", [value for mark in marks for value in mark])
+        deleted, busy = deleted + found, busy + us
+    return Pruned(deleted, busy / 1_000)
+
+
 def prune(store: RedisStore, now: int, limit: int) -> int:
-    """Delete jobs whose retention is over, a chunk at a time."""
-    deleted, looked = 0, PRUNED
-    while deleted < limit and looked == PRUNED:
-        found, looked = store.server.run("prune", [store.engine_now(now), min(PRUNED, limit - deleted)])
-        deleted += found
-    return deleted
+    """Delete up to `limit` ended jobs whose retention is over."""
+    return prune_jobs(store, expired(store, now, limit)).jobs
 
 
 def prune_actions(store: RedisStore, now: int, keep: int, limit: int) -> int:

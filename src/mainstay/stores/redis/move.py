@@ -64,10 +64,15 @@ def _jobs(store: RedisStore, after: str | None, limit: int) -> Batch:
     members = order.members[start : start + limit]
     if not members:
         return Batch([], None)
-    looked, jobs = read(store, _ROWS, [member[SEQ:] for member in members])
+    looked, jobs = records(store, [member[SEQ:] for member in members])
     more = start + looked < len(order.members) or not order.whole
-    rows: list[Row] = [job._replace(tags=json.dumps(job.tags) if job.tags else None) for job in jobs]
-    return Batch(rows, members[looked - 1][:SEQ] if more else None)
+    return Batch(list(jobs), members[looked - 1][:SEQ] if more else None)
+
+
+def records(store: RedisStore, ids: Sequence[str]) -> tuple[int, list[JobRecord]]:
+    """Return how many of the ids were looked at, and the records of those that exist."""
+    looked, jobs = read(store, _ROWS, ids)
+    return looked, [job._replace(tags=json.dumps(job.tags) if job.tags else None) for job in jobs]
 
 
 def _order(store: RedisStore, after: str | None) -> Order:
@@ -106,7 +111,8 @@ def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore,
     return rows_after
 
 
-def _attempt(job: str, line: str) -> Row:
+def attempt_of(job: str, line: str) -> AttemptRecord:
+    """Return an attempt from its line."""
     return AttemptRecord(job, **Attempt(*json.loads(line))._asdict())
 
 
@@ -117,7 +123,8 @@ def _coded(store: RedisStore, rows: list[Row]) -> list[Row]:
     return [row for some, found in zip(of_job.values(), codes, strict=True) for row in with_codes(some, found)]
 
 
-def _log(job: str, member: str) -> Row:
+def log_of(job: str, member: str) -> export.LogRecord:
+    """Return a log line from its member."""
     return export.LogRecord(job, int(member[:8], 16), int(member[8:16], 16), *json.loads(member[16:]))
 
 
@@ -165,7 +172,7 @@ def _after_rows(store: RedisStore, after: str | None, limit: int) -> Batch:
 
 
 _EXPORTS: dict[str, Callable[[RedisStore, str | None, int], Batch]] = {
-    "jobs": _jobs, "attempts": _history("attempt", _attempt), "logs": _history("log", _log), "actions": _actions,
+    "jobs": _jobs, "attempts": _history("attempt", attempt_of), "logs": _history("log", log_of), "actions": _actions,
     "types": _types, "settings": _settings, "keys": export_keys, "rules": _rules, "after": _after_rows,
 }  # fmt: skip
 
@@ -178,7 +185,8 @@ def import_rows(store: RedisStore, part: str, rows: Sequence[Row], was: str, mar
         raise Conflict(export.ANOTHER)
 
 
-def _packed_job(*row: Any) -> tuple[str, bytes]:
+def packed_job(*row: Any) -> tuple[str, bytes]:
+    """Return the id of a job, and its record and texts."""
     job = JobRecord._make(row)
     texts = {name: getattr(job, name) for name in record.TEXTS if name in JobRecord._fields}
     progress = [getattr(job, name) for name in record.PROGRESS]
@@ -208,7 +216,7 @@ def _lock(job: JobRecord) -> str | None:
     return job.lock
 
 
-def _packed_attempt(*row: Any) -> tuple[str, bytes]:
+def packed_attempt(*row: Any) -> tuple[str, bytes]:
     """Return the commands of an attempt, its token and its code, which becomes a term of the job too."""
     attempt = AttemptRecord._make(row)
     line = header.dumps([getattr(attempt, name) for name in Attempt._fields[:-1]])  # the code is apart
@@ -218,13 +226,15 @@ def _packed_attempt(*row: Any) -> tuple[str, bytes]:
     return attempt.job, msgpack.encode([commands, attempt.token, attempt.code or False])
 
 
-def _packed_log(job: str, token: int, n: int, *line: Any) -> tuple[str, bytes]:
+def packed_log(job: str, token: int, n: int, *line: Any) -> tuple[str, bytes]:
+    """Return the job of a log line, and the command that writes it."""
     return job, msgpack.encode([("ZADD", f"log:{job}", 0, f"{token:08x}{n:08x}{header.dumps(line)}")])
 
 
-def _packed_action(
+def packed_action(
     at: int, actor: str, action: str, job: str | None, detail: str, bulk: str | None
 ) -> tuple[str, bytes]:
+    """Return the job of an action, and its entry."""
     entry = header.dumps((at, actor, action, job, json.loads(detail)))
     return job or "", msgpack.encode([entry, bulk] if bulk else [entry])
 
@@ -254,7 +264,7 @@ def _packed_rule(*row: Any) -> tuple[str, bytes]:
 
 # How to write a row of each part: the id of its job, and the row (statements/import.lua).
 _IMPORTED: dict[str, Callable[..., tuple[Any, ...]]] = {
-    "jobs": _packed_job, "attempts": _packed_attempt, "logs": _packed_log, "actions": _packed_action,
+    "jobs": packed_job, "attempts": packed_attempt, "logs": packed_log, "actions": packed_action,
     "types": _packed_type, "settings": _packed_setting, "keys": packed_key, "rules": _packed_rule,
     "after": lambda parent, child: (parent, child),
 }  # fmt: skip

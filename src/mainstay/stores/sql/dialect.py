@@ -49,7 +49,8 @@ FRAGMENTS = {
     "seq_of_id": "(SELECT {number} FROM {ids} WHERE id = :id::text)",
     "gone": "NOT EXISTS (SELECT 1 FROM mainstay.worker w WHERE w.id = j.worker)",
     "orphaned": "({gone} OR j.started_at + {timeout} + :grace::bigint < {now})",
-    "retained": "CASE WHEN j.lock_until > :now::bigint + {keep} THEN j.lock_until ELSE :now::bigint + {keep} END",
+    "retained": "CASE WHEN j.lock_until > :now::bigint + {kept_for} THEN j.lock_until ELSE :now::bigint + {kept_for} END",
+    "kept_for": "CASE :state::text WHEN 'dead' THEN j.keep_dead WHEN 'cancelled' THEN coalesce(j.keep_cancelled, {keep}) ELSE {keep} END",
 }
 _FRAGMENT = re.compile(r"\{(?:(\w+)\.)?(\w+)\}")
 _TYPES = {"int": "bigint", "str": "text", "float": "double precision"}

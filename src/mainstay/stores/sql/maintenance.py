@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 from ...core.job import Claimed, Declaration, TypeInfo
 from ...core.outcome import INTERRUPTED
-from ..contract import Orphan, Renewal
+from ...core.states import DEAD
+from ..contract import Expired, Orphan, Pruned, Renewal
 from ..operations import together
 from .actions import AUDIT, removal
 from .reads import claimed_by, loaded, value
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from .dialect import Dialect
     from .store import SqlStore
 
+LAST = "\U0010ffff"  # sorts behind every type and state
 DECLARATION = {"worker": "text", "type": "text", "version": "bigint", "signature": "text", "takes": "text"}
 
 
@@ -99,19 +102,64 @@ def _retract(store: SqlStore, jobs: list[Claimed]) -> Operations[int]:
 
 
 # retention ------------------------------------------------------------------------------------------------------------
+def expired(store: SqlStore, now: int, limit: int, hold: int = 0) -> list[Expired]:
+    """Return up to `limit` ended jobs whose retention is over: first by age, then by number. Selects without a write lock."""
+    engine_now = store.engine_now(now)
+    found = store.read(_expired(store.dialect, engine_now, limit), by_worker=True)
+    if not hold or not found:
+        return found
+    return store.write(lambda: _held(store.dialect, found, engine_now, hold), by_worker=True)
+
+
+def _expired(dialect: Dialect, now: int | None, limit: int) -> Operations[list[Expired]]:
+    found = (yield dialect.statement("expired", now=now, limit=limit)).rows
+    type = state = LAST
+    while len(found) < limit:
+        groups = (yield dialect.statement("kept_group", type=type, state=state)).rows
+        if not groups:
+            break
+        type, state, last, keep_dead = groups[0]
+        if state != DEAD or keep_dead is not None:
+            group: dict[str, Any] = {"type": type, "state": state, "last": last}
+            found += (yield dialect.statement("kept_beyond", **group, now=now, limit=limit - len(found))).rows
+    return list({row[0]: Expired._make(row) for row in found}.values())  # a job may be over by both
+
+
+def _held(dialect: Dialect, jobs: list[Expired], now: int | None, hold: int) -> Operations[list[Expired]]:
+    same, at = yield from _same(dialect, jobs, now)
+    if same:
+        yield dialect.statement("prune_hold", seqs=[job.seq for job in same], until=at + hold)
+    return [job._replace(expires_at=at + hold) for job in same]
+
+
+def _same(dialect: Dialect, jobs: Sequence[Expired], now: int | None) -> Operations[tuple[list[Expired], int]]:
+    """Lock jobs; return those that are as they were and that no other process has locked, and the present."""
+    rows = (yield dialect.statement("prune_lock", seqs=sorted(job.seq for job in jobs), now=now)).rows
+    marks = {seq: mark for seq, *mark, _ in rows}
+    return [job for job in jobs if marks.get(job.seq) == [*job[2:]]], rows[0][-1] if rows else 0
+
+
+def prune_jobs(store: SqlStore, jobs: Sequence[Expired]) -> Pruned:
+    """Delete those of the jobs that are as `expired` has returned them. The wait for SQLite's write lock is not counted."""
+    if not jobs:
+        return Pruned(0, 0.0)
+    removed, begun = store.write(lambda: _prune(store.dialect, jobs), by_worker=True)
+    return Pruned(removed, (perf_counter() - begun) * 1_000)
+
+
+def _prune(dialect: Dialect, jobs: Sequence[Expired]) -> Operations[tuple[int, float]]:
+    """Delete jobs; return how many, and when the transaction had begun."""
+    begun = perf_counter()
+    same, _ = yield from _same(dialect, jobs, None)
+    seqs = sorted(int(job.seq) for job in same)
+    if seqs:
+        yield from removal(dialect, seqs)
+    return len(seqs), begun
+
+
 def prune(store: SqlStore, now: int, limit: int) -> int:
     """Delete up to `limit` ended jobs whose retention is over."""
-    engine_now = store.engine_now(now)
-    if not store.read(rows(store, "prune", now=engine_now, limit=1), by_worker=True):
-        return 0  # nearly always: no need for a write lock
-    return store.write(lambda: _prune(store, engine_now, limit), by_worker=True)
-
-
-def _prune(store: SqlStore, now: int | None, limit: int) -> Operations[int]:
-    seqs = sorted(row[0] for row in (yield store.dialect.statement("prune", now=now, limit=limit)).rows)
-    if seqs:
-        yield from removal(store.dialect, seqs)
-    return len(seqs)
+    return prune_jobs(store, expired(store, now, limit)).jobs
 
 
 def prune_actions(store: SqlStore, now: int, keep: int, limit: int) -> int:

@@ -54,7 +54,7 @@ def _import(dialect: Dialect, part: str, rows: Sequence[Row], was: str, mark: st
         raise Conflict(ANOTHER)
     table, types = part.removesuffix("s"), column_types(PARTS[part])
     if part == "jobs":
-        statements = yield from _jobs(dialect, [JobRecord._make(row) for row in rows])
+        statements = yield from job_statements(dialect, [JobRecord._make(row) for row in rows])
     elif part in ("attempts", "logs"):
         seqs = dict((yield dialect.statement("seqs", ids=list({row[0] for row in rows}))).rows)
         known = [(seqs[job], *row) for job, *row in rows if job in seqs]
@@ -69,7 +69,7 @@ def _import(dialect: Dialect, part: str, rows: Sequence[Row], was: str, mark: st
         yield from together(*statements)
 
 
-def _jobs(dialect: Dialect, records: list[JobRecord]) -> Operations[list[Statement]]:
+def job_statements(dialect: Dialect, records: list[JobRecord]) -> Operations[list[Statement]]:
     """Return the statements for jobs and what stands beside them, numbered in the order given."""
     numbers = yield dialect.statement("import_seqs", ids=[record.id for record in records])
     jobs = list(zip(sorted(row[0] for row in numbers.rows), map(dialect.stored, records), strict=True))

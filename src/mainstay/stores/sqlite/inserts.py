@@ -28,6 +28,9 @@ RARE = (
     "rules",
     "waits",
     "start_by",
+    "keep_cancelled",
+    "keep_dead",
+    "keep_last",
     *BODY[1:],
 )  # most jobs have the default
 KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces

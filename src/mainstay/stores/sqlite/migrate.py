@@ -29,7 +29,7 @@ class Migrations:
             return *schema.versions(connection), 0
 
     def pending(self, since: int) -> list[str]:
-        return schema.NAMES[since:]
+        return schema.names_after(since)
 
     def up(self, report: Callable[[str], None]) -> list[int]:
         with connected(self._db) as connection:
@@ -37,10 +37,10 @@ class Migrations:
             for name in self.pending(before):
                 report(name)
             schema.ensure(connection, self._db.path, create=True)
-        return list(range(before + 1, self.needed + 1))
+        return [int(name[:4]) for name in self.pending(before)]
 
     def sql(self, since: int) -> str | None:
-        texts = [schema.script(number).strip() for number in range(since + 1, self.needed + 1)]
+        texts = [schema.script(name).strip() for name in self.pending(since)]
         return "\n".join(["BEGIN IMMEDIATE;", *texts, "COMMIT;"])
 
 

@@ -18,7 +18,12 @@ WITH given AS MATERIALIZED (
         worker = NULL, attempt = g.attempt, run_at = g.run_at,
         crashes = least(g.crashes, j.crashes + CASE WHEN g.outcome IN ('crashed', 'lost_unknown') THEN 1 ELSE 0 END),
         finished_at = g.finished_at, reason = g.reason,
-        expires_at = CASE WHEN g.expires_at IS NOT NULL AND j.lock_until > g.expires_at THEN j.lock_until ELSE g.expires_at END
+        expires_at = (
+            SELECT CASE WHEN j.lock_until > e.at THEN j.lock_until ELSE e.at END
+            FROM (SELECT CASE g.state WHEN 'dead' THEN g.finished_at + j.keep_dead
+                                      WHEN 'cancelled' THEN coalesce(g.finished_at + j.keep_cancelled, g.expires_at)
+                                      ELSE g.expires_at END AS at) AS e
+        )
     FROM given g
     WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker = g.worker AND j.token = g.token
       AND (j.cancel_at IS NULL OR g.state IN ('cancelled', 'dead'))

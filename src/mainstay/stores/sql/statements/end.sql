@@ -2,5 +2,5 @@
 UPDATE mainstay.job AS j
 SET state = :state::text, finished_at = :now::bigint, run_at = NULL, waits = NULL, reason = :reason::text,
     cancel_at = CASE WHEN :state::text = 'cancelled' THEN :now::bigint END,
-    expires_at = CASE WHEN :state::text <> 'dead' THEN {retained} END
+    expires_at = {retained}
 FROM mainstay.body b WHERE b.job = ANY (ARRAY[j.seq]) AND j.seq = ANY (:seqs::bigint[])

@@ -2,6 +2,7 @@
 --   queue:<lane>  by priority, then time, then number      due            by the time at which it is due
 --   run:<worker>  by the end of its timeout                review, dead   by id
 --   ended:<c|x|d> by the time of its end                   expiry         by the end of its retention
+--   kept:<c|x|d>:<type>  by the time of its end: jobs of which only the last are kept; the set `kept` has the names
 -- A job with rules has further ones (parts/rules.lua).
 local ORDS = 4398046511104 -- 2^42: milliseconds until the year 2109; with 2001 priorities above it within a double's 53 bits
 local ENDED = { c = true, x = true, d = true }
@@ -60,6 +61,13 @@ local function index(command, r, id)
         if r[EXPIRES_AT] then
             change(command, P .. "expiry", r[EXPIRES_AT], id)
         end
+        if string.find(r[HEADER], '"keep_last":', 1, true) then
+            local group = state .. ":" .. string.match(r[HEADER], '^%["(.-)",')
+            change(command, P .. "kept:" .. group, r[FINISHED_AT], id)
+            if adds then
+                later("SADD", P .. "kept", group)
+            end
+        end
     end
     if bounded == nil then
         bounded = call("EXISTS", P .. "depth") == 1
@@ -110,8 +118,12 @@ local function release(r)
     end
 end
 
--- Ends a job. It is kept until `expires` (false: for ever), but at least as long as it holds its key.
+-- Ends a job. It is kept until `expires` (false: for ever), or as its header says for its state, but at least as long as it holds
+-- its key.
+local KEPT = { x = '"keep_cancelled":(%d+)', d = '"keep_dead":(%d+)' }
 local function finish(r, id, state, at, expires, reason)
+    local own = KEPT[state] and string.match(r[HEADER], KEPT[state])
+    expires = own and at + tonumber(own) or expires
     index("ZREM", r, id)
     r[STATE], r[WORKER], r[RUN_AT], r[FINISHED_AT], r[REASON] = state, false, false, at, reason
     r[EXPIRES_AT] = expires and r[LOCK_UNTIL] and math.max(expires, r[LOCK_UNTIL]) or expires
