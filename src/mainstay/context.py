@@ -17,6 +17,7 @@ from .core.decide import decide
 from .core.errors import UsageError
 from .core.outcome import COMPLETED, Cancelled, Snooze, Stopping
 from .core.payload import clean
+from .core.review import LastReview
 from .core.rules import rate_slots, unpack
 from .core.updates import Checkpoint, Log, Progress, Update
 
@@ -146,6 +147,12 @@ class Context:
     def parent(self) -> str | None:
         """The id of the job that enqueued this one by `ctx.enqueue`, or of which it is a copy."""
         return self._labels.parent
+
+    @property
+    def review(self) -> LastReview | None:
+        """The last review of the job: the question, and the actor and the note of the one who let it run again. None: there was none."""
+        found = self._labels.review
+        return None if found is None else LastReview(*found)
 
     @property
     def _labels(self) -> Labels:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from .core import job as stored
 from .core.draft import Draft
 from .core.payload import decode_result
+from .core.review import unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DURATIONS = ("timeout", "keep")
+_DURATIONS = ("timeout", "keep", "remind")
 _COPIED = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", "tenant", "ref", "tags", "version")
 
 _KEPT_RULES = ("limits", "rates", "breaker")  # the others are of one job, or given by its queue
@@ -68,6 +69,8 @@ def _value(name: str, value: Any) -> Any:
         return None
     if name == "at" or name.endswith("_at"):
         return _EPOCH + timedelta(milliseconds=value)
+    if name == "review":
+        return each_of([unpack(value)])[0]
     return timedelta(milliseconds=value) if name in _DURATIONS else value
 
 

@@ -23,12 +23,12 @@ from tests.servers.redis import place
 
 pytestmark = pytest.mark.engines("sqlite", "postgres", "redis")
 TABLES = {
-    "jobs": {"job", "body", "tag", "result", "checkpoint", "progress", "acted", "hold"}, "attempts": {"attempt"}, "logs": {"log"},
+    "jobs": {"job", "body", "tag", "result", "checkpoint", "progress", "acted", "hold", "review"}, "attempts": {"attempt"}, "logs": {"log"},
     "actions": {"action"}, "types": {"type"}, "settings": {"setting"}, "keys": {"key"}, "rules": {"rule"}, "after": {"after"},
 }  # fmt: skip
 FAMILIES = {
     "jobs": {"job", "payload", "ids", "seq", "terms", "lock", "result", "children", "checkpoint", "progress", "bulks",
-             "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry", "wait", "hold", "lines", "start_by"},
+             "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry", "wait", "hold", "lines", "start_by", "asked", "review_due"},
     "attempts": {"attempt", "error", "code", "codes"}, "logs": {"log"}, "actions": {"action", "actions", "acted", "bulk", "bulk_of"}, "types": {"type"},
     "settings": {"setting", "setting_note"}, "keys": {"key", "keys"}, "rules": {"rule", "ruled", "depth", "flow"}, "after": {"after"},
 }  # fmt: skip
@@ -39,7 +39,7 @@ LEFT_OUT = {
     "sqlite": {"worker": WORKERS, "declaration": WORKERS, "meter": ANEW, "freed": NEXT, "schema": "each store has its own version"},
     "postgres": {"worker": WORKERS, "declaration": WORKERS, "meter": ANEW, "freed": NEXT, "schema_version": "each store has its own version"},
     "redis": {
-        "worker": WORKERS, "workers": WORKERS, "declared": WORKERS, "beat": WORKERS,
+        "worker": WORKERS, "workers": WORKERS, "declared": WORKERS, "beat": WORKERS, "wanted": WORKERS,
         "gone": "dead workers whose jobs a sweep frees; the sweep of the target finds them by their jobs",
         "stop": "the running jobs of a worker that were asked to stop: the job's record has it, and its worker is gone",
         "schema": "each store has its own version", "migration": "each store has its own version",

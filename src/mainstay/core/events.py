@@ -34,6 +34,9 @@ NAMES = (
     "worker_stopping",  # worker (the object): it claims nothing more
     "left",  # job: its handler cannot be stopped and still runs after the grace period; its job stays running
     "worker_stopped",  # worker (the object): it has stored everything; it is deregistered unless a handler was left
+    "review_reminder",  # job (its id), question, deciders, asked_at: it still waits for a decision; one process emits each reminder
+    "review_expired",  # job (its id), question, verdict: nobody decided by the deadline, which approved or rejected it, or let it die
+    "worker_asked",  # worker (the object), what: an operator asks it to drain or to stop
     "pruned",  # count: so many ended jobs were removed by retention
 )
 START, COMPLETE, FAILED, PROGRESS = "start", "complete", "failed", "progress"  # the hooks

@@ -48,6 +48,7 @@ class JobRecord(NamedTuple):
     rules: str | None  # what may hold the job back, as JSON
     waits: str | None  # for what a blocked job waits
     start_by: int | None
+    review: str | None  # what the last review of the job asks, as JSON
 
 
 class AttemptRecord(NamedTuple):

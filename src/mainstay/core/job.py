@@ -65,6 +65,7 @@ class Job(NamedTuple, Generic[At, Span]):
     rules: str | None  # what may hold the job back, as JSON
     waits: str | None  # for what a blocked job waits
     start_by: At | None
+    review: str | None  # what its last review asks, as JSON (`core.review`)
 
     @property
     def retrying(self) -> bool:
@@ -112,6 +113,7 @@ class Labels(NamedTuple):
     key: str | None = None
     tags: tuple[str, ...] = ()
     parent: str | None = None
+    review: tuple[str, str, str] | None = None  # of the last review: question, actor, note
 
 
 class Attempt(NamedTuple, Generic[At]):

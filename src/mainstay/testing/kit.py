@@ -17,6 +17,7 @@ from ..core.errors import JobFailed, UsageError
 from ..core.states import ENDED
 from ..core.suggest import did_you_mean
 from ..stores import open_store
+from ..upkeep.reviews import act_on_due
 from ..worker.batch_claimer import claimer
 from ..worker.batches import NEVER
 from ..worker.executors import Executor
@@ -93,6 +94,7 @@ class InlineWorker:
         end_hooks = run_hooks(self._app)
         try:
             self._app.store.expire(self._app.clock.now(), LIMIT)
+            act_on_due(self._app.store, self._app.events, self._app.clock.now(), LIMIT)
             self._app.store.admit(self._app.clock.now(), LIMIT)
             before = -1
             while self._in_flight.ended != before or self._outcomes.pending:

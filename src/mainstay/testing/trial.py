@@ -38,9 +38,10 @@ class Trial(Generic[P, R]):
         self, type: JobType[P, R, Any], *, attempt: int = 1, checkpoint: dict[str, Any] | None = None,
         cancelled: str | None = None, stopping: bool = False, tenant: str | None = None, ref: str | None = None,
         key: str | None = None, tags: Sequence[str] = (), parent: str | None = None, priority: int = 0,
+        review: tuple[str, str, str] | None = None,
     ) -> None:  # fmt: skip
         self._type, self._checkpoint, self._priority = type, checkpoint, priority
-        self._labels = Labels(tenant, ref, key, tuple(tags), parent)
+        self._labels = Labels(tenant, ref, key, tuple(tags), parent, review)
         self._cancelled, self._stopping, self._attempt = cancelled, stopping, attempt
         self.logs: list[Log] = []
         self.progress: list[Progress] = []

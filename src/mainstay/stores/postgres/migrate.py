@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...core.errors import StoreBusy
 from ..operations import statements
-from ..schema import check_stopped
+from ..schema import check_stopped, later, number
 from . import schema
 from .connect import LIMITED, Database
 
@@ -52,7 +52,7 @@ class Migrations:
             return schema.versions(connection, self._dialect)
 
     def pending(self, since: int) -> list[str]:
-        return schema.NAMES[since:]
+        return later(schema.NAMES, since)
 
     def up(self, report: Callable[[str], None]) -> list[int]:
         with self._db.aside() as connection:
@@ -65,12 +65,10 @@ class Migrations:
                 with self._only_one():
                     while self._step(connection, report):
                         pass
-        return list(range(before + 1, self.needed + 1))
+        return list(map(number, self.pending(before)))
 
     def sql(self, since: int) -> str | None:
-        texts = [
-            schema.script(number, self._dialect, since > 0).strip() for number in range(since + 1, self.needed + 1)
-        ]
+        texts = [schema.script(name, self._dialect, since > 0).strip() for name in self.pending(since)]
         if since == 0:
             return "\n".join(["BEGIN;", f'CREATE SCHEMA IF NOT EXISTS "{self._dialect.schema}";', *texts, "COMMIT;"])
         steps = [step.strip() for text in texts for step in schema.STEP.split(text)]
@@ -91,8 +89,9 @@ class Migrations:
         version, _, done = schema.versions(connection, self._dialect)
         if version >= self.needed:
             return False
-        steps = schema.STEP.split(schema.script(version + 1, self._dialect, online=True))
-        report(f"{schema.NAMES[version]}: step {done + 1} of {len(steps)}")
+        (name, *_) = self.pending(version)
+        steps = schema.STEP.split(schema.script(name, self._dialect, online=True))
+        report(f"{name}: step {done + 1} of {len(steps)}")
         todo = statements(steps[done])
         if _INDEX.match(todo[0]):
             self._build_index(connection, todo.pop())

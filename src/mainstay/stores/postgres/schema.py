@@ -10,7 +10,7 @@ import psycopg
 
 from ...core.errors import ConfigError, SchemaMismatch, StoreReadOnly
 from ..operations import statements
-from ..schema import outdated, readable
+from ..schema import number, outdated, readable
 
 if TYPE_CHECKING:
     from .connect import Connection, Database
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 NAMES = sorted(name.removesuffix(".sql") for name in os.listdir(FOLDER) if name.endswith(".sql"))  # of the migrations
-VERSION = len(NAMES)
+VERSION = number(NAMES[-1])
 READABLE_FROM = 2
 OLDEST = 16  # `IS JSON`, by which a search passes over what is none
 STEP = re.compile(r"^-- step.*\n", re.MULTILINE)  # the line between two steps of a migration
@@ -98,8 +98,8 @@ def _create(connection: Connection, dialect: PostgresDialect) -> None:
         return
     if not execute(connection, _THERE, dialect.schema):  # the schema's owner may lack the right to create another
         execute(connection, f'CREATE SCHEMA "{dialect.schema}"')
-    for number in range(1, VERSION + 1):
-        for statement in statements(script(number, dialect, online=False)):
+    for name in NAMES:
+        for statement in statements(script(name, dialect, online=False)):
             execute(connection, statement)
 
 
@@ -109,8 +109,8 @@ def execute(connection: Connection, text: str, *values: Any) -> list[tuple[Any, 
     return cursor.fetchall() if cursor.description else []
 
 
-def script(number: int, dialect: PostgresDialect, online: bool) -> str:
+def script(name: str, dialect: PostgresDialect, online: bool) -> str:
     """Return the text of one migration. Not `online`: as one transaction, which cannot contain CONCURRENTLY."""
-    with open(os.path.join(FOLDER, NAMES[number - 1] + ".sql"), encoding="utf-8") as file:
+    with open(os.path.join(FOLDER, name + ".sql"), encoding="utf-8") as file:
         text = file.read()
     return dialect.with_schema(text if online else text.replace(" CONCURRENTLY", ""))

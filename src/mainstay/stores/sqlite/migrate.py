@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..schema import number
 from . import errors, schema
 from .connect import Database
 
@@ -29,18 +30,19 @@ class Migrations:
             return *schema.versions(connection), 0
 
     def pending(self, since: int) -> list[str]:
-        return schema.NAMES[since:]
+        return schema.pending(since)
 
     def up(self, report: Callable[[str], None]) -> list[int]:
         with connected(self._db) as connection:
             before, _ = schema.versions(connection)
-            for name in self.pending(before):
+            names = self.pending(before)
+            for name in names:
                 report(name)
             schema.ensure(connection, self._db.path, create=True)
-        return list(range(before + 1, self.needed + 1))
+        return list(map(number, names))
 
     def sql(self, since: int) -> str | None:
-        texts = [schema.script(number).strip() for number in range(since + 1, self.needed + 1)]
+        texts = [schema.script(name).strip() for name in self.pending(since)]
         return "\n".join(["BEGIN IMMEDIATE;", *texts, "COMMIT;"])
 
 

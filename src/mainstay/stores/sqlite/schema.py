@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 NAMES = sorted(name[:-4] for name in os.listdir(FOLDER) if name.endswith(".sql"))  # of the migrations
-VERSION = len(NAMES)
+VERSION = int(NAMES[-1][:4])
 OLDEST = (3, 37, 0)  # STRICT tables, RETURNING
 
 
@@ -60,8 +60,8 @@ def migrate_operations(path: str) -> Operations[None]:
     if version:
         workers, _ = yield Statement("SELECT id, expires_at FROM mainstay_worker")
         _check_stopped(workers, version, path)
-    for number in range(version + 1, VERSION + 1):
-        for statement in statements(script(number)):
+    for name in pending(version):
+        for statement in statements(script(name)):
             yield Statement(statement)
 
 
@@ -77,9 +77,16 @@ def _apply(connection: sqlite3.Connection, path: str) -> None:
         raise
 
 
-def script(number: int) -> str:
+def pending(version: int) -> list[str]:
+    """Return the names of the migrations after a version."""
+    from ..schema import later
+
+    return later(NAMES, version)
+
+
+def script(name: str) -> str:
     """Return the text of one migration."""
-    with open(os.path.join(FOLDER, NAMES[number - 1] + ".sql"), encoding="utf-8") as file:
+    with open(os.path.join(FOLDER, name + ".sql"), encoding="utf-8") as file:
         return file.read()
 
 
