@@ -36,7 +36,7 @@ LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
     "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
-    "stuck", "left", "cancelling", "pruned",
+    "stuck", "left", "cancelling", "pruned", "review_reminder", "review_expired", "worker_asked",
 )  # fmt: skip
 KINDS = {
     "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
@@ -169,6 +169,19 @@ class WorkerLog(Log):
         self.write(
             "info", "worker_started", text, worker=worker.id, slots=worker.concurrency, types=types, queues=queues
         )
+
+    def _worker_asked(self, worker: Any, what: str) -> None:
+        does = "finishes what it runs and ends" if what == "drain" else "stops"
+        self.write("info", "worker_asked", f"an operator asks for it: this worker {does}", worker=worker.id, what=what)
+
+    def _review_reminder(self, job: str, question: str, deciders: tuple[str, ...], asked_at: int) -> None:
+        who = " or ".join(deciders) or "a person"
+        text = f"{job} waits for {who} since {human(max(self._clock.now() - asked_at, 0))}: {question}"
+        self.write("warning", "review_reminder", text, "review", job=job, question=question, deciders=deciders)
+
+    def _review_expired(self, job: str, question: str, verdict: str) -> None:
+        text = f"{job} {'is dead' if verdict == 'expired' else f'is {verdict}'}: nobody decided in time: {question}"
+        self.write("warning", "review_expired", text, "review", job=job, question=question, verdict=verdict)
 
     def _worker_stopping(self, worker: Any) -> None:
         text = f"stopping: running jobs have {human(worker.grace)}; a second signal stops them now"
