@@ -4,7 +4,7 @@ import pytest
 
 from mainstay import NotFound, UsageError
 from tests.waiting import eventually
-from tests.worker.conftest import ended, everywhere, settled
+from tests.worker.conftest import ended, everywhere
 
 
 def only(app):
@@ -96,7 +96,7 @@ def test_an_unknown_worker_changes_nothing(jobs):
 
 def test_a_beginning_must_be_of_one_worker(jobs):
     with jobs.app.worker(identity="west-a"), jobs.app.worker(identity="west-b"):
-        with pytest.raises(UsageError, match="'west' stands for several workers: west-a-.*, west-b-"):
+        with pytest.raises(UsageError, match=r"'west' stands for several workers: west-a-.*, west-b-"):
             jobs.app.stop_worker("west")
         with pytest.raises(NotFound, match='did you mean "west-'):
             jobs.app.stop_worker(jobs.app.workers()[0].id.replace("west", "wast"))

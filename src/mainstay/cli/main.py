@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("demo", "See jobs succeed, fail, retry and recover, in ten seconds."),
         "doctor": ("doctor", "Check this machine, the store and the application; print the fix for each finding."),
         "config": ("doctor", "Show the configuration in force and where each value comes from."),
+        "completion": ("completion", "Print what makes your shell complete commands, options and names."),
         "version": ("doctor", "Show the versions of mainstay, Python and SQLite."),
     },
     "Produce and run": {
@@ -37,7 +38,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "why": ("why", "Show why a job has not started, the true reason first."),
         "logs": ("jobs", "Show what a job has logged."),
         "audit": ("audit", "Show what operators did: to jobs, types, queues, limits and settings."),
-        "workers": ("workers", "List the workers: where each runs and what it serves."),
+        "reviews": ("reviews", "List the jobs that wait for a person, the oldest job first."),
+        "workers": ("workers", "List the workers; show what one runs; drain or stop it."),
     },
     "Act": {
         "retry": ("actions", "Run dead, cancelled or waiting jobs again, now."),
@@ -57,7 +59,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "limits": ("limits", "List limits and who waits for them; set how many jobs run or start."),
         "breaker": ("breaker", "List breakers; open or close one."),
         "settings": ("installation", "List, read and change the settings of the installation."),
-        "edit": ("edit", "Change a type, a queue, a limit or a setting in your editor."),
+        "edit": ("edit", "Change a type, a queue, a limit, a setting or the output of a job in review in your editor."),
     },
     "Maintain": {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
@@ -73,8 +75,9 @@ MEANT = {
     "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "requeue": "retry", "init": "migrate", "vacuum": "compact",
     "forget": "keys", "unlock": "keys", "locks": "keys",
     "unpause": "resume", "hold": "pause", "breakers": "breaker", "type": "types", "queue": "queues", "limit": "limits", "rates": "limits",
-    "setting": "settings", "history": "audit", "actions": "audit", "explain": "why", "set": "settings",
+    "setting": "settings", "history": "audit", "actions": "audit", "explain": "why", "set": "settings", "review": "reviews", "inbox": "reviews", "drain": "workers", "complete": "completion",
 }  # fmt: skip
+COMPLETING = "_MAINSTAY_COMPLETE"  # set by a shell that asks what fits the word at the cursor
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 _EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, not an option
 
@@ -90,7 +93,18 @@ class Program(click.Group):
         if cmd_name not in COMMANDS:
             return None
         found: click.Command = getattr(import_module(f"mainstay.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
-        return found
+        return (
+            found if COMPLETING not in os.environ else import_module("mainstay.cli.completion").attach(found, cmd_name)
+        )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Return the commands that start so, without importing them, or the options."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        from click.shell_completion import CompletionItem
+
+        named = {name: entry for name, entry in COMMANDS.items() if name.startswith(incomplete)}
+        return [CompletionItem(name, help=summary) for name, (_, summary) in named.items()]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -150,6 +164,8 @@ def main(argv: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ✓ must not fail a command
+    if COMPLETING in os.environ:
+        return int(import_module("mainstay.cli.completion").complete(program))
     try:
         return _run(words)
     except click.ClickException as error:

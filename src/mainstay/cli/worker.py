@@ -185,6 +185,8 @@ class WorkerLog(Log):
 
     def _worker_stopping(self, worker: Any) -> None:
         text = f"stopping: running jobs have {human(worker.grace)}; a second signal stops them now"
+        if worker.draining:
+            text = f"draining: {plural(worker.in_flight.active, 'job')} to finish; a signal stops the worker within {human(worker.grace)}"
         self.write("info", "worker_stopping", text, worker=worker.id)
 
     def _worker_stopped(self, worker: Any) -> None:

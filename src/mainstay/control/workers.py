@@ -37,8 +37,10 @@ def workers(app: Flow) -> list[WorkerRecord]:
 
 def stop_worker(app: Flow, worker: str, drain: bool, actor: str) -> str:
     """Ask a worker to drain or to stop; return its id."""
-    found = find([each.id for each in app.store.workers()], worker)
-    if not app.store.ask_worker(found, "drain" if drain else "stop", app.clock.now(), actor):
+    now, known = app.clock.now(), {each.id: each for each in app.store.workers()}
+    found = find(list(known), worker)
+    dead = state_of(known[found], now) == "dead"
+    if dead or not app.store.ask_worker(found, "drain" if drain else "stop", now, actor):
         raise NotFound(f"the worker {found} is dead: its lease has run out", "mainstay workers")
     return found
 

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from .job import Action
 
 AT_DEADLINE = ("reject", "approve", "dead")
-VERDICTS = {True: ("approve", "approved"), False: ("reject", "rejected"), None: ("expire", "expired")}  # the action, and what became of it
+VERDICTS = {
+    True: ("approve", "approved"),
+    False: ("reject", "rejected"),
+    None: ("expire", "expired"),
+}  # the action, and what became of it
 AGAIN = "asked again"  # why a decision was not taken: it was about an earlier attempt
 DEADLINE = "deadline"  # the actor of a decision that a deadline made
 ROLE = "role:"  # before a decider that is a role
@@ -78,7 +82,9 @@ def last(text: str | None, actions: Iterable[Action]) -> LastReview | None:
     retries = (each for each in actions if each.action == "retry" and REVIEW in each.detail.get("from", ()))
     retried = next(retries, None)
     question = unpack(text).question
-    return LastReview(question, retried.actor, retried.detail.get(NOTE, "")) if retried else LastReview(question, "", "")
+    return (
+        LastReview(question, retried.actor, retried.detail.get(NOTE, "")) if retried else LastReview(question, "", "")
+    )
 
 
 def pack(asked: Asked) -> str:

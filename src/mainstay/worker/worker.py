@@ -105,6 +105,7 @@ class Worker:
         self._block = signalled_block(self) if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
+        self.draining = False  # it finishes what it runs
         self._stopped = self._in_a_hurry = False  # it was told to stop; to stop now
         self._orders: SimpleQueue[str] | None = None
         self._asked: list[str] = []  # what an operator has asked of this worker: drain, stop
@@ -155,7 +156,7 @@ class Worker:
         """
         if not self.services or self._stopped:
             return
-        self._stopped = True
+        self._stopped, self.draining = True, drain
         self._events.emit("worker_stopping", worker=self)
         limit = self.grace if grace is None else milliseconds(grace)
         if drain:

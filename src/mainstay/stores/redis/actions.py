@@ -46,7 +46,14 @@ def resolve_review(
     if output is not None:
         detail |= edit(store.result(job_id), output)
     edited = ["", ""] if output is None else ["1", output]
-    values = ["c" if approve else "d", note or f"{done} by {actor}", verb, header.dumps(detail), "" if token is None else token, *edited]
+    values = [
+        "c" if approve else "d",
+        note or f"{done} by {actor}",
+        verb,
+        header.dumps(detail),
+        "" if token is None else token,
+        *edited,
+    ]
     found = CHANGED
     while found == CHANGED:
         # The script checks that the job still keeps the children that are read here.

@@ -257,7 +257,9 @@ def resolve_review(
             yield from by.dialect.enqueue(drafts, now)
         return {job_id: done}
 
-    return _verb(action, "approved")(store, [job_id], now, actor, terms, bulk, note, declared)[job_id]  # its children may be due
+    return _verb(action, "approved")(store, [job_id], now, actor, terms, bulk, note, declared)[
+        job_id
+    ]  # its children may be due
 
 
 def keep_children(dialect: Dialect, transitions: Iterable[Transition], now: int) -> Operations[None]:
