@@ -162,17 +162,19 @@ class Store(Protocol):
         """Apply each transition whose job runs under its token; return a verdict per transition (`core.verdict`)."""
 
     # operators: a job that the search `terms` no longer finds when it would be changed is left alone, and `unmatched`. The
-    # audit trail gets one line for each call, or for all calls with the same `bulk` (`core.bulk.new_bulk`) -------------
+    # audit trail gets one line for each call, or for all calls with the same `bulk` (`core.bulk.new_bulk`), with the note.
+    # `declared`: nobody has checked who the actor is -----------------------------------------------------------------
     def cancel(
-        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-    ) -> dict[str, str]:
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
+        note: str = "", declared: bool = False,
+    ) -> dict[str, str]:  # fmt: skip
         """Cancel waiting jobs, ask running ones to stop; return per id: cancelled, cancelling, ended, missing, unmatched."""
 
     def retry(
         self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
         note: str = "", declared: bool = False,
     ) -> dict[str, str]:  # fmt: skip
-        """Queue ended or waiting jobs now, with fresh attempts. `declared`: nobody has checked who the actor is.
+        """Queue ended or waiting jobs now, with fresh attempts.
 
         Returns per id: queued, missing, unmatched, its state, or that another job holds its key, and which (`core.keys.held`).
         """
@@ -188,8 +190,9 @@ class Store(Protocol):
         """
 
     def delete(
-        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-    ) -> dict[str, str]:
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
+        note: str = "", declared: bool = False,
+    ) -> dict[str, str]:  # fmt: skip
         """Remove jobs and all that belongs to them; return per id: deleted, running, missing, unmatched."""
 
     # keys that are taken for ever; they outlive their jobs ---------------------------------------------------------

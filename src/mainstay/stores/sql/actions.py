@@ -169,7 +169,7 @@ def _cancel(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
         yield from together(
             *(_ended(by, waiting, CANCELLED, f"cancelled by {by.actor}") if waiting else ()),
             *([by.statement("cancel_running", seqs=running, now=by.now)] if running else ()),
-            *(yield from _audit(by, "cancel", [(job, {}) for job in jobs])),
+            *(yield from _audit(by, "cancel", [(job, by.noted) for job in jobs])),
         )
         if waiting:
             yield from _let_go(by.dialect, waiting)
@@ -282,7 +282,7 @@ def keep_children(dialect: Dialect, transitions: Iterable[Transition], now: int)
 def _delete(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
     gone = [job for job in found.values() if job.state != RUNNING]
     if gone:
-        lines = [(job, {"type": job.type, "from": job.state}) for job in gone]
+        lines = [(job, {"type": job.type, "from": job.state} | by.noted) for job in gone]
         yield from _let_go(by.dialect, gone)
         yield from removal(by.dialect, [job.seq for job in gone], (yield from _audit(by, "delete", lines)))
     return {job.id: RUNNING if job.state == RUNNING else "deleted" for job in found.values()}

@@ -1,4 +1,4 @@
--- Cancels waiting jobs, asks running ones to stop. ARGV: see parts/audit.lua. Returns per id what became of it.
+-- Cancels waiting jobs, asks running ones to stop. ARGV: see parts/audit.lua; then details that are the same for all (JSON). Returns per id what became of it.
 -- uses: base batch record admit notify audit -- rarely: lane rules examine
 local now, asked = tonumber(ARGV[2]), false
 local results = each_job(function(r, id)
@@ -14,7 +14,7 @@ local results = each_job(function(r, id)
     r[CANCEL_AT] = running and r[CANCEL_AT] or now
     write(id, r)
     flush()
-    audit("cancel", id, {})
+    audit("cancel", id, cjson.decode(ARGV[#ARGV]))
     return running and "cancelling" or "cancelled"
 end)
 if made and made.settle(instant(ARGV[1])) then
