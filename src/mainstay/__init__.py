@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .core.clock import ManualClock
     from .core.draft import Draft
     from .core.errors import (
-        ConfigError, Conflict, DuplicateKey, InvalidPayload, JobFailed, JobGone, LeaseLost, MainstayError, NotFound,
-        QueueFull, ResultTimeout, SchemaMismatch, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly,
+        ConfigError, Conflict, DuplicateKey, InvalidPayload, JobFailed, JobGone, LeaseLost, MainstayError, NotAllowed,
+        NotFound, QueueFull, ResultTimeout, SchemaMismatch, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly,
         StoreUnavailable, TransactionUnsupported, TypeDisabled, UnknownType, UsageError,
     )  # fmt: skip
     from .core.failures import transient
@@ -37,8 +37,8 @@ _HOMES = {
 }  # fmt: skip
 __all__ = [
     "Breaker", "Cancel", "ConfigError", "Conflict", "Draft", "DuplicateKey", "Handle", "InvalidPayload", "Job",
-    "JobEvent", "JobFailed", "JobGone", "Keep", "LeaseLost", "Limit", "Mainstay", "MainstayError", "ManualClock", "NotFound",
-    "Permanent", "QueueFull", "ResultTimeout", "Retry", "Review", "SchemaMismatch", "Snooze", "StoreBusy",
+    "JobEvent", "JobFailed", "JobGone", "Keep", "LeaseLost", "Limit", "Mainstay", "MainstayError", "ManualClock", "NotAllowed",
+    "NotFound", "Permanent", "QueueFull", "ResultTimeout", "Retry", "Review", "SchemaMismatch", "Snooze", "StoreBusy",
     "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable", "TransactionUnsupported",
     "TypeDisabled", "UnknownType", "UsageError", "__version__", "by", "by_payload", "ctx", "transient",
 ]  # fmt: skip

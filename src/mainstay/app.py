@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
+    from .control.records import ReviewRecord
     from .core.clock import Clock, Duration
     from .core.job import Action, Attempt, Job as StoredJob, LogLine
     from .core.search_terms import Page
@@ -285,9 +286,13 @@ class Mainstay(Flow, Hooked):
 
         return await acancel(self, job_id, tx, actor, wait)
 
-    def retry(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
-        """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts."""
-        return self._act("retry", job_id, actor)
+    def retry(
+        self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python", roles: Sequence[str] = ()
+    ) -> str:
+        """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts. `NotAllowed`: another decides its review."""
+        from .control.reviews import retry
+
+        return retry(self, self._stored(job_id), note, actor, roles)
 
     def rerun(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Enqueue a copy of a job that has ended: the same arguments and policy, no key. Its `parent` is the first job."""
@@ -307,17 +312,35 @@ class Mainstay(Flow, Hooked):
         full = self.resolve(job_id)
         return _checked(verb, full, getattr(self.store, verb)([full], self.clock.now(), actor)[full])
 
-    def approve(self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python") -> str:
-        """Complete a job in review with the output it proposed."""
-        return self._resolve_review(job_id, True, note, actor)
+    def approve(
+        self, job_id: str | Handle[Any], note: str = "", *, output: Any = ..., actor: str = "python", roles: Sequence[str] = ()
+    ) -> str:  # fmt: skip
+        """Complete a job in review with the output that it proposed, or with another. Raises `NotAllowed` if another is to decide."""
+        from .control.reviews import resolve
 
-    def reject(self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python") -> str:
-        """End a job in review as dead."""
-        return self._resolve_review(job_id, False, note, actor)
+        return resolve(self, self._stored(job_id), True, note, actor, roles, output)
 
-    def _resolve_review(self, job_id: str | Handle[Any], approve: bool, note: str, actor: str) -> str:
-        full = self.resolve(job_id)
-        return _checked("decide", full, self.store.resolve_review(full, approve, self.clock.now(), actor, note))
+    def reject(
+        self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python", roles: Sequence[str] = ()
+    ) -> str:
+        """End a job in review as dead. Raises `NotAllowed` if another is to decide."""
+        from .control.reviews import resolve
+
+        return resolve(self, self._stored(job_id), False, note, actor, roles)
+
+    def run_again(
+        self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python", roles: Sequence[str] = ()
+    ) -> str:
+        """Run a job in review again; its handler finds the note in `ctx.review`. Raises `NotAllowed` if another is to decide."""
+        from .control.reviews import run_again
+
+        return run_again(self, self._stored(job_id), note, actor, roles)
+
+    def reviews(self, limit: int = 50, after: str | None = None) -> Sequence[ReviewRecord]:
+        """Return the jobs in review, the oldest job first; `after` is the id of the last one of the page before."""
+        from .control.reviews import reviews
+
+        return reviews(self, limit, after)
 
     # run ----------------------------------------------------------------------------------------------------------
     def worker(self, **options: Unpack[WorkerOptions]) -> Worker:

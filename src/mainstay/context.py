@@ -17,6 +17,7 @@ from .core.decide import decide
 from .core.errors import UsageError
 from .core.outcome import COMPLETED, Cancelled, Snooze, Stopping
 from .core.payload import clean
+from .core.review import LastReview
 from .core.rules import rate_slots, unpack
 from .core.updates import Checkpoint, Log, Progress, Update
 
@@ -154,6 +155,12 @@ class Context:
     def tick(self) -> datetime | None:
         """The instant that the job is for, in UTC: the tick of its schedule; None for other jobs."""
         return None if self._labels.tick is None else _instant(self._labels.tick)
+
+    @property
+    def review(self) -> LastReview | None:
+        """The last review of the job: the question, and the actor and the note of the one who let it run again. None: there was none."""
+        found = self._labels.review
+        return None if found is None else LastReview(*found)
 
     @property
     def _labels(self) -> Labels:

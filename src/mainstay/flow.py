@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         SettingRecord,
         TypeRecord,
         Why,
+        WorkerRecord,
     )  # fmt: skip
     from .core.clock import Clock, Duration
     from .core.draft import Draft
@@ -387,6 +388,19 @@ class Flow:
         from .control.schedules import next_fires
 
         return next_fires(self, name, count, after, times)
+
+    # workers ------------------------------------------------------------------------------------------------------
+    def workers(self) -> list[WorkerRecord]:
+        """Return the registered workers, oldest first."""
+        from .control.workers import workers
+
+        return workers(self)
+
+    def stop_worker(self, worker: str, *, drain: bool = False, actor: str = "python") -> str:
+        """Ask a worker to stop as a signal does; return its id. With `drain`, it finishes what it runs first, however long that takes."""
+        from .control.workers import stop_worker
+
+        return stop_worker(self, worker, drain, actor)
 
     # why ----------------------------------------------------------------------------------------------------------
     def why(self, job: str | Handle[Any]) -> Why:

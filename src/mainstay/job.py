@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from .core import job as stored, retention
 from .core.draft import Draft
 from .core.payload import decode_result
+from .core.review import unpack
 from .core.states import CANCELLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DURATIONS = ("timeout", *retention.AGES)
+_DURATIONS = ("timeout", *retention.AGES, "remind")
 _COPIED = (
     "queue",
     "priority",
@@ -90,6 +91,8 @@ def _value(name: str, value: Any) -> Any:
         return None
     if name in ("at", "tick") or name.endswith("_at"):
         return _EPOCH + timedelta(milliseconds=value)
+    if name == "review":
+        return each_of([unpack(value)])[0]
     if name not in _DURATIONS:
         return value
     return None if retention.shown(name, value) is None else timedelta(milliseconds=value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .core import keys
 from .core.errors import Conflict, NotFound
+from .core.review import AGAIN
 
 _DONE = {
     "cancel": ("cancelled", "cancelling"), "retry": ("queued",), "delete": ("deleted",), "decide": ("approved", "rejected")
@@ -17,14 +18,23 @@ _REFUSED = {
 }
 
 
+_INSTEAD = {
+    "completed": "app.rerun(id) or mainstay retry ID --copy does the work again",
+    **dict.fromkeys(("dead", "cancelled"), "app.retry(id) or mainstay retry ID runs it again"),
+}
+
+
 def checked(verb: str, job_id: str, verdict: str) -> str:
     """Return the store's reply, or raise the exception that it means."""
     if verdict == "missing":
         raise NotFound(f"there is no job {job_id}")
     if verdict in _DONE[verb]:
         return verdict
+    if verdict == AGAIN:
+        raise Conflict(f"job {job_id} has run again and asks anew: look at it again, then decide")
     if verb == "decide":
-        raise Conflict(f"job {job_id} is {verdict}, not in review: there is nothing to decide")
+        then = _INSTEAD.get(verdict, "it may ask for a review when it runs")
+        raise Conflict(f"job {job_id} is {verdict}, not in review: there is nothing to decide; {then}")
     if verdict.startswith(keys.DUPLICATE):
         raise Conflict(keys.explained(verdict))
     raise Conflict(_REFUSED.get((verb, verdict), f"cannot {verb} job {job_id}: it is {verdict}"))

@@ -323,3 +323,27 @@ def test_a_mistake_changes_nothing_and_says_what_to_type(run, shop, words, says,
     assert f"try: {attempt}" in result.err or not attempt
     assert "app." not in result.err
     assert shop.store.actions(None, 10) == []
+
+
+def test_the_audit_is_read_page_by_page(app, monkeypatch):
+    """However many lines there are, one page is in memory; a search goes on only until it has found enough."""
+    from mainstay.cli import audit
+
+    class Reads:
+        pages = 0
+
+        def audit(self, limit, before):
+            self.pages += 1
+            return app.store.audit(limit, before)
+
+    monkeypatch.setattr(audit, "PAGE", 10)
+    now = app.clock.now()
+    for n in range(95):
+        app.store.set_setting("colour", str(n), None, now + n, "ada")
+    for oldest, found, pages in ((0, 95, 11), (now + 80, 15, 3)):
+        reads = Reads()
+        assert len(list(audit._since(reads, oldest))) == found
+        assert reads.pages == pages
+    reads = Reads()
+    assert next(audit._since(reads, 0)).detail["after"] == "94"
+    assert reads.pages == 1

@@ -150,7 +150,10 @@ def test_an_operators_hand_is_on_record(run, shop):
     run("approve", job, "--note", "seen by hand")
     out = run("show", job).out
     assert "approve  note=seen by hand" in out.partition("history")[2]
-    assert json.loads(run("show", job, "--json").out)["actions"][0]["detail"] == {"note": "seen by hand"}
+    assert json.loads(run("show", job, "--json").out)["actions"][0]["detail"] == {
+        "note": "seen by hand",
+        "declared": True,
+    }
 
 
 def test_logs(run, shop):

@@ -16,7 +16,7 @@ ENDED = "cxd"
 HELD = rules.PAUSED + "type:nothing"
 PLAIN = {
     "schema", "migration", "seq", "actions", "action", "acted", "first_action", "bulk", "bulk_of", "rings", "armed", "gone", "workers", "worker", "declared",
-    "beat", "type", "setting", "setting_note", "seen", "stalled", "key", "keys", "ruled", "rule:pause", "rule:type", "rule:queue", "rule:limit",
+    "beat", "wanted", "type", "setting", "setting_note", "seen", "stalled", "key", "keys", "ruled", "rule:pause", "rule:type", "rule:queue", "rule:limit",
     "rule:breaker", "rule:schedule", "rule:tick", "schedules", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow", "kept",
 }  # fmt: skip
 PASSING = ("bell:",)  # markers of notifications, which expire
@@ -158,7 +158,8 @@ def check(store):
     assert content.pop("payload", {}).keys() == jobs.keys(), "a payload for every job, and none besides"
     held = {job["lock"]: id for id, job in jobs.items() if job["held"]}
     assert content.pop("lock", {}) == held, "a lock is held by the job that says so"
-    for name in ("result", "children", "checkpoint", "progress", "error", "code", "bulks"):
+    assert content.pop("review_due", set()) <= jobs.keys(), "nothing is due about a job that is gone"
+    for name in ("result", "asked", "children", "checkpoint", "progress", "error", "code", "bulks"):
         assert content.pop(name, {}).keys() <= jobs.keys(), f"no {name} without its job"
     for name in [name for name in content if name.startswith(("attempt:", "codes:", "log:", *PASSING))]:
         assert name.startswith(PASSING) or name.partition(":")[2] in jobs, f"no {name} without its job"

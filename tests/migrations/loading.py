@@ -16,7 +16,7 @@ from tests.servers.redis import place
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SINCE = {
-    "jobs": (1, *[None] * 8), "attempts": (None,), "actions": (None,), "types": (None, None, None, None),
+    "jobs": (1, *[None] * 9), "attempts": (None,), "actions": (None,), "types": (None, None, None, None),
     "settings": (None, None),
 }  # fmt: skip
 NAMESPACE = re.compile(r"\bmainstay\b(?=[.;])")

@@ -13,7 +13,7 @@ from mainstay.core.keys import FOREVER
 from mainstay.stores import open_store
 from mainstay.stores.move import move
 from mainstay.stores.redis import script
-from tests.contract.building import keyed
+from tests.contract.building import REVIEW, draft, keyed, transition, worker
 from tests.contract.moving import silent
 from tests.contract.ruled import after, limited
 from tests.migrations.loading import path, up
@@ -23,12 +23,12 @@ from tests.servers.redis import place
 
 pytestmark = pytest.mark.engines("sqlite", "postgres", "redis")
 TABLES = {
-    "jobs": {"job", "body", "tag", "result", "checkpoint", "progress", "acted", "hold"}, "attempts": {"attempt"}, "logs": {"log"},
+    "jobs": {"job", "body", "tag", "result", "checkpoint", "progress", "acted", "hold", "review"}, "attempts": {"attempt"}, "logs": {"log"},
     "actions": {"action"}, "types": {"type"}, "settings": {"setting"}, "keys": {"key"}, "rules": {"rule"}, "after": {"after"},
 }  # fmt: skip
 FAMILIES = {
     "jobs": {"job", "payload", "ids", "seq", "terms", "lock", "result", "children", "checkpoint", "progress", "bulks",
-             "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry", "wait", "hold", "lines", "start_by", "kept"},
+             "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry", "wait", "hold", "lines", "start_by", "kept", "asked", "review_due"},
     "attempts": {"attempt", "error", "code", "codes"}, "logs": {"log"}, "actions": {"action", "actions", "acted", "bulk", "bulk_of"}, "types": {"type"},
     "settings": {"setting", "setting_note"}, "keys": {"key", "keys"}, "rules": {"rule", "ruled", "depth", "flow"}, "after": {"after"},
 }  # fmt: skip
@@ -39,7 +39,7 @@ LEFT_OUT = {
     "sqlite": {"worker": WORKERS, "declaration": WORKERS, "meter": ANEW, "freed": NEXT, "schema": "each store has its own version"},
     "postgres": {"worker": WORKERS, "declaration": WORKERS, "meter": ANEW, "freed": NEXT, "schema_version": "each store has its own version"},
     "redis": {
-        "worker": WORKERS, "workers": WORKERS, "declared": WORKERS, "beat": WORKERS,
+        "worker": WORKERS, "workers": WORKERS, "declared": WORKERS, "beat": WORKERS, "wanted": WORKERS,
         "gone": "dead workers whose jobs a sweep frees; the sweep of the target finds them by their jobs",
         "stop": "the running jobs of a worker that were asked to stop: the job's record has it, and its worker is gone",
         "schema": "each store has its own version", "migration": "each store has its own version",
@@ -108,11 +108,21 @@ def test_every_table_that_moves_has_its_rows_after_a_move(old, engine, tmp_path_
         with open_store(old) as source, open_store(url) as target:
             held, child = limited(), after(source.export_rows("jobs", None, 1).rows[0][0])
             source.enqueue([keyed("ever", FOREVER), held, child], 0)
+            ask_for_review(source)
             source.set_rule(Rule("pause", "type:nobody", {}, "me"))
             source.retry([row[0] for row in source.export_rows("jobs", None, 500).rows], 0, "me")
             move(source, target, silent)
         for name in set().union(*TABLES.values()):
             assert count(url, name) > 0, name
+
+
+def ask_for_review(store):
+    """Let one job wait for a person."""
+    store.register(worker("w-asks", 0, lease=10**15, types=("asks",)))
+    store.enqueue([draft("asks")], 0)
+    (job,) = store.claim("w-asks", {"default": ["asks"]}, 1, 0).jobs
+    store.finish([transition(job, REVIEW, 0)])
+    store.deregister("w-asks")
 
 
 def count(url, name):

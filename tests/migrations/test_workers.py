@@ -15,7 +15,7 @@ from tests.migrations.loading import exported, fixture_rows, migrations, newest,
 
 pytestmark = pytest.mark.engines("sqlite", "postgres", "redis")
 WORKER = "w-second"
-REFUSED = r"has schema 1, this mainstay needs \d, and 1 worker\(s\).*w-second.*Stop them.*mainstay migrate up"
+REFUSED = r"has schema 1, this mainstay needs \d+, and 1 worker\(s\).*w-second.*Stop them.*mainstay migrate up"
 # What a worker of schema 1 claims by.
 OLD_CLAIM = """
 SELECT id FROM mainstay_job INDEXED BY mainstay_job_claim WHERE state = 'queued' AND queue = 'default' AND type = 'work'

@@ -1,4 +1,4 @@
-"""The invariants (I1 to I34), checked in one pass over a history. Jobs are independent, so time is linear.
+"""The invariants (I1 to I35), checked in one pass over a history. Jobs are independent, so time is linear.
 
     violations = check(history)                         # safety: whatever the faults, none of this may happen
     violations = check(history, live=True)              # liveness: the faults stopped, everything must be at rest
@@ -10,7 +10,8 @@ the table · I9 attempts are counted right · I12 one active job a key · I14 no
 I15 a job is in exactly one place · I16 nothing before its time, higher priority first · I18 stale notes are refused ·
 I20 time limits are applied, by monotonic time · I21 no attempt counts as a crash that was none · I24 an attempt that its
 worker ended is over before the next begins · I25 what was claimed starts or goes back soon · I26 a mutation by search
-changes only jobs that still match.
+changes only jobs that still match · I35 a deadline decides a review by its policy, not before and not much later, and one process
+reminds of it at a time.
 
 Flow control (`flow_checker`): I27 no more jobs of a slot are let in or run than its limit permits · I28 holds are those of queued
 and running jobs · I29 no job waits in line at a slot with room · I30 no rate is exceeded in any window · I31 no child starts
@@ -29,6 +30,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mainstay.core.retry import CRASHES
+from mainstay.core.review import DEADLINE
 from mainstay.core.states import BLOCKED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING
 from tests.simulation.flow_checker import FlowChecker
 from tests.simulation.job_history import JobHistory
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from tests.simulation.job_history import Attempt
 
 
+DECIDED = {"reject": "rejected", "approve": "approved", "dead": "expired"}  # by the policy of a review
+OVERDUE = 15_000  # milliseconds after its deadline in which a review is decided, once faults have stopped
 WAIT = 20_000  # milliseconds that a claimed job may wait for a slot
 FLOW = frozenset({"enqueue", "move", "hold", "rule", "start"})  # what the invariants of flow control are about
 RENEWALS = frozenset(
@@ -83,13 +87,14 @@ class Checker:
         self._batch: tuple[int, list[Record]] = (-1, [])  # the claims of one commit
         self._batches: dict[str, list[str]] = {}  # drafts sent in one call
         self._flow = FlowChecker(self._flow_breach)
+        self._clocks_set = False
         self._record: Record
         self._life: JobHistory
         self._rules = {
             "enqueue": self._enqueue, "move": self._move, "claim": self._claim, "start": self._start, "end": self._end,
             "finish": self._finish, "fault": self._fault, "lease": self._lease, "cancel": self._cancel, "retry": self._retry,
             "note": self._note, "final": self._final, "stray": self._stray, "delete": self._delete, "back": self._came_back,
-            "register": self._register,
+            "register": self._register, "resolve_review": self._resolve_review, "remind": self._remind, "clock": self._clock,
         }  # fmt: skip
 
     def feed(self, record: Record) -> None:
@@ -116,6 +121,8 @@ class Checker:
             life.close(self._breach, live)
             self._check_child(life)
             self._check_waits(life)
+            if live:
+                self._check_deadline(life)
         for jobs in self._batches.values():
             self._check_batch(jobs)
         return self.violations
@@ -228,6 +235,8 @@ class Checker:
         if record.phase != "ok":
             return
         life.finish(record, self._breach, self._ordered)
+        if record.args["state"] == REVIEW:
+            life.deadline = (record.args["expires"], record.args["policy"]) if "expires" in record.args else None
         attempt = life.attempt(record.token)
         if record.args.get("by") == "lost lease" and not (self._faults or self._back):
             self._breach(
@@ -299,6 +308,35 @@ class Checker:
         only = record.args.get("only")
         if only and record.args.get("answer") == "deleted" and life.removed_from != only:
             self._breach("I26", f"was deleted as {only}, but it was {life.removed_from}")
+
+    # reviews: I35 -------------------------------------------------------------------------------------------------
+    def _resolve_review(self, record: Record, life: JobHistory) -> None:
+        if record.args.get("actor") != DEADLINE or record.args["answer"] not in DECIDED.values():
+            return
+        expires, policy = life.deadline or (None, "")
+        if expires is None:
+            self._breach("I35", "was decided by a deadline that it does not have")
+        elif record.args["now"] < expires:
+            self._breach("I35", f"was decided {expires - record.args['now']} ms before its deadline")
+        elif record.args["answer"] != DECIDED[policy]:
+            self._breach("I35", f"is {record.args['answer']}, although its deadline was to {policy}")
+
+    def _remind(self, record: Record, life: JobHistory) -> None:
+        reminder = record.token, record.args["due"]
+        if reminder in life.reminders:
+            self._breach("I35", "was reminded of twice for the same period")
+        life.reminders.add(reminder)
+
+    def _clock(self, record: Record, life: JobHistory) -> None:
+        self._clocks_set = True
+
+    def _check_deadline(self, life: JobHistory) -> None:
+        """Once faults have stopped, no review waits long after its deadline. Workers with wrong clocks have their own."""
+        if life.final is None or life.final.args["state"] != REVIEW or life.deadline is None or self._clocks_set:
+            return
+        late = life.final.at - life.deadline[0]
+        if late > OVERDUE:
+            self._breach("I35", f"still waits {late} ms after its deadline")
 
     def _note(self, record: Record, life: JobHistory) -> None:
         args = record.args

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mainstay.core.errors import StoreBusy, StoreUnavailable
@@ -127,6 +128,10 @@ class FaultyStore:
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(self._store, name)
+        if name == "due_reviews" and self._own_clock:
+            return lambda _, limit: real(self._scheduler.now, limit)
+        if name == "set_review":
+            return partial(self._set_review, real)
         if name in VERBS:
             real = self._verb(name, real)
             setattr(self, name, real)
@@ -134,19 +139,28 @@ class FaultyStore:
 
     def _verb(self, verb: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **named: Any) -> Any:
-            args += tuple(named.values())  # in the order of the verb's parameters
+            act = partial(real, **named) if verb == "resolve_review" else real
+            args += () if verb == "resolve_review" else tuple(named.values())  # in the order of the verb's parameters
             self._process.check()
             name = _named(verb, args)
             fault = self._nemesis.pick(self._process, self._scheduler.now, name)
             early = fault not in ("", "lose") and self._nemesis.before()
             if early or fault in ("fail", "busy"):
                 self._strike(fault, name)
-            answer = self._ask(verb, real, args)
+            answer = self._ask(verb, act, args)
             if fault and not early:
                 self._strike(fault, name)
             return answer
 
         return call
+
+    def _set_review(self, real: Callable[..., bool], job: str, was: str, body: str, due: int | None) -> bool:
+        """Change what a review asks. It meets no fault, and a reminder is recorded."""
+        self._process.check()
+        done = real(job, was, body, due)
+        if done and was != body:
+            self._observer.committed(self._process, "set_review", (job, was, body, due), done)
+        return done
 
     def _ask(self, verb: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         if self._own_clock:

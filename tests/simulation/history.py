@@ -18,7 +18,7 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     end     ok       a handler is through. job, token, args: outcome (a kind of `core.outcome.Outcome`), ran (milliseconds,
                      without the pauses of its process)
     finish  ok       an outcome was recorded. job, token, args: state, outcome, by ("worker" or "sweep"), marks (the sweep
-                     could know which jobs had started)
+                     could know which jobs had started), expires and policy (of a review that has a deadline)
     finish  refused  an outcome was refused, its lease was lost. job, token
     fault   ok       process: whom it struck. args: kind (crash, pause, delay, …; "exit" when the process ended by itself), verb
                      (the call that it struck; without one, the whole process)
@@ -27,7 +27,9 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     clock   ok       process: whose wall clock was set. args: by (milliseconds)
     register ok      process: whose worker is about to be registered. args: worker (its identity)
     lease   ok       process: the worker's identity. args: until (0: left or buried)
-    cancel, retry, resolve_review, delete ok    job, args: answer (the store's), only (the state that a search asked for)
+    cancel, retry, resolve_review, delete ok    job, args: answer (the store's), only (the state that a search asked for); of
+                     resolve_review: actor, now (the instant that decides)
+    remind  ok       a process may remind of a review. job, token, args: due (when)
     note    ok       the engine stored a log line, progress or a checkpoint. job, token, args: running (or
                      completed), current (the job's token at that moment)
     hold    ok       the engine committed that a job holds a slot, or no longer. job, args: slot, there, commit
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 OPS = frozenset(
-    ["enqueue", "move", "claim", "start", "end", "finish", "fault", "stopping", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete",
+    ["enqueue", "move", "claim", "start", "end", "finish", "fault", "stopping", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete", "remind",
      "note", "hold", "rule", "final", "stray"]
 )  # fmt: skip
 PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused", "absorbed"})

@@ -48,7 +48,7 @@ class JobHistory:
     """Everything known about one job."""
 
     __slots__ = (
-        "absorbed", "acked", "asked", "attempts", "born", "cancelled", "due", "final", "id", "moved", "reborn", "refused", "removed",
+        "absorbed", "acked", "asked", "attempts", "born", "cancelled", "deadline", "due", "final", "id", "moved", "reborn", "refused", "reminders", "removed",
         "removed_from", "state", "token",
     )  # fmt: skip
 
@@ -61,6 +61,8 @@ class JobHistory:
         self.state, self.token = "", 0
         self.removed_from = ""  # the state in which it was deleted
         self.due = 0  # not before
+        self.deadline: tuple[int, str] | None = None  # of its last review, and what happens then
+        self.reminders: set[tuple[int, int]] = set()  # of reviews: the token that asked, and when
         self.final: Record | None = None
         self.attempts: dict[int, Attempt] = {}
 

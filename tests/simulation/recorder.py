@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mainstay.core.review import unpack
 from mainstay.core.states import ENDED, REVIEW
 from mainstay.core.verdict import LOST, STORED
 from mainstay.upkeep.sweep import OVERDUE
@@ -52,6 +53,11 @@ class Recorder:
                 self.stored(process, transition)
         if verb == "enqueue":
             self._absorbed(process, args[0], answer)
+        elif verb == "resolve_review":
+            self.add(process, verb, "ok", args[0], answer=answer, actor=args[3], now=args[2])
+        elif verb == "set_review":
+            asked = unpack(args[1])
+            self.add(process, "remind", "ok", args[0], asked.token, due=asked.remind_at)
         elif verb in ("cancel", "retry", "delete"):
             only = {"only": "dead"} if process.name == "deleter" else {}
             for job, word in answer.items():
@@ -71,7 +77,7 @@ class Recorder:
             marks = {"marks": True} if self._marks and by == "sweep" else {}
             self.add(
                 process, "finish", "ok" if verdict == STORED else "refused", transition.id, transition.token,
-                state=transition.state, outcome=transition.outcome, by=by, **marks,
+                state=transition.state, outcome=transition.outcome, by=by, **marks, **_deadline(transition),
             )  # fmt: skip
 
     def drain(self) -> None:
@@ -129,6 +135,14 @@ class Recorder:
             self.history.add(now, "engine", "final", "ok", job, token, state=state, **for_what)
         for table in commit_log.strays(self._connection):
             self.history.add(now, "engine", "stray", table=table)
+
+
+def _deadline(transition: Transition) -> dict[str, Any]:
+    """Return by when a review has to be decided, and what happens then."""
+    asked = unpack(transition.review) if transition.review else None
+    return (
+        {} if asked is None or asked.expires_at is None else {"expires": asked.expires_at, "policy": asked.at_deadline}
+    )
 
 
 def mode_of(draft: Draft) -> str:

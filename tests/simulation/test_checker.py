@@ -29,8 +29,10 @@ class Story(History):
         self.tell("start", "ok", job, token, process)
         return self.tell("end", "ok", job, token, process, outcome=outcome)
 
-    def finished(self, state="completed", token=1, attempt=1, job="J", outcome="completed", by="worker", **more):
-        self.tell("finish", "ok", job, token, "one", state=state, outcome=outcome, by=by)
+    def finished(
+        self, state="completed", token=1, attempt=1, job="J", outcome="completed", by="worker", asked=None, **more
+    ):
+        self.tell("finish", "ok", job, token, "one", state=state, outcome=outcome, by=by, **(asked or {}))
         return self.moved("running", state, token, attempt, job, **more)
 
     def suspended(self, token, state="queued"):
@@ -196,6 +198,26 @@ BREACHES = {
         "I26",
         Story().enqueued().moved("queued", "").tell("delete", only="dead", answer="deleted"),
     ),
+    "decided before its deadline": (
+        "I35",
+        Story().enqueued().claimed().ran(outcome="review").finished("review", outcome="review", asked={"expires": 900, "policy": "reject"})
+        .moved("review", "dead", 1, 1).tell("resolve_review", answer="rejected", actor="deadline", now=899).stands("dead"),
+    ),
+    "decided against its policy": (
+        "I35",
+        Story().enqueued().claimed().ran(outcome="review").finished("review", outcome="review", asked={"expires": 900, "policy": "dead"})
+        .moved("review", "completed", 1, 1).tell("resolve_review", answer="approved", actor="deadline", now=901).stands("completed"),
+    ),
+    "decided by no deadline": (
+        "I35",
+        Story().enqueued().claimed().ran(outcome="review").finished("review", outcome="review")
+        .moved("review", "dead", 1, 1).tell("resolve_review", answer="rejected", actor="deadline", now=1).stands("dead"),
+    ),
+    "reminded of twice": (
+        "I35",
+        Story().enqueued().claimed().ran(outcome="review").finished("review", outcome="review")
+        .tell("remind", token=1, due=5).tell("remind", token=1, due=5).stands("review"),
+    ),
     "a child of a review that was rejected": (
         "I3",
         Story().enqueued().claimed().tell("enqueue", "invoke", "C", parent="J", parent_token=1)
@@ -265,3 +287,11 @@ def test_histories_of_several_processes_become_one():
     one.add(5, "one", "end", job="A")
     two.add(3, "two", "start", job="B")
     assert [(record.step, record.process) for record in merge(one, two)] == [(0, "one"), (1, "two"), (2, "one")]
+
+
+def test_a_review_that_its_deadline_decides_passes():
+    story = Story().enqueued().claimed().ran(outcome="review")
+    story.finished("review", outcome="review", asked={"expires": 900, "policy": "dead"}).tell("remind", token=1, due=5)
+    story.tell("remind", token=1, due=6).moved("review", "dead", 1, 1)
+    story.tell("resolve_review", answer="expired", actor="deadline", now=900)
+    assert check(story.stands("dead"), live=True) == []

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from mainstay.core.job import Claimed
 from mainstay.core.outcome import COMPLETED
+from mainstay.core.review import AT_DEADLINE, Asked
 from mainstay.core.verdict import ALREADY, STORED
 from mainstay.stores.operations import Statement
-from mainstay.stores.sql import actions, maintenance
+from mainstay.stores.sql import actions, maintenance, reviews as stored_reviews
 from mainstay.stores.sqlite import claim, connect, enqueue, sql
 from mainstay.stores.sqlite.dialect import DIALECT
-from mainstay.upkeep import sweep
+from mainstay.upkeep import reviews, sweep
 from mainstay.worker import outcome_buffer
 from mainstay.worker.claimer import Claimer
 from mainstay.worker.outcome_buffer import OutcomeBuffer
@@ -23,6 +24,7 @@ from mainstay.worker.registration import Heartbeat, Registration
 from mainstay.worker.slots import Slots
 from mainstay.worker.worker import Worker
 from tests.simulation import flow_variants, old_behaviours
+from tests.simulation.actors import Approver
 from tests.simulation.faulty import FaultyStore
 from tests.simulation.patches import VARIANTS, patched, statements, variant
 from tests.simulation.world import World
@@ -352,3 +354,24 @@ def deleted_while_running() -> AbstractContextManager[object]:
         return {job: "deleted" if row else "missing" for job, row in found.items()}
 
     return patched((actions, "delete", anything))
+
+
+# Reviews --------------------------------------------------------------------------------------------------------------
+@variant("I35", only="reviews")
+def review_decided_early() -> AbstractContextManager[object]:
+    """A reminder decides a review, although its deadline is later."""
+    return patched((Asked, "over", lambda asked, now: asked.expires_at is not None))
+
+
+@variant("I35", only="reviews")
+def review_approved_at_any_deadline() -> AbstractContextManager[object]:
+    """A deadline approves, whatever its policy says."""
+    return patched((reviews, "_APPROVES", dict.fromkeys(AT_DEADLINE, True)))
+
+
+@variant("I35", only="reviews")
+def review_forgotten() -> AbstractContextManager[object]:
+    """Nobody looks for reviews that are due."""
+    return patched(
+        (stored_reviews, "due_reviews", lambda store, now, limit: []), (Approver, "act", lambda person: None)
+    )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from mainstay.app import Mainstay
 from mainstay.core.limits import set_rules
 from mainstay.core.outcome import Cancel, Permanent, Review, Snooze
 from mainstay.core.retry import Retry
+from mainstay.core.review import AT_DEADLINE
 from mainstay.worker.outcome_buffer import PAUSE
 from tests.simulation.scheduler import Crash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from random import Random
 
     from mainstay.context import Context
     from mainstay.core.draft import Draft
@@ -133,7 +134,7 @@ class Stage:
         if ending == "review" or (ending == "children" and "reviews" in self._hardships):
             if "reviews" in self._hardships:
                 context.enqueue(self._child(process, context))
-            raise Review("please look", output={"draft": 1})
+            raise Review("please look", output={"draft": 1}, **self._asked(context))
         if ending == "cancel":
             raise Cancel
         if ending == "permanent":
@@ -149,6 +150,14 @@ class Stage:
         elif ending == "children":
             context.enqueue(*(self._child(process, context) for _ in range(self._random.randrange(1, 3))))
         return {"done": True} if self._random.random() < 0.5 else None
+
+    def _asked(self, context: Context) -> dict[str, Any]:
+        """What a review asks: drawn apart, so that worlds without reviews stay what they were."""
+        if "reviews" not in self._hardships:
+            return {}
+        luck = Random(f"review {context.job.id} {context.job.token}")
+        expires, policy = luck.choice((None, 0.3, 1.5, 5)), luck.choice(AT_DEADLINE)
+        return {"expires": expires, "at_deadline": policy, "remind": luck.choice((None, 0.2, 1))}
 
     def _child(self, process: Process, context: Context) -> Draft:
         draft = TYPES["quick"].prepare()

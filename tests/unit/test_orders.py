@@ -7,7 +7,7 @@ import pytest
 
 from mainstay import Mainstay
 from mainstay.worker.pipes import Writer
-from mainstay.worker.shutdown import DRAIN, LONGEST_DRAIN, NOW, STOP, stop_on_order
+from mainstay.worker.shutdown import DRAIN, LONGEST_REPLACE, NOW, REPLACE, STOP, stop_on_order
 from mainstay.worker.worker_process import serve
 
 
@@ -18,9 +18,13 @@ class Stopping:
 
     def __init__(self):
         self.limits, self.now, self.told = [], threading.Event(), threading.Event()
+        self.slots, self.asked = self, False
 
-    def stop(self, grace):
-        self.limits.append(grace)
+    def ask_to_stop(self):
+        self.asked = True
+
+    def stop(self, grace, drain):
+        self.limits.append("drain" if drain else grace)
         self.told.set()
         self.now.wait(20)
 
@@ -28,7 +32,7 @@ class Stopping:
         self.now.set()
 
 
-@pytest.mark.parametrize(("first", "limit"), [(STOP, None), (NOW, 0), (DRAIN, LONGEST_DRAIN)])
+@pytest.mark.parametrize(("first", "limit"), [(STOP, None), (NOW, 0), (REPLACE, LONGEST_REPLACE), (DRAIN, "drain")])
 def test_handlers_have_the_time_that_the_order_gives_them(first, limit):
     """A handler that is stuck has its process replaced; the others must not lose their work for it."""
     worker, orders = Stopping(), SimpleQueue()
@@ -38,16 +42,18 @@ def test_handlers_have_the_time_that_the_order_gives_them(first, limit):
     assert worker.limits == [limit]
 
 
+@pytest.mark.parametrize("first", [DRAIN, REPLACE])
 @pytest.mark.parametrize("next_order", [STOP, NOW])
-def test_an_order_to_stop_cuts_a_drain_short(next_order):
+def test_an_order_to_stop_cuts_a_drain_short(first, next_order):
     worker, orders = Stopping(), SimpleQueue()
-    orders.put(DRAIN)
+    orders.put(first)
     thread = threading.Thread(target=stop_on_order, args=(worker, orders))
     thread.start()
     assert worker.told.wait(20)
     orders.put(next_order)
     thread.join(20)
     assert worker.now.is_set()
+    assert worker.asked == (next_order == STOP)
 
 
 def test_a_worker_that_is_told_to_stop_while_it_loads_claims_nothing(tmp_path):

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from ..core import keys
 from ..core.bulk import bulk_for
-from ..core.errors import Conflict, NotFound, UsageError
+from ..core.errors import Conflict, NotAllowed, NotFound, UsageError
 from ..query import parse
 from . import exits
 from .cancel_wait import WAIT, await_cancelled, complain_running, waiting_time
 from .options import command, shaped, targeted
 from .output import plural
+from .reviews import DENIED, Who, decide, denied, output_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..app import Mainstay
     from ..core.search_terms import Term
@@ -36,11 +38,22 @@ class Verb(NamedTuple):
     done: tuple[str, ...]
     help: str
     examples: tuple[str, ...]
-    option: Callable[..., Any] = lambda command: command
+    options: tuple[Callable[..., Any], ...] = ()
+
+    @property
+    def decides(self) -> bool:
+        """Whether it ends a review."""
+        return self.name in ("approve", "reject")
 
 
-NOTE = click.option("--note", default="", help="Kept in the job's history.")
+NOTE = click.option("--note", default="", help="Kept in the job's history; a handler that runs again sees it.")
+ROLE = click.option(
+    "--role", "roles", multiple=True, help="A role of yours, for reviews that a role decides; may be repeated."
+)
 COPY = click.option("--copy", is_flag=True, help="Enqueue copies of ended jobs instead, completed ones too.")
+RESULT = click.option(
+    "--output", "result", metavar="JSON|@FILE|-", help="Complete the job with this instead of what it proposed."
+)
 VERBS = (
     Verb(
         "retry", ("queued", "copied"),
@@ -48,10 +61,10 @@ VERBS = (
 
         They are queued at once, with all their attempts again. Give ids, or a search (see mainstay ls --help). A search
         prints what it found and needs --yes. A completed job keeps its result: --copy enqueues a new job with its
-        arguments, whose parent it is.
+        arguments, whose parent it is. Of a job in review, this is the decision to run it again.
         """,
-        ("01JQ93", "01JQ93 --copy", "'state:dead error:ReadTimeout' --dry-run", "'state:dead error:ReadTimeout' --yes"),
-        COPY,
+        ("01JQ93", "01JQ93 --copy", '01JQ93 --note "use the other account"', "'state:dead error:ReadTimeout' --dry-run", "'state:dead error:ReadTimeout' --yes"),
+        (COPY, NOTE, ROLE),
     ),
     Verb(
         "cancel", ("cancelled", "cancelling"),
@@ -60,7 +73,7 @@ VERBS = (
         A running job stops at its next safe point and ends as cancelled. --wait returns when it has.
         """,
         ("01JQ93", "01JQ93 --wait --timeout 30s", "'type:newsletter state:waiting' --dry-run", "'type:newsletter state:waiting' --yes"),
-        WAIT,
+        (WAIT,),
     ),
     Verb(
         "delete", ("deleted",),
@@ -74,17 +87,18 @@ VERBS = (
         "approve", ("approved",),
         """Complete jobs in review.
 
-        The output that the job proposed becomes its result.
+        The output that the job proposed becomes its result, or the one that you give. mainstay edit ID opens it in your editor. If
+        the review names deciders, you have to be one of them: see --actor and --role. The audit log says that nobody has checked it.
         """,
-        ('01JQ93 --note "checked by hand"', "'state:review type:invoice' --yes"), NOTE,
+        ('01JQ93 --note "checked by hand"', "01JQ93 --output '{\"pay\": 12}'", "'state:review type:invoice' --yes"), (NOTE, ROLE, RESULT),
     ),
     Verb(
         "reject", ("rejected",),
         """End jobs in review as dead.
 
-        mainstay retry runs one again.
+        mainstay retry runs one again. If the review names deciders, you have to be one of them.
         """,
-        ('01JQ93 --note "wrong customer"', "'state:review age:>7d' --yes"), NOTE,
+        ('01JQ93 --note "wrong customer"', "'state:review age:>7d' --yes"), (NOTE, ROLE),
     ),
 )  # fmt: skip
 REFUSED = {
@@ -102,6 +116,7 @@ OPTIONS = (
     shaped("Print only the ids of the jobs that were changed."),
     click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
     click.option("--dry-run", is_flag=True, help="Only print what would be done."),
+    click.option("--actor", "by", default="", help="Who; default: the user of this terminal."),
     click.argument("jobs", nargs=-1, metavar="[ID… | SEARCH…]"),
 )
 
@@ -112,8 +127,8 @@ def _command(verb: Verb) -> click.Command:
 
     run.__name__, run.__doc__ = verb.name, verb.help
     made: Callable[..., Any] = run
-    which = "All jobs in review." if verb.option is NOTE else "All jobs."
-    for option in (*OPTIONS, click.option("--all", "everything", is_flag=True, help=which), verb.option):
+    which = "All jobs in review." if verb.decides else "All jobs."
+    for option in (*OPTIONS, click.option("--all", "everything", is_flag=True, help=which), *verb.options):
         made = option(made)
     return command("\n".join(f"mainstay {verb.name} {example}" for example in verb.examples))(made)
 
@@ -122,8 +137,8 @@ retry, cancel, delete, approve, reject = map(_command, VERBS)
 
 
 def act(
-    verb: Verb, target: Target, output: Output, jobs: tuple[str, ...], everything: bool, dry_run: bool, yes: bool,
-    note: str = "", copy: bool = False, wait: bool = False, timeout: str | None = None,
+    verb: Verb, target: Target, output: Output, jobs: tuple[str, ...], everything: bool, dry_run: bool, yes: bool, by: str = "",
+    note: str = "", copy: bool = False, roles: tuple[str, ...] = (), result: str | None = None, wait: bool = False, timeout: str | None = None,
 ) -> int:  # fmt: skip
     """Do an action to the jobs given by id or found by a search, which is confirmed first. Return the exit code."""
     if bool(jobs) == everything:
@@ -132,20 +147,40 @@ def act(
             "--all takes no search" if jobs else "which jobs?", f"{name} ID, {name} 'state:…' or {name} --all"
         )
     patience = waiting_time(wait, timeout)
-    with target.open() as app:
+    with opened(target, code=result is not None) as app:
         by_id = bool(jobs) and not any(":" in word for word in jobs)
-        words = "state:review" if everything and verb.option is NOTE else " ".join(jobs)
+        words = "state:review" if everything and verb.decides else " ".join(jobs)
         terms = [] if by_id else parse(words, app.clock.now())
         ids = [_resolved(app, word) for word in jobs] if by_id else every_id(app, terms)
         if (dry_run or not (by_id or yes)) and not _preview(app, output, "copy" if copy else verb.name, ids, dry_run):
             return exits.OK
-        results = _done(app, output, verb, ids, terms, note, copy)
+        who = Who(by or actor(), roles)
+        if verb.decides:
+            edited = output_of(app, ids, result)
+            results = _in_parts(
+                output,
+                ids,
+                lambda part, bulk: decide(app, part, verb.name == "approve", who, note, terms, bulk, edited),
+            )
+        else:
+            results = _in_parts(output, ids, lambda part, bulk: _done(app, verb, part, terms, bulk, who, note, copy))
         if wait:
             results = await_cancelled(app, output, results, patience)
     if wait and complain_running(results):
         _report(output, verb, results, by_id)
         return exits.TIMEOUT
     return _report(output, verb, results, by_id)
+
+
+@contextmanager
+def opened(target: Target, code: bool) -> Iterator[Mainstay]:
+    """Open the store; with `code`, as the application that is named, which knows the types of its handlers."""
+    if code and target.wants_code():
+        with closing(target.application()) as app:
+            yield app
+    else:
+        with target.open() as app:
+            yield app
 
 
 def _resolved(app: Mainstay, word: str) -> str:
@@ -188,27 +223,30 @@ def _preview(app: Mainstay, output: Output, verb: str, ids: list[str], dry_run: 
     return click.confirm(f"{matched}. {verb.capitalize()} {'it' if len(ids) == 1 else 'them'}?", err=True)
 
 
-def _done(
-    app: Mainstay, output: Output, verb: Verb, ids: list[str], terms: list[Term], note: str, copy: bool
-) -> dict[str, str]:  # fmt: skip
-    """Do it, a transaction per chunk. Jobs that no longer match the search by then are left alone."""
+def _in_parts(output: Output, ids: list[str], act: Callable[[list[str], str | None], dict[str, str]]) -> dict[str, str]:
+    """Do it, a transaction per chunk, as one bulk action."""
     results: dict[str, str] = {}
     bulk = bulk_for(ids, None)
     for part in _parts(ids, CHUNK):
-        now, by = app.clock.now(), actor()
-        if copy:
-            results |= {job_id: _copied(app, job_id) for job_id in part}
-        elif verb.option is NOTE:
-            approve = verb.name == "approve"
-            results |= {
-                job_id: app.store.resolve_review(job_id, approve, now, by, note, terms, bulk) for job_id in part
-            }
-        else:
-            results |= _cancelling(app, getattr(app.store, verb.name)(part, now, by, terms, bulk))
+        results |= act(part, bulk)
         if len(ids) > CHUNK:
             output.live(f"{len(results):,} of {len(ids):,}")
     output.live()
     return results
+
+
+def _done(
+    app: Mainstay, verb: Verb, part: list[str], terms: list[Term], bulk: str | None, who: Who, note: str, copy: bool
+) -> dict[str, str]:
+    """Act on some jobs. Those that no longer match the search by then are left alone."""
+    if copy:
+        return {job_id: _copied(app, job_id) for job_id in part}
+    act, now = getattr(app.store, verb.name), app.clock.now()
+    if verb.name != "retry":
+        return _cancelling(app, act(part, now, who.actor, terms, bulk))
+    refused = {} if terms else {job.id: why for job in app.store.get_many(part) if (why := denied(job, who))}
+    allowed = [job_id for job_id in part if job_id not in refused]
+    return refused | _cancelling(app, act(allowed, now, who.actor, terms, bulk, note, declared=True))
 
 
 def _cancelling(app: Mainstay, results: dict[str, str]) -> dict[str, str]:
@@ -242,23 +280,29 @@ def _report(output: Output, verb: Verb, results: dict[str, str], by_id: bool) ->
     )  # fmt: skip
     if not refused:
         return exits.OK
-    _complain(refused)
+    _complain(verb, refused)
     if changed:
         return exits.PARTIAL
+    if all(result.startswith(DENIED) for result in results.values()):
+        return exits.code(NotAllowed())
     return exits.code(NotFound() if set(results.values()) == {"missing"} else Conflict())
 
 
 def _why(verb: Verb, result: str) -> str:
     """Return why a job was not changed."""
-    if verb.option is NOTE and result not in {"missing", "unmatched"}:
+    if result.startswith(DENIED):
+        return result.removeprefix(DENIED)
+    if verb.decides and result not in {"missing", "unmatched"}:
         return f"it is {result}, not in review"
     return keys.explained(result) if result.startswith(keys.DUPLICATE) else REFUSED.get(result, f"it is {result}")
 
 
-def _complain(refused: dict[str, str]) -> None:
+def _complain(verb: Verb, refused: dict[str, str]) -> None:
     if len(refused) == 1:
         ((job_id, why),) = refused.items()
         attempt = {REFUSED["missing"]: "ls", REFUSED["completed"]: f"retry {job_id} --copy"}.get(why, f"show {job_id}")
+        if "may not decide" in why:
+            attempt = f"{verb.name} {job_id} --actor NAME   (or --role ROLE)"
         exits.complain(f"job {job_id} was not changed: {why}", f"mainstay {attempt}")
     else:
         reasons = ", ".join(f"{number:,} × {why}" for why, number in Counter(refused.values()).items())

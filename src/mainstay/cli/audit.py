@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,11 +15,15 @@ from . import records, rule_text
 from .options import command, shaped, targeted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..core.job import Action
+    from ..stores.contract import Store
     from .options import Target
     from .output import Cell, Output
 
 PER_PAGE, MOST = 50, 100_000
+PAGE = 1_000  # lines that are read at once
 RULE, SETTING = "rule", "setting"  # the actions that change those
 VERBS = {"pause": ("paused", "resumed"), "breaker": ("opened", "closed")}
 
@@ -48,19 +53,29 @@ def audit(
     """
     with target.open() as app:
         output.now = app.clock.now()
-        chosen = bool(about or actor or since)
-        found = app.store.actions(None, MOST if chosen else limit + 1)
-    oldest = output.now - _span(since) if since else 0
-    found = [
-        action for action in found
-        if action.at >= oldest and actor in (None, action.actor) and all(word in _line(action) for word in about)
-    ]  # fmt: skip
+        oldest = output.now - _span(since) if since else 0
+        lines = (
+            action for action in _since(app.store, oldest)
+            if actor in (None, action.actor) and all(word in _line(action) for word in about)
+        )  # fmt: skip
+        found = list(islice(lines, limit + 1))
     shown = found[:limit]
     output.give(lambda: [records.of(action) for action in shown], None, lambda: _print(output, shown))
     if len(found) > limit:
         output.talk(f"there are more: add -n {limit * 10}")
     if not found:
-        output.talk("no action matches" if chosen else "nobody has changed anything yet")
+        output.talk("no action matches" if about or actor or since else "nobody has changed anything yet")
+
+
+def _since(store: Store, oldest: int) -> Iterator[Action]:
+    """Yield the actions since an instant, newest first, page by page. Each operator has his own clock, so a whole page decides."""
+    before = None
+    while page := store.audit(PAGE, before):
+        before = page[-1][0]
+        recent = [action for _, action in page if action.at >= oldest]
+        yield from recent
+        if not recent:
+            return
 
 
 def _span(text: str) -> int:
@@ -86,8 +101,13 @@ def described(action: Action) -> str:
     """Return what was done, and to what: `type extract: timeout 5m → 2m (the API is slow)`."""
     if action.action in (RULE, SETTING) and "name" in action.detail:
         return _rule({"kind": action.action, **action.detail})
-    detail = " ".join(f"{name}={_detail(value)}" for name, value in action.detail.items() if value)
-    return " ".join(filter(None, [action.action, action.job or "", detail]))
+    return " ".join(filter(None, [action.action, action.job or "", details(action)]))
+
+
+def details(action: Action) -> str:
+    """Return the details of an action: `from=dead note=checked`; of one that is true, its name alone."""
+    given = [(name, value) for name, value in action.detail.items() if value]
+    return " ".join(name if value is True else f"{name}={_detail(value)}" for name, value in given)
 
 
 def _rule(detail: dict[str, Any]) -> str:

@@ -16,13 +16,16 @@ from ..core.errors import MainstayError, NotFound, UsageError
 from ..core.limits import Limit
 from ..core.suggest import did_you_mean
 from . import exits, job_types, rule_text, toml
+from .actions import opened
 from .changing import advised, report
 from .editor import edited
 from .groups import acting, explaining
+from .jobs import stored
 from .options import command, shaped, targeted
 from .output import dumped
 from .queues import LIMIT
 from .quoting import typed
+from .reviews import edit_review
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 HEAD = """The {kind} {name}. A line without # is set by operators and holds over what the code declares.
 Remove a # to set a value; put one before a line to take it back. Durations are "90s", "5m", "2h", "3d".
 To change nothing, leave this file as it is, or leave the editor with an error (in vim, :cq)."""
+KINDS = ("type", "queue", "limit", "setting")
 SAMPLES: dict[str, dict[str, Any]] = {
     "type": {"queue": "default", "priority": 0, "attempts": 3, "timeout": "5m", "keep": "7d", "keep_cancelled": "1d", "keep_dead": "90d", "keep_last": 1000},
     "queue": {
@@ -60,21 +64,34 @@ class Values(NamedTuple):
     mainstay edit limit extract/tenant --dry-run
     mainstay edit setting llm.provider
     mainstay edit type extract --from extract.toml
+    mainstay edit 01JQ93 --reason "the sum was wrong"
     """
 )
-@click.argument("kind", type=click.Choice(["type", "queue", "limit", "setting"]))
-@click.argument("name")
+@click.argument("kind", metavar="KIND|ID")
+@click.argument("name", required=False)
 @click.option("--from", "file", metavar="FILE", help="Take the values from a file, - for stdin, instead of an editor.")
+@click.option(
+    "--role", "roles", multiple=True, help="A role of yours, for a review that a role decides; may be repeated."
+)
 @explaining
 @acting
 @shaped("Print only the name of what changed, and no messages.")
 @targeted
-def edit(target: Target, output: Output, by: By, kind: str, name: str, file: str | None) -> int:
-    """Change a type, a queue, a limit or a setting in your editor.
+def edit(
+    target: Target, output: Output, by: By, kind: str, name: str | None, file: str | None, roles: tuple[str, ...]
+) -> int:
+    """Change a type, a queue, a limit, a setting or the output of a job in review in your editor.
 
-    $VISUAL or $EDITOR opens with the values as TOML, a setting as JSON. What you save is checked, shown as a difference and
-    applied. Nothing changes if there is a mistake, if you change nothing or if the editor ends with an error.
+    KIND is type, queue, limit or setting; a NAME follows. $VISUAL or $EDITOR opens with the values as TOML, a setting as JSON. What
+    you save is checked, shown as a difference and applied. Nothing changes if there is a mistake, if you change nothing or if the
+    editor ends with an error.
+
+    With the ID of a job in review, its proposed output opens as JSON. The job is approved with what you save.
     """
+    if name is None:
+        return _edit_job(target, output, by, kind, file, roles)
+    if kind not in KINDS:
+        raise UsageError(f"there is no kind {kind!r}{did_you_mean(kind, KINDS)}; there are: {', '.join(KINDS)}")
     with target.open() as app, advised(f"{kind}s", f"edit {kind} {name}"):
         before = _setting(app, name) if kind == "setting" else _values(app, kind, name)
         text = _json(before) if kind == "setting" else _toml(kind, name, before)
@@ -88,6 +105,13 @@ def edit(target: Target, output: Output, by: By, kind: str, name: str, file: str
         output.talk("Nothing changed.")
         return exits.OK
     return report(output, [change], by, f"the {kind} {name} is changed.", declared=before.declared)
+
+
+def _edit_job(target: Target, output: Output, by: By, job: str, file: str | None, roles: tuple[str, ...]) -> int:
+    if job in KINDS:
+        raise UsageError(f"which {job}?", f"mainstay {job}s, then mainstay edit {job} NAME")
+    with opened(target, code=True) as app:
+        return edit_review(app, output, stored(app, job), file, by, roles)
 
 
 def _read(file: str) -> str:

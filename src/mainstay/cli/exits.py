@@ -25,6 +25,7 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (errors.Conflict, CONFLICT),
     (errors.JobFailed, JOB_FAILED),
     (errors.ResultTimeout, TIMEOUT),
+    (errors.NotAllowed, DENIED),
     (errors.StoreReadOnly, DENIED),
     (errors.StoreError, STORE),
     (KeyboardInterrupt, INTERRUPTED),

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("demo", "See jobs succeed, fail, retry and recover, in ten seconds."),
         "doctor": ("doctor", "Check this machine, the store and the application; print the fix for each finding."),
         "config": ("doctor", "Show the configuration in force and where each value comes from."),
+        "completion": ("completion", "Print what makes your shell complete commands, options and names."),
         "version": ("doctor", "Show the versions of mainstay, Python and SQLite."),
     },
     "Produce and run": {
@@ -37,7 +38,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "why": ("why", "Show why a job has not started, the true reason first."),
         "logs": ("jobs", "Show what a job has logged."),
         "audit": ("audit", "Show what operators did: to jobs, types, queues, limits and settings."),
-        "workers": ("workers", "List the workers: where each runs and what it serves."),
+        "reviews": ("reviews", "List the jobs that wait for a person, the oldest job first."),
+        "workers": ("workers", "List the workers; show what one runs; drain or stop it."),
     },
     "Act": {
         "retry": ("actions", "Run dead, cancelled or waiting jobs again, now."),
@@ -58,7 +60,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "schedules": ("schedules", "List what runs by the clock; show, add, change, pause, run or remove it."),
         "breaker": ("breaker", "List breakers; open or close one."),
         "settings": ("installation", "List, read and change the settings of the installation."),
-        "edit": ("edit", "Change a type, a queue, a limit or a setting in your editor."),
+        "edit": ("edit", "Change a type, a queue, a limit, a setting or the output of a job in review in your editor."),
     },
     "Maintain": {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
@@ -78,8 +80,9 @@ MEANT = {
     "clean": "prune", "purge": "prune", "cleanup": "prune", "dump": "export", "backup": "export", "load": "import", "restore": "import",
     "forget": "keys", "unlock": "keys", "locks": "keys",
     "unpause": "resume", "hold": "pause", "breakers": "breaker", "type": "types", "queue": "queues", "limit": "limits", "rates": "limits",
-    "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "history": "audit", "actions": "audit", "explain": "why", "set": "settings",
+    "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "history": "audit", "actions": "audit", "explain": "why", "set": "settings", "review": "reviews", "inbox": "reviews", "drain": "workers", "complete": "completion",
 }  # fmt: skip
+COMPLETING = "_MAINSTAY_COMPLETE"  # set by a shell that asks what fits the word at the cursor
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 FUNCTIONS = {"import": "import_"}  # of commands whose name is a word of Python
 _EXCLUDED = re.compile(r"-[A-Za-z][A-Za-z._]*:")  # `-tag:eu` is a search term, not an option
@@ -98,7 +101,18 @@ class Program(click.Group):
         found: click.Command = getattr(
             import_module(f"mainstay.cli.{COMMANDS[cmd_name][0]}"), FUNCTIONS.get(cmd_name, cmd_name)
         )
-        return found
+        return (
+            found if COMPLETING not in os.environ else import_module("mainstay.cli.completion").attach(found, cmd_name)
+        )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Return the commands that start so, without importing them, or the options."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        from click.shell_completion import CompletionItem
+
+        named = {name: entry for name, entry in COMMANDS.items() if name.startswith(incomplete)}
+        return [CompletionItem(name, help=summary) for name, (_, summary) in named.items()]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -158,6 +172,8 @@ def main(argv: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ✓ must not fail a command
+    if COMPLETING in os.environ:
+        return int(import_module("mainstay.cli.completion").complete(program))
     try:
         return _run(words)
     except click.ClickException as error:

@@ -11,6 +11,7 @@ import click
 from ..core.clock import human, iso
 from ..core.states import ENDED
 from . import records
+from .audit import details
 from .jobs import log_line, stored
 from .options import command, shaped, targeted
 from .output import size, state
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .options import Target
     from .output import Cell, Output
 
+DECIDED = {"approve": "approved", "reject": "rejected", "expire": "ended"}  # actions that end a review
 CAP, CHILDREN, LINES = 10_000, 20, 10
 LONG, MANY = 400, 40  # characters of a line and lines of a section that are printed
 OUTCOMES = {"review": "asked for a review", "released": "was released", "snoozed": "was snoozed"}
@@ -31,7 +33,12 @@ NEXT = {
     "completed": ("retry {id} --copy   (again, as a new job)",),
     "dead": ("retry {id}",),
     "cancelled": ("retry {id}",),
-    "review": ("approve {id}", "reject {id} --note …"),
+    "review": (
+        "approve {id}",
+        "edit {id}   (its output, then approve)",
+        "reject {id} --note …",
+        "retry {id} --note …   (run again)",
+    ),
     "running": ("logs {id} --follow", "cancel {id}"),
     "retrying": ("retry {id}   (now)", "cancel {id}"),
     "scheduled": ("retry {id}   (now)", "cancel {id}"),
@@ -89,14 +96,15 @@ def _print(app: Mainstay, output: Output, job: Job, target: Target) -> None:
     title = "worker" if job.state == "running" else "waiting because"
     _section(output, title, [local(output, reason) for reason in _reasons(app, job, target)])
     output.heading("timeline")
-    output.table([""] * 4, _timeline(output, job, attempts), right=(1,), indent=3)
+    actions = app.store.actions(job.id, CAP)
+    output.table([""] * 4, _timeline(output, job, attempts, actions), right=(1,), indent=3)
     _section(output, "arguments", _arguments(job.payload))
     _section(output, "error", _error(job, attempts))
     _section(output, "result" if job.state != "review" else "proposed result", _json(app.store.result(job.id)))
     _section(output, "checkpoint", _json(app.store.checkpoint(job.id)))
     _print_children(app, output, job)
     _print_log(app, output, job)
-    _section(output, "history", [_action(output, action) for action in app.store.actions(job.id, LINES)])
+    _section(output, "history", [_action(output, action) for action in actions[:LINES]])
     output.lines([""] * (job.label in NEXT))
     for attempt in NEXT.get(job.label, ()):
         output.line(("→ mainstay " + attempt.format(id=job.id), "link"), indent=1)
@@ -152,7 +160,7 @@ def _bounded(text: str) -> str:
     return text if len(text) <= LONG else f"{text[:LONG]}… ({size(len(text.encode()))}; --json prints all)"
 
 
-def _timeline(output: Output, job: Job, attempts: Sequence[Attempt]) -> list[list[Cell]]:
+def _timeline(output: Output, job: Job, attempts: Sequence[Attempt], actions: Sequence[Action]) -> list[list[Cell]]:
     """Return a row for each event, with the time since the one before.
 
     They are in the order in which they happened, not sorted by time: each worker has its own clock, so an attempt may begin in
@@ -160,8 +168,10 @@ def _timeline(output: Output, job: Job, attempts: Sequence[Attempt]) -> list[lis
     """
     events = [(job.created_at, "created", "")]
     asked = job.cancel_at if job.cancel_at != job.finished_at else None  # else it did not run when it was cancelled
+    again = [each for each in reversed(actions) if each.action == "retry"]
     for attempt in attempts:
         by = f"on {attempt.worker}" if attempt.worker else ""
+        events += [_retried(again.pop(0)) for each in list(again) if each.at <= attempt.started_at]
         events.append((attempt.started_at, f"attempt {attempt.number} started", by))
         if asked is not None and attempt.token == job.token:
             events.append((asked, "cancel requested", ""))
@@ -170,7 +180,8 @@ def _timeline(output: Output, job: Job, attempts: Sequence[Attempt]) -> list[lis
             more = _bounded(" · ".join(filter(None, (attempt.code, attempt.error))))
             events.append((attempt.ended_at, f"attempt {attempt.number} {how}", more))
     if job.finished_at is not None and not (attempts and attempts[-1].ended_at == job.finished_at):
-        events.append((job.finished_at, job.state, ""))
+        events.append((job.finished_at, job.state, _decided(job, actions)))
+    events += map(_retried, again)
     if job.run_at is not None and job.state == "scheduled":
         events.append((job.run_at, "due", ""))
     gaps = ["", *(f"+{human(max(later - sooner, 0))}" for (sooner, *_), (later, *_) in pairwise(events))]
@@ -178,6 +189,18 @@ def _timeline(output: Output, job: Job, attempts: Sequence[Attempt]) -> list[lis
         [(output.moment(at), "dim"), gap, text, (more, "dim")]
         for (at, text, more), gap in zip(events, gaps, strict=True)
     ]
+
+
+def _decided(job: Job, actions: Sequence[Action]) -> str:
+    """Return who ended the last review of a job, and why."""
+    last = next((each for each in actions if each.action in DECIDED or each.action == "retry"), None)
+    if last is None or last.action not in DECIDED:
+        return ""
+    return _bounded(f"{DECIDED[last.action]} by {last.actor}: {job.reason}")
+
+
+def _retried(action: Action) -> tuple[int, str, str]:
+    return action.at, f"run again by {action.actor}", _bounded(str(action.detail.get("note") or ""))
 
 
 def _arguments(text: str) -> list[str]:
@@ -229,10 +252,4 @@ def _print_log(app: Mainstay, output: Output, job: Job) -> None:
 
 
 def _action(output: Output, action: Action) -> str:
-    detail = " ".join(f"{name}={_detail(value)}" for name, value in action.detail.items() if value)
-    return f"{output.when(action.at)}  {action.actor}  {action.action}  {detail}".rstrip()
-
-
-def _detail(value: Any) -> str:
-    """Return a detail of an action; of a bulk action, the numbers of jobs by value: `dead:12,review:3`."""
-    return ",".join(f"{name}:{count}" for name, count in value.items()) if isinstance(value, dict) else str(value)
+    return f"{output.when(action.at)}  {action.actor}  {action.action}  {details(action)}".rstrip()

@@ -36,7 +36,7 @@ LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
     "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
-    "stuck", "left", "cancelling", "unresponsive", "pruned",
+    "stuck", "left", "cancelling", "unresponsive", "pruned", "review_reminder", "review_expired", "worker_asked",
 )  # fmt: skip
 KINDS = {
     "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
@@ -188,10 +188,25 @@ class WorkerLog(Log):
             "info", "worker_started", text, worker=worker.id, slots=worker.concurrency, types=types, queues=queues
         )
 
+    def _worker_asked(self, worker: Any, what: str) -> None:
+        does = "finishes what it runs and ends" if what == "drain" else "stops"
+        self.write("info", "worker_asked", f"an operator asks for it: this worker {does}", worker=worker.id, what=what)
+
+    def _review_reminder(self, job: str, question: str, deciders: tuple[str, ...], asked_at: int) -> None:
+        who = " or ".join(deciders) or "a person"
+        text = f"{job} waits for {who} since {human(max(self._clock.now() - asked_at, 0))}: {question}"
+        self.write("warning", "review_reminder", text, "review", job=job, question=question, deciders=deciders)
+
+    def _review_expired(self, job: str, question: str, verdict: str) -> None:
+        text = f"{job} {'is dead' if verdict == 'expired' else f'is {verdict}'}: nobody decided in time: {question}"
+        self.write("warning", "review_expired", text, "review", job=job, question=question, verdict=verdict)
+
     def _worker_stopping(self, worker: Any) -> None:
         text = "stopping"
         if worker.in_flight.active:
             text += f": running jobs have {human(worker.grace)}; a second signal stops them now"
+        if worker.draining:
+            text = f"draining: {plural(worker.in_flight.active, 'job')} to finish; a signal stops the worker within {human(worker.grace)}"
         self.write("info", "worker_stopping", text, worker=worker.id)
 
     def _worker_stopped(self, worker: Any) -> None:

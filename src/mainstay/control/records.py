@@ -153,6 +153,36 @@ class SettingRecord(NamedTuple):
     updated_at: datetime | None
 
 
+class ReviewRecord(NamedTuple):
+    """A job that waits for a person."""
+
+    id: str
+    type: str
+    queue: str
+    question: str
+    asked_at: datetime | None
+    expires_at: datetime | None  # None: it waits for ever
+    at_deadline: str | None  # what happens then: reject, approve, dead
+    deciders: tuple[str, ...]  # actors and roles; none: anybody
+    remind: timedelta | None  # between two reminders
+
+
+class WorkerRecord(NamedTuple):
+    """A registered worker: `live`, `stopping` or `dead` (its lease has run out)."""
+
+    id: str
+    state: str
+    host: str
+    pid: int
+    slots: int
+    running: int
+    queues: tuple[str, ...]
+    types: tuple[str, ...]
+    started_at: datetime | None
+    beat_at: datetime | None  # when it last renewed its lease
+    expires_at: datetime | None  # when its lease ends
+
+
 class Reason(NamedTuple):
     """One reason why a job is where it is: a `kind` for programs, a `text` for people, and what belongs to it.
 

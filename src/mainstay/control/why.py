@@ -13,6 +13,7 @@ from ..core.states import ENDED, STATES
 from .limits import IN_LINE, rate_text
 from .pauses import pauses
 from .records import Reason, Why
+from .reviews import asked
 from .rules import instant
 
 if TYPE_CHECKING:
@@ -110,9 +111,15 @@ class Look:
 
     def review(self) -> Iterator[Reason]:
         """A job that waits for a person."""
-        yield Reason(
-            "review", f"a person decides: {self.job.reason}; approve or reject it", {"reason": self.job.reason}
-        )
+        found = asked(self.job)
+        who = " or ".join(found.deciders) or "a person"
+        text = f"{who} decides: {self.job.reason}; approve or reject it"
+        details = {"reason": self.job.reason, "deciders": found.deciders, "expires_at": instant(found.expires_at)}
+        if found.expires_at is not None:
+            then = {"reject": "rejected", "approve": "approved"}.get(found.at_deadline, "dead")
+            text += f" by {iso(found.expires_at)}, otherwise it is {then}"
+            details["at_deadline"] = found.at_deadline
+        yield Reason("review", text, details)
 
     def ended(self) -> Iterator[Reason]:
         """A job that has ended: how, and whether another one has its key now."""

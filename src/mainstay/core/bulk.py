@@ -13,7 +13,8 @@ from .ids import encode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sized
 
-NOTE = "note"  # the same for all jobs; other details are counted by their values
+NOTE = "note"
+SAME = (NOTE, "declared")  # the same for all jobs; other details are counted by their values
 
 
 def new_bulk() -> str:
@@ -26,13 +27,13 @@ def bulk_for(ids: Sized, given: str | None) -> str | None:
     return given or (new_bulk() if len(ids) > 1 else None)
 
 
-def tally(total: dict[str, Any], details: Iterable[dict[str, str]]) -> dict[str, Any]:
+def tally(total: dict[str, Any], details: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the detail of a bulk action with those of more jobs: `{"jobs": 3, "from": {"dead": 2, "review": 1}}`."""
     total = {"jobs": 0} | total
     for detail in details:
         total["jobs"] += 1
         for name, value in detail.items():
-            if name == NOTE:
+            if name in SAME:
                 total[name] = value
             else:
                 counts = total.setdefault(name, {})

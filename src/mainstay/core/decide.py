@@ -8,6 +8,7 @@ from . import states
 from .job import Claimed, field_getter
 from .outcome import COMPLETED, DEATHS
 from .retry import CRASHES, wait
+from .review import ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,7 @@ class Transition(NamedTuple):
     children: tuple[Draft, ...]  # enqueued if the job completes, kept if it waits for review
     code: str | None = None  # of the error
     rules: str | None = None  # the job's, for the slots that it gives back
+    review: str | None = None  # what is asked of a person, see `core.review`
 
     @property
     def recorded(self) -> bool:
@@ -87,7 +89,7 @@ def completed(job: Claimed, now: int) -> Completed:
     expires = None if keep is None else now + keep
     return tuple.__new__(Completed, (
         seq, id, token, states.COMPLETED, attempt, crashes, None, now, expires, None,
-        started_at, attempt, worker, now, "completed", None, None, None, (), None, rules,
+        started_at, attempt, worker, now, "completed", None, None, None, (), None, rules, None,
     ))  # fmt: skip
 
 
@@ -122,7 +124,8 @@ def _review(job: Claimed, outcome: Outcome, now: int) -> Transition:
     """Children wait beside the proposed result until the job is approved, so there is a result where there are children."""
     result = "null" if outcome.children and outcome.result is None else outcome.result
     waiting = _waiting(job, outcome, now, states.REVIEW, None, job.attempt)
-    return waiting._replace(result=result, children=outcome.children)
+    asked = ask(outcome.reason, outcome.review, job.token, now)
+    return waiting._replace(result=result, children=outcome.children, review=asked)
 
 
 def _waiting(job: Claimed, outcome: Outcome, now: int, state: str, run_at: int | None, attempt: int) -> Transition:

@@ -39,6 +39,10 @@ class Conflict(MainstayError):
     """The job's state does not allow this."""
 
 
+class NotAllowed(MainstayError):
+    """This actor may not do that."""
+
+
 class DuplicateKey(Conflict):
     """A job with this key is already there."""
 

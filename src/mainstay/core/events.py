@@ -37,6 +37,9 @@ NAMES = (
     "worker_stopped",  # worker (the object): it has stored everything; it is deregistered unless a handler was left
     "fired",  # schedule, jobs (their ids): a tick of the schedule was due
     "schedule_failed",  # schedule, error: a tick could not be fired; it is tried again
+    "review_reminder",  # job (its id), question, deciders, asked_at: it still waits for a decision; one process emits each reminder
+    "review_expired",  # job (its id), question, verdict: nobody decided by the deadline, which approved or rejected it, or let it die
+    "worker_asked",  # worker (the object), what: an operator asks it to drain or to stop
     "pruned",  # count: so many ended jobs were removed by retention
 )
 START, COMPLETE, FAILED, CANCEL, PROGRESS = "start", "complete", "failed", "cancel", "progress"  # the hooks

@@ -53,6 +53,7 @@ class JobRecord(NamedTuple):
     keep_cancelled: int | None
     keep_dead: int | None
     keep_last: int | None  # so many of its type and state are kept
+    review: str | None  # what the last review of the job asks, as JSON
 
 
 class AttemptRecord(NamedTuple):

@@ -67,6 +67,7 @@ class Job(NamedTuple, Generic[At, Span]):
     start_by: At | None
     schedule: str | None  # whose tick made the job …
     tick: At | None  # … and that tick's instant
+    review: str | None  # what its last review asks, as JSON (`core.review`)
     keep_cancelled: Span | None = None  # None: as `keep`; this and the next: `core.retention`
     keep_dead: Span | None = None  # None: for ever
     keep_last: int | None = None  # None: all
@@ -119,6 +120,7 @@ class Labels(NamedTuple):
     parent: str | None = None
     schedule: str | None = None
     tick: int | None = None
+    review: tuple[str, str, str] | None = None  # of the last review: question, actor, note
 
 
 class Attempt(NamedTuple, Generic[At]):

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .clock import milliseconds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Literal
+
     from .clock import Duration
     from .draft import Draft
+
+    AtDeadline = Literal["reject", "approve", "dead"]
 
 
 class Signal(Exception):
@@ -33,9 +39,19 @@ class Snooze(Signal):
 class Review(Signal):
     """A person decides: the job waits in `review`, with `output` as the proposed result."""
 
-    def __init__(self, reason: str, output: Any = None, *, code: str | int | None = None) -> None:
-        super().__init__(reason, code=code)
-        self.reason, self.output = reason, output
+    def __init__(
+        self, question: str, output: Any = None, *, expires: Duration | datetime | None = None, at_deadline: AtDeadline = "reject",
+        deciders: str | Sequence[str] = (), remind: Duration | None = None, code: str | int | None = None,
+    ) -> None:  # fmt: skip
+        """Ask. At `expires`, a duration or an instant, `at_deadline` decides: reject, approve or dead.
+
+        `deciders` are the actors and roles (`"role:editor"`) that may decide; without any, anybody may. An event reminds every `remind`.
+        """
+        from .review import terms
+
+        super().__init__(question, code=code)
+        self.question, self.output = question, output
+        self.terms = terms(expires, at_deadline, deciders, remind)
 
 
 class Cancel(Signal):
@@ -72,6 +88,7 @@ class Outcome(NamedTuple):
     delay: int = 0  # of a snooze or a release; of a failure the shortest time until the next attempt
     retry: bool = True
     code: str | None = None  # of the error
+    review: str | None = None  # what a review asks beyond its question (`core.review.terms`)
     children: tuple[Draft, ...] = ()
 
 

@@ -76,21 +76,48 @@ class Schema:
         except (ValueError, TypeError):  # of older code, or of a handler that returns what it does not declare
             return decode_result(text)
 
+    def check_result(self, text: str) -> None:
+        """Raise `InvalidPayload` for a result that does not fit the declared return type."""
+        from types import NoneType
+
+        from .codec import decoder, reason
+
+        if self._returns in (None, NoneType):  # a handler that always asks may declare that it returns nothing
+            return
+        try:
+            read = decoder(self._returns)
+        except TypeError:  # nothing that JSON can hold
+            return
+        try:
+            read(text)
+        except MemoryError:  # not the result's fault
+            raise
+        except Exception as error:  # a type's own validation may raise anything
+            raise InvalidPayload(reason(error)) from error
+
     @cached_property
     def _result(self) -> Callable[[str], Any]:
-        from inspect import Parameter, signature
-
-        from .annotations import is_plain, resolve
+        from .annotations import is_plain
         from .codec import decoder
 
         try:
-            declared = Parameter(
-                "returns", Parameter.KEYWORD_ONLY, annotation=signature(self._function).return_annotation
-            )
-            hint = resolve(self._function, [declared], self._locals)["returns"]
-            return decode_result if is_plain(hint) else decoder(hint)
-        except (TypeError, NameError):  # nothing that JSON can hold, or a name that exists for type checkers only
+            return decode_result if self._returns is None or is_plain(self._returns) else decoder(self._returns)
+        except TypeError:  # nothing that JSON can hold
             return decode_result
+
+    @cached_property
+    def _returns(self) -> Any:
+        """The declared return type; None: there is none, or it names what exists for type checkers only."""
+        from inspect import Parameter, signature
+
+        from .annotations import resolve
+
+        try:
+            hint = signature(self._function).return_annotation
+            declared = Parameter("returns", Parameter.KEYWORD_ONLY, annotation=hint)
+            return resolve(self._function, [declared], self._locals)["returns"]
+        except (TypeError, NameError):
+            return None
 
     @cached_property
     def signature(self) -> str:

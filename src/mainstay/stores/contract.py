@@ -47,10 +47,20 @@ class Claims(NamedTuple):
 
 
 class Renewal(NamedTuple):
-    """The result of a renewal: whether the lease holds, and the running jobs that were asked to stop."""
+    """The result of a renewal: whether the lease holds, the running jobs that were asked to stop, and what is asked of the worker."""
 
     alive: bool
     cancelling: list[tuple[str, int]]
+    wanted: str | None = None  # drain or stop
+
+
+class DueReview(NamedTuple):
+    """A review about which something is due: its job, what it asks (`core.review`), the engine's time, and whether it waits for a decision."""
+
+    id: str
+    body: str
+    now: int
+    open: bool
 
 
 class Orphan(NamedTuple):
@@ -169,29 +179,37 @@ class Store(Protocol):
         """Apply each transition whose job runs under its token; return a verdict per transition (`core.verdict`)."""
 
     # operators: a job that the search `terms` no longer finds when it would be changed is left alone, and `unmatched`. The
-    # audit trail gets one line for each call, or for all calls with the same `bulk` (`core.bulk.new_bulk`) -------------
+    # audit trail gets one line for each call, or for all calls with the same `bulk` (`core.bulk.new_bulk`), with the note.
+    # `declared`: nobody has checked who the actor is -----------------------------------------------------------------
     def cancel(
-        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-    ) -> dict[str, str]:
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
+        note: str = "", declared: bool = False,
+    ) -> dict[str, str]:  # fmt: skip
         """Cancel waiting jobs, ask running ones to stop; return per id: cancelled, cancelling, ended, missing, unmatched."""
 
     def retry(
-        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-    ) -> dict[str, str]:
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
+        note: str = "", declared: bool = False,
+    ) -> dict[str, str]:  # fmt: skip
         """Queue ended or waiting jobs now, with fresh attempts.
 
         Returns per id: queued, missing, unmatched, its state, or that another job holds its key, and which (`core.keys.held`).
         """
 
     def resolve_review(
-        self, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = (),
-        bulk: str | None = None,
+        self, job_id: str, approve: bool | None, now: int, actor: str, note: str, terms: Sequence[Term] = (),
+        bulk: str | None = None, *, output: str | None = None, token: int | None = None, declared: bool = False,
     ) -> str:  # fmt: skip
-        """Approve or reject a job in review; return approved, rejected, missing, unmatched or the state it is in."""
+        """Approve or reject a job in review; None: nobody decided, so it is dead. An `output` replaces the one that it proposed.
+
+        Returns approved, rejected, expired, missing, unmatched or the state it is in. With `token`, only the review of that attempt is
+        ended: "asked again" if there is a later one.
+        """
 
     def delete(
-        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-    ) -> dict[str, str]:
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
+        note: str = "", declared: bool = False,
+    ) -> dict[str, str]:  # fmt: skip
         """Remove jobs and all that belongs to them; return per id: deleted, running, missing, unmatched."""
 
     # keys that are taken for ever; they outlive their jobs ---------------------------------------------------------
@@ -203,6 +221,16 @@ class Store(Protocol):
 
         `dry_run` changes nothing.
         """
+
+    # reviews: anybody may ask for those that are due; each is decided or reminded of once ---------------------------
+    def reviews(self, limit: int, after: str | None = None) -> list[str]:
+        """Return the ids of up to `limit` jobs in review, the oldest job first, behind the job `after`."""
+
+    def due_reviews(self, now: int, limit: int) -> list[DueReview]:
+        """Return up to `limit` reviews whose deadline or next reminder has come, the longest due first; some may be over."""
+
+    def set_review(self, job_id: str, was: str, body: str, due: int | None) -> bool:
+        """Change what a review asks and when something is due, if it is still what it `was`; return whether it was changed."""
 
     # chores -------------------------------------------------------------------------------------------------------
     def register(self, worker: WorkerInfo, declared: Sequence[Declaration] = ()) -> None:
@@ -216,6 +244,9 @@ class Store(Protocol):
 
         `stopping` records that the worker claims nothing more. The record stays until the worker registers again.
         """
+
+    def ask_worker(self, worker: str, what: str, now: int, actor: str) -> bool:
+        """Ask a worker to `drain` or to `stop`: its next renewals say so. False: no live worker has that name."""
 
     @property
     def clock_ends_leases(self) -> bool:
@@ -312,8 +343,8 @@ class Store(Protocol):
     def types(self) -> list[TypeInfo]:
         """Return every type that a worker ever registered."""
 
-    def declarations(self, now: int, type: str | None = None) -> list[Declaration]:
-        """Return what the live workers that go on claiming take, of one type or of all."""
+    def declarations(self, now: int, type: str | None = None, worker: str | None = None) -> list[Declaration]:
+        """Return what the live workers that go on claiming take, of one type or of all; or what one live `worker` takes."""
 
     def setting(self, name: str) -> str | None:
         """Return the value of a setting of the installation, or None."""
@@ -375,6 +406,9 @@ class Store(Protocol):
 
     def actions(self, job_id: str | None, limit: int) -> list[Action]:
         """Return what operators did, newest first."""
+
+    def audit(self, limit: int, before: int | None = None) -> list[tuple[int, Action]]:
+        """Return the next lines of the audit trail before a number, newest first, each with its number."""
 
     def counts(self, cap: int) -> list[Count]:
         """Return the numbers of unfinished and dead jobs by queue, type and label, reading at most `cap` of each state."""

@@ -47,6 +47,16 @@ def readable(version: int, readable_from: int, known: int, place: str, elsewhere
     return True
 
 
+def number(name: str) -> int:
+    """Return the version to which a migration of this name leads. Numbers may be left out."""
+    return int(name[:4])
+
+
+def later(names: Sequence[str], version: int) -> list[str]:
+    """Return those migrations that lead beyond a version, in their order."""
+    return [name for name in names if number(name) > version]
+
+
 def outdated(version: int, needed: int, place: str) -> SchemaMismatch:
     """The error for a store that is upgraded by `mainstay migrate up` only."""
     return SchemaMismatch(

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 PACKAGE = "mainstay.stores."
 # The cold verbs by module, the same in `sql` (SQLite and PostgreSQL) and `redis`. An engine's own table overrules them.
 COLD = {
-    "reads": "get_many find claimed_by result checkpoint attempts logs actions counts throughput workers diagnostics",
+    "reads": "get_many find claimed_by result checkpoint attempts logs actions audit counts throughput workers diagnostics",
     "actions": "cancel retry resolve_review delete",
-    "maintenance": "register renew deregister orphans retract_crashes expired prune_jobs prune prune_actions register_types types declarations "
+    "reviews": "reviews due_reviews set_review",
+    "maintenance": "register renew ask_worker deregister orphans retract_crashes expired prune_jobs prune prune_actions register_types types declarations "
     "setting set_setting",
     "rules": "rules set_rule declare_rules push_rate slots slot meters admit expire",
     "schedules": "schedules_version fire",

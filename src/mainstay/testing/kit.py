@@ -18,6 +18,7 @@ from ..core.rules import SCHEDULE
 from ..core.states import ENDED
 from ..core.suggest import did_you_mean
 from ..stores import open_store
+from ..upkeep.reviews import act_on_due
 from ..upkeep.schedule import Schedules
 from ..worker.batch_claimer import claimer
 from ..worker.batches import NEVER
@@ -87,6 +88,7 @@ class InlineWorker:
         end_hooks = run_hooks(self._app)
         try:
             self._app.store.expire(self._app.clock.now(), LIMIT)
+            act_on_due(self._app.store, self._app.events, self._app.clock.now(), LIMIT)
             self._app.store.admit(self._app.clock.now(), LIMIT)
             before = -1
             while self._in_flight.ended != before or self._outcomes.pending:

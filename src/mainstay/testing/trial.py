@@ -41,10 +41,11 @@ class Trial(Generic[P, R]):
         cancelled: str | None = None, stopping: bool = False, tenant: str | None = None, ref: str | None = None,
         key: str | None = None, tags: Sequence[str] = (), parent: str | None = None, priority: int = 0,
         schedule: str | None = None, tick: datetime | None = None,
+        review: tuple[str, str, str] | None = None,
     ) -> None:  # fmt: skip
         self._type, self._checkpoint, self._priority = type, checkpoint, priority
         self._labels = Labels(
-            tenant, ref, key, tuple(tags), parent, schedule, None if tick is None else instant("tick", tick)
+            tenant, ref, key, tuple(tags), parent, schedule, None if tick is None else instant("tick", tick), review
         )
         self._cancelled, self._stopping, self._attempt = cancelled, stopping, attempt
         self.logs: list[Log] = []

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..core.clock import SECOND
 from ..core.errors import StoreError
+from .reviews import act_on_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,9 +44,12 @@ class Admit(_EverySecond):
 
 
 class Expire(_EverySecond):
-    """Cancels waiting jobs that had to start by an instant that has passed."""
+    """Cancels waiting jobs that had to start by an instant that has passed, and acts on reviews that are due."""
 
     name = "expire"
 
     def __init__(self, store: Store, events: Events) -> None:
-        super().__init__(events, store.expire)
+        def expire(now: int, limit: int) -> int:
+            return max(store.expire(now, limit), act_on_due(store, events, now, limit))
+
+        super().__init__(events, expire)

@@ -49,7 +49,8 @@ class OneShot(Worker):
         if seconds <= 0:
             raise UsageError(f"max_seconds={max_seconds}: give a time above zero, such as max_seconds=25")
         super().__init__(app, **options)
-        self._orders, self._limit = orders, seconds
+        self._stops, self._limit = orders, seconds
+        self.obey = orders.put
         self._end_at = time.monotonic() + seconds
         if max_jobs is not None:
             self.claimer.most = max_jobs
@@ -81,11 +82,11 @@ class OneShot(Worker):
     def _run(self) -> None:
         """Stop when an order comes, or in time before the time is over."""
         seconds = self._left() - min(RESERVE, self._limit / 5)
-        over = threading.Timer(max(min(seconds, LONGEST), 0), self._orders.put, (STOP,))
+        over = threading.Timer(max(min(seconds, LONGEST), 0), self._stops.put, (STOP,))
         over.daemon = True
         over.start()
         try:
-            stop_on_order(self, self._orders)
+            stop_on_order(self, self._stops)
         except BaseException:  # Ctrl-C in a program that listens to no signals
             self.stop(0)
             raise
@@ -103,7 +104,7 @@ class OneShot(Worker):
             self.slots.batches.start_due(early=NEVER)  # no others come by themselves
         claimed = ready and self._ready
         if self._unreachable(claimed) or (claimed and idle and self._idle):
-            self._orders.put(STOP)
+            self._stops.put(STOP)
             return NEVER
         return 0 if self._idle and not idle else wait
 
@@ -141,7 +142,7 @@ class OneShot(Worker):
     def _left(self) -> float:
         return self._end_at - time.monotonic()
 
-    def stop(self, grace: Duration | None = None) -> None:
+    def stop(self, grace: Duration | None = None, *, drain: bool = False) -> None:
         """Stop as a worker does, within the time that is left: a part of it for safe points, another for what is interrupted."""
         part = max(self._left() * PART, SHORTEST)
         given = self.grace if grace is None else milliseconds(grace)

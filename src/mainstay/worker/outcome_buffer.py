@@ -12,6 +12,7 @@ from ..core.errors import LeaseLost, StoreError
 from ..core.job import Labels
 from ..core.outcome import CANCELLED, COMPLETED, INVALID, Outcome
 from ..core.payload import clean
+from ..core.review import last
 from ..core.states import COMPLETED as COMPLETED_STATE
 from ..core.updates import Checkpoint, Log, Progress, Update
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
@@ -37,6 +38,7 @@ PAUSE = 1.0  # seconds that a report waits at most: while the store is away, a h
 # On an event loop a wait holds up every handler, and no call can wait for its own handler alone. So the bound is higher there
 # (some 100 MB), and above it a report waits just long enough that a loop of reports cannot outrun the store for ever.
 LOOP_TIMES, LOOP_PAUSE = 10, 0.01
+ACTIONS = 100  # of operators on one job, among which the one is looked for that let it run again
 _REQUESTED = CANCELLED._replace(reason="cancelled on request")
 
 
@@ -289,7 +291,8 @@ class WorkerReporter:
         found = self.store.get(job.id)
         if found is None or found.token != job.token:
             raise LeaseLost
-        return Labels._make(getattr(found, name) for name in Labels._fields)
+        labels = Labels._make(getattr(found, name) for name in Labels._fields)
+        return labels._replace(review=last(found.review, self.store.actions(job.id, ACTIONS) if found.review else ()))
 
     def checked(self, execution: Execution, outcome: Outcome) -> Outcome:
         """Return the outcome to store: the store knows about a completion in a transaction, and about other workers."""

@@ -52,6 +52,7 @@ class Registration:
         self.open = False  # registered, and the lease is not known to be lost
         self._yields_until = 0  # until then, workers with other code get the jobs first that become due
         self.stopping = False  # the worker ends: it claims nothing and starts nothing more
+        self.releasing = False  # and its handlers are to stop at their next safe point
 
     @property
     def claiming(self) -> bool:
@@ -142,10 +143,10 @@ class Heartbeat:
 
     def __init__(
         self, app: Mainstay, registration: Registration, lost: Callable[[], None], cancel: Callable[[list[tuple[str, int]]], None],
-        renewed: Callable[[], None],
+        renewed: Callable[[], None], asked: Callable[[str], None],
     ) -> None:  # fmt: skip
         self._registration, self._monotonic, self._events = registration, monotonic(app.clock), app.events
-        self._lost, self._cancel, self._renewed = lost, cancel, renewed
+        self._lost, self._cancel, self._renewed, self._asked = lost, cancel, renewed, asked
         self._interval = registration.lease // BEATS
         self._again = min(self._interval, AFTER_AN_ERROR)
         self.replacing = False  # every job was dropped, and the store has not registered the new identity yet
@@ -165,6 +166,8 @@ class Heartbeat:
         self._renewed()
         if renewal.cancelling:
             self._cancel(renewal.cancelling)
+        if renewal.wanted:
+            self._asked(renewal.wanted)
         return self._due()
 
     def _due(self) -> int:

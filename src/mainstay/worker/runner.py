@@ -124,7 +124,8 @@ def _signalled(context: Context, error: ended.Signal) -> Outcome:
         return Outcome("snoozed", reason=_stored(error.reason), delay=error.delay, code=code)
     if isinstance(error, ended.Review):
         output = encode_result(error.output)
-        return Outcome("review", reason=_stored(error.reason), result=output, code=code, children=context.children)
+        asked, children = _stored(error.question), context.children
+        return Outcome("review", reason=asked, result=output, code=code, review=error.terms, children=children)
     if isinstance(error, ended.Cancel):
         return Outcome("cancelled", reason=_stored(error.reason), code=code)
     trace = _trace(error)

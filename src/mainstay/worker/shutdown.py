@@ -27,9 +27,12 @@ POLL = 0.5  # seconds: some platforms deliver no signal during a longer wait
 SHORTEST, LONGEST = 0.5, 30.0  # seconds to wait for a server that cannot be reached
 THREAD_GRACE = 2.0  # seconds for threads that handlers left behind
 STOP, NOW, ENDED = "stop", "now", "ended"
-DRAIN = "drain"  # as STOP, but handlers have the time that they need; those without a timeout, LONGEST_DRAIN
-LONGEST_DRAIN = "1h"
-LIMITS: dict[str, Duration] = {NOW: 0, DRAIN: LONGEST_DRAIN}  # the grace for any other
+DRAIN = "drain"  # as STOP, but handlers go on to their ends, however long that takes
+REPLACE = (
+    "replace"  # as STOP, but handlers have the time that they need to stop; those without a timeout, LONGEST_REPLACE
+)
+LONGEST_REPLACE = "1h"
+LIMITS: dict[str, Duration] = {NOW: 0, REPLACE: LONGEST_REPLACE}  # the grace for any other
 YOUNG = 50_000  # new objects before a collection; a batch of jobs makes some thousand and drops them again
 
 
@@ -50,15 +53,22 @@ def until_signalled(worker: Worker, *, replaceable: bool = False) -> int:
 
     def replace(job: Claimed) -> None:
         stuck.append(job)
-        orders.put(DRAIN)
+        orders.put(REPLACE)
 
+    asked: list[str] = []
+
+    def obey(what: str) -> None:
+        asked.append(what)
+        orders.put(what)
+
+    worker.obey = obey
     if replaceable:
         worker.app.events.on("stuck", replace)
     with on_signals(heard):  # before the start: a signal that comes meanwhile counts
         if _started(worker, orders):
             tune_gc()
             stop_on_order(worker, orders)
-    if stuck and not given:
+    if stuck and not given and not asked:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  (the command that runs already)
     return 0
 
@@ -83,12 +93,12 @@ def _started(worker: Worker, orders: SimpleQueue[str]) -> bool:
 
 
 def stop_on_order(worker: Worker, orders: SimpleQueue[str]) -> None:
-    """Stop the worker when the first order comes; `NOW` cuts a graceful stop short, `STOP` a drain after the grace."""
+    """Stop the worker when the first order comes; `NOW` cuts a graceful stop short, `STOP` after the grace one that takes its time."""
     first = next_order(orders)
 
     def end() -> None:
         try:
-            worker.stop(LIMITS.get(first))
+            worker.stop(LIMITS.get(first), drain=first == DRAIN)
         finally:
             orders.put(ENDED)
 
@@ -96,7 +106,8 @@ def stop_on_order(worker: Worker, orders: SimpleQueue[str]) -> None:
     while (order := next_order(orders)) != ENDED:
         if order == NOW:
             worker.stop_now()
-        elif order == STOP and first == DRAIN:
+        elif order == STOP and first in (DRAIN, REPLACE):
+            worker.slots.ask_to_stop()
             later = threading.Timer(worker.grace / 1000, worker.stop_now)
             later.daemon = True
             later.start()

@@ -112,7 +112,7 @@ class Slots:
             execution.deadline = now + job.timeout
         context = Context(job, self._reporter)
         execution.context, execution.started = context, True
-        if registration.stopping:  # again: `ask_to_stop` may have run before this context could be found
+        if registration.releasing:  # `ask_to_stop` may have run before this context could be found
             context.stopping = True
         if execution.cancel is not None:
             self.end(execution, CANCELLED)
@@ -206,10 +206,15 @@ class Slots:
                 for each in execution.members or (execution,):
                     self.release(each)
 
-    def ask_to_stop(self) -> None:
-        """Start nothing more; running handlers stop at their next safe point."""
+    def start_no_more(self) -> None:
+        """Start nothing more, and release what has not started; running handlers go on."""
         self._registration.stopping = True
         self.withdraw()
+
+    def ask_to_stop(self) -> None:
+        """Start nothing more; running handlers stop at their next safe point."""
+        self._registration.releasing = True
+        self.start_no_more()
         for execution in self._in_flight:
             if execution.context is not None:
                 execution.context.stopping = True

@@ -55,6 +55,7 @@ class Replica:
         self.due: float | None = None  # when to start the next process
         self.up = False  # it has registered
         self.heard = 0.0  # when it last reported: it does so with every renewal of its own
+        self.retired = False  # an operator has ended it: no other process takes its place
         self.deaths = 0  # in a row, each soon after its start
 
 
@@ -184,11 +185,12 @@ class Supervisor:
         if replica.process is not process:  # from a process that has been replaced
             return
         replica.identity, replica.up, replica.heard = message["identity"], True, time.monotonic()
+        replica.retired = message["retired"]
         if self._leases is None:
             self._leases = Leases(message["url"], message["lease"], SystemClock(), self._log)
         self._renew_for()
         for other in self._replicas:
-            if other.process is None and other.due is None and not self._stopping:
+            if other.process is None and other.due is None and not (self._stopping or other.retired):
                 self._start(other)
 
     def _renew_for(self) -> None:
@@ -204,7 +206,7 @@ class Supervisor:
         self._renew_for()
         if self._leases is not None:
             self._leases.free(replica.identity)
-        if self._stopping:
+        if self._stopping or replica.retired:
             self._code = self._code or int(code not in GRACEFUL)
             return
         replica.deaths = 0 if was_up and lived >= HEALTHY else replica.deaths + 1

@@ -7,6 +7,9 @@ import random
 import sys
 import time
 from functools import partial
+from math import inf
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import milliseconds
@@ -32,7 +35,7 @@ from .listener import Listener
 from .outcome_buffer import OutcomeBuffer, UpdateBuffer
 from .registration import Heartbeat, Registration, new_identity
 from .service import Service
-from .shutdown import signalled_block, until_signalled
+from .shutdown import signalled_block, stop_on_order, until_signalled
 from .slots import Slots
 
 if TYPE_CHECKING:
@@ -92,7 +95,7 @@ class Worker:
         self.claimer = claimer(
             app, self.registration, self.wants, self.slots, self.in_flight, self.outcomes, milliseconds(poll)
         )
-        self.heartbeat = Heartbeat(app, self.registration, self._replace, self.cancel, self._store_replied)
+        self.heartbeat = Heartbeat(app, self.registration, self._replace, self.cancel, self._store_replied, self._ask)
         renew_now = partial(self.wake, "heartbeat")
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         self._archive = open_archive(archive) if archive else None
@@ -108,7 +111,11 @@ class Worker:
         self._block = signalled_block(self) if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
+        self.draining = False  # it finishes what it runs
         self._stopped = self._in_a_hurry = False  # it was told to stop; to stop now
+        self._orders: SimpleQueue[str] | None = None
+        self._asked: list[str] = []  # what an operator has asked of this worker: drain, stop
+        self.obey: Callable[[str], None] = self._obey  # ends this worker; a process of its own has its own way
         self._noted = ""  # under which identity it left a note about handlers that it could not stop
 
     @property
@@ -154,17 +161,26 @@ class Worker:
         steps: dict[str, Callable[[int], int]] = {chore.name: chore.step for chore in self.chores}
         return steps | {"sweep": partial(self._sweep, steps["sweep"])}
 
-    def stop(self, grace: Duration | None = None) -> None:
-        """Claim nothing more, release what has not started, let the rest finish or reach a safe point, store it all."""
+    def stop(self, grace: Duration | None = None, *, drain: bool = False) -> None:
+        """Claim nothing more, release what has not started, let the rest finish or reach a safe point, store it all.
+
+        With `drain`, handlers go on to their ends, however long that takes.
+        """
         if not self.services or self._stopped:
             return
-        self._stopped = True
+        self._stopped, self.draining = True, drain
         self._events.emit("worker_stopping", worker=self)
         limit = self.grace if grace is None else milliseconds(grace)
-        self.slots.ask_to_stop()
+        if drain:
+            self.slots.start_no_more()
+        else:
+            self.slots.ask_to_stop()
         self.wake()
         self.wake("heartbeat")  # says in the store that this worker stops
-        self.in_flight.wait_ended(limit / 1000, lambda execution: not (execution.late or self._in_a_hurry))
+        seconds = inf if drain else limit / 1000
+        self.in_flight.wait_ended(seconds, lambda execution: not (execution.late or self._in_a_hurry))
+        if drain:
+            self.slots.ask_to_stop()  # those that it does not wait for
         if self.slots.interrupt():  # their `finally` may take a moment
             self.in_flight.wait_ended(
                 self.clean_up, lambda execution: execution.type.is_async or execution.type.process
@@ -271,6 +287,20 @@ class Worker:
             if execution.cancel is None:
                 self._events.emit("cancelling", job=execution.job)
                 self.slots.cancel(execution, "cancelled on request")
+
+    def _ask(self, what: str) -> None:
+        """Do what an operator asks, once. Every renewal says it again."""
+        if what not in self._asked:
+            self._asked.append(what)
+            self._events.emit("worker_asked", worker=self, what=what)
+            self.obey(what)
+
+    def _obey(self, what: str) -> None:
+        """Stop beside the program that this worker is a part of."""
+        if self._orders is None:
+            self._orders = SimpleQueue()
+            Thread(target=stop_on_order, args=(self, self._orders), name="mainstay-order", daemon=True).start()
+        self._orders.put(what)
 
     def _store_replied(self) -> None:
         """Wake a claimer that waits longer and longer after errors: the store replies again."""

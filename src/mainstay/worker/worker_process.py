@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..core.errors import ConfigError, MainstayError
 from ..load_app import load_app
 from .pipes import Reader, Writer, take_over
-from .shutdown import DRAIN, STOP, exit_process, on_signals, stop_on_order, tune_gc
+from .shutdown import REPLACE, STOP, exit_process, on_signals, stop_on_order, tune_gc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,12 +42,21 @@ def serve(worker: Worker, out: Writer, orders: SimpleQueue[str]) -> None:
     """Run the worker until the supervisor or a signal orders it to stop. An order that came already starts nothing."""
 
     def identify(**_: object) -> None:
-        """Tell the supervisor that this worker runs, and under which identity to renew its lease."""
-        out.write({"identity": worker.id, "url": worker.store.url, "lease": worker.registration.lease})
+        """Tell the supervisor that this worker runs, under which identity to renew its lease, and whether an operator ends it."""
+        lease = worker.registration.lease
+        out.write({"identity": worker.id, "url": worker.store.url, "lease": lease, "retired": bool(asked)})
+
+    def obey(what: str) -> None:
+        asked.append(what)
+        identify()
+        orders.put(what)
+
+    asked: list[str] = []
+    worker.obey = obey
 
     for event in ("worker_started", "beat"):  # at a beat: a worker that lost its lease has another identity
         worker.app.events.on(event, identify)
-    worker.app.events.on("stuck", lambda job: orders.put(DRAIN))  # the supervisor starts another process
+    worker.app.events.on("stuck", lambda job: orders.put(REPLACE))  # the supervisor starts another process
     if not orders.empty():
         return
     worker.start()

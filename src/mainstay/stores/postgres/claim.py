@@ -242,8 +242,8 @@ def named_twice(transitions: Sequence[Transition]) -> bool:
 
 
 def has_children(transitions: Sequence[Transition]) -> bool:
-    """Return whether jobs are to be enqueued with these outcomes."""
-    return any(t.children for t in _others(transitions))
+    """Return whether jobs are to be enqueued with these outcomes, or a review is asked for."""
+    return any(t.children or t.review for t in _others(transitions))
 
 
 def _groups(transitions: Sequence[Transition]) -> list[list[Transition]]:

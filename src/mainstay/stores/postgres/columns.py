@@ -26,7 +26,7 @@ DRAFT = tuple(name for name in JobRecord._fields if name in Draft.__slots__)
 PLAIN = ("id", "type", "queue", "priority", "max_attempts", "timeout", "keep", "backoff", "created_at", "payload")
 RARE = tuple(name for name in DRAFT if name not in PLAIN)  # most jobs have the default
 KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces
-FINISH = tuple(name for name in Transition._fields if name not in ("id", "children", "rules"))
+FINISH = tuple(name for name in Transition._fields if name not in ("id", "children", "rules", "review"))
 COMPLETED = ("seq", "token", "finished_at", "expires_at", "result")
 UPDATES: dict[Any, str] = {Log: "log", Progress: "progress", Checkpoint: "checkpoint"}  # and their tables
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...core.errors import StoreBusy
 from ..operations import statements
-from ..schema import check_stopped
+from ..schema import check_stopped, later, number
 from . import schema
 from .connect import LIMITED, Database
 
@@ -52,7 +52,7 @@ class Migrations:
             return schema.versions(connection, self._dialect)
 
     def pending(self, since: int) -> list[str]:
-        return schema.names_after(since)
+        return later(schema.NAMES, since)
 
     def up(self, report: Callable[[str], None]) -> list[int]:
         with self._db.aside() as connection:
@@ -65,7 +65,7 @@ class Migrations:
                 with self._only_one():
                     while self._step(connection, report):
                         pass
-        return [int(name[:4]) for name in self.pending(before)]
+        return list(map(number, self.pending(before)))
 
     def sql(self, since: int) -> str | None:
         texts = [schema.script(name, self._dialect, since > 0).strip() for name in self.pending(since)]

@@ -10,7 +10,7 @@ import psycopg
 
 from ...core.errors import ConfigError, SchemaMismatch, StoreReadOnly
 from ..operations import statements
-from ..schema import outdated, readable
+from ..schema import number, outdated, readable
 
 if TYPE_CHECKING:
     from .connect import Connection, Database
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 NAMES = sorted(name.removesuffix(".sql") for name in os.listdir(FOLDER) if name.endswith(".sql"))  # of the migrations
-VERSION = int(NAMES[-1][:4])
+VERSION = number(NAMES[-1])
 READABLE_FROM = 2
 OLDEST = 16  # `IS JSON`, by which a search passes over what is none
 STEP = re.compile(r"^-- step.*\n", re.MULTILINE)  # the line between two steps of a migration
@@ -107,11 +107,6 @@ def execute(connection: Connection, text: str, *values: Any) -> list[tuple[Any, 
     """Return the rows of a statement that is not prepared."""
     cursor = connection.execute(text, values or None, prepare=False)
     return cursor.fetchall() if cursor.description else []
-
-
-def names_after(version: int) -> list[str]:
-    """Return the names of the migrations after a version."""
-    return [name for name in NAMES if int(name[:4]) > version]
 
 
 def script(name: str, dialect: PostgresDialect, online: bool) -> str:

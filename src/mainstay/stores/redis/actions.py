@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...core.bulk import bulk_for
+from ...core.bulk import NOTE, SAME, bulk_for
 from ...core.draft import unpack_drafts
 from ...core.errors import refuse_nul
-from . import enqueue
+from ...core.review import VERDICTS, edit
+from . import enqueue, header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,9 +22,12 @@ UNMATCHED = "-"  # in place of a digest: fits no job
 
 def _action(script: str) -> Callable[..., dict[str, str]]:
     def act(
-        store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-    ) -> dict[str, str]:
-        return _changed(store, script, ids, now, actor, terms, bulk_for(ids, bulk))
+        store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
+        note: str = "", declared: bool = False,
+    ) -> dict[str, str]:  # fmt: skip
+        refuse_nul(note=note)
+        detail = {name: value for name, value in zip(SAME, (note, declared), strict=True) if value}
+        return _changed(store, script, ids, now, actor, terms, bulk_for(ids, bulk), [header.dumps(detail)])
 
     return act
 
@@ -32,13 +36,24 @@ cancel, retry, delete = _action("cancel"), _action("retry"), _action("delete")
 
 
 def resolve_review(
-    store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = (),
-    bulk: str | None = None,
+    store: RedisStore, job_id: str, approve: bool | None, now: int, actor: str, note: str, terms: Sequence[Term] = (),
+    bulk: str | None = None, *, output: str | None = None, token: int | None = None, declared: bool = False,
 ) -> str:  # fmt: skip
     """End a review. Approved: the children that the job kept are enqueued in the same call."""
     refuse_nul(note=note)
-    verb, done, state = ("approve", "approved", "c") if approve else ("reject", "rejected", "d")
-    values = [state, note or f"{done} by {actor}", verb, note]
+    verb, done = VERDICTS[approve]
+    detail: dict[str, Any] = {NOTE: note} | ({"declared": True} if declared else {})
+    if output is not None:
+        detail |= edit(store.result(job_id), output)
+    edited = ["", ""] if output is None else ["1", output]
+    values = [
+        "c" if approve else "d",
+        note or f"{done} by {actor}",
+        verb,
+        header.dumps(detail),
+        "" if token is None else token,
+        *edited,
+    ]
     found = CHANGED
     while found == CHANGED:
         # The script checks that the job still keeps the children that are read here.

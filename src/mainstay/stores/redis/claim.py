@@ -11,6 +11,7 @@ from ...core.draft import pack_drafts
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
 from ...core.outcome import DEATHS
+from ...core.review import due
 from ...core.states import REVIEW
 from ...core.updates import Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
@@ -170,6 +171,8 @@ def _extra(server: Server, t: Transition) -> str:
     if t.recorded:
         attempt = (t.number, t.token, t.worker, t.started_at, t.at, t.outcome, t.error, t.traceback)
         found["record"] = header.dumps(attempt)
+    if t.review is not None:
+        found |= {"review": t.review, "due": due(t.review)}
     if t.children and t.state == REVIEW:
         found["kept"] = pack_drafts(t.children)
     elif t.children:

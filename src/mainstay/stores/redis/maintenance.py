@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import starmap
 from typing import TYPE_CHECKING
 
+from ...core.errors import refuse_nul
 from ...core.job import Attempt, Claimed, Declaration, TypeInfo
 from ...core.outcome import DEATHS, INTERRUPTED
 from ..contract import Expired, Orphan, Pruned, Renewal
@@ -39,8 +40,15 @@ def register(store: RedisStore, worker: WorkerInfo, declared: Sequence[Declarati
 
 def renew(store: RedisStore, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
     """Renew a lease; return whether it holds and which jobs were asked to stop."""
-    alive, *found = store.server.run("renew", [store.engine_now(now), worker, lease, int(stopping)])
-    return Renewal(alive == 1, list(zip(found[::2], found[1::2], strict=True)))
+    alive, wanted, *found = store.server.run("renew", [store.engine_now(now), worker, lease, int(stopping)])
+    return Renewal(alive == 1, list(zip(found[::2], found[1::2], strict=True)), wanted or None)
+
+
+def ask_worker(store: RedisStore, worker: str, what: str, now: int, actor: str) -> bool:
+    """Ask a worker to drain or to stop."""
+    refuse_nul(actor=actor, worker=worker)
+    line = header.dumps((now, actor, what, None, {"worker": worker}))
+    return bool(store.server.run("ask_worker", [store.engine_now(now), worker, what, line]))
 
 
 def deregister(store: RedisStore, worker: str) -> None:
@@ -128,10 +136,12 @@ def types(store: RedisStore) -> list[TypeInfo]:
     return sorted((TypeInfo(**json.loads(text)) for text in found), key=lambda info: info.name)
 
 
-def declarations(store: RedisStore, now: int, type: str | None = None) -> list[Declaration]:
-    """Return what the live workers that go on claiming take."""
+def declarations(store: RedisStore, now: int, type: str | None = None, worker: str | None = None) -> list[Declaration]:
+    """Return what the live workers that go on claiming take, or one live worker."""
     live = store.server.run("workers", [store.engine_now(now)])
-    claiming = Counter(taken for _, _, renewals, _, _, taken in live if "stopping" not in renewals)
+    claiming = Counter(
+        taken for id, _, renewals, _, _, taken in live if (id == worker if worker else "stopping" not in renewals)
+    )
     found = Counter[Declaration]()
     for text, number in claiming.items():
         for each in starmap(Declaration, json.loads(text)):

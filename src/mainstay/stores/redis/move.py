@@ -17,6 +17,7 @@ from ...core.errors import Conflict
 from ...core.export import AfterRecord, AttemptRecord, Batch, JobRecord, RuleRecord, SettingRecord, TypeRecord
 from ...core.job import Attempt, Rule
 from ...core.limits import effective
+from ...core.review import due
 from . import header, record
 from .keys import export_keys, packed_key
 from .maintenance import declaration, note_of, types
@@ -188,11 +189,12 @@ def import_rows(store: RedisStore, part: str, rows: Sequence[Row], was: str, mar
 def packed_job(*row: Any) -> tuple[str, bytes]:
     """Return the id of a job, and its record and texts."""
     job = JobRecord._make(row)
-    texts = {name: getattr(job, name) for name in record.TEXTS if name in JobRecord._fields}
+    texts = {record.HASHES.get(name, name): getattr(job, name) for name in record.TEXTS if name in JobRecord._fields}
     progress = [getattr(job, name) for name in record.PROGRESS]
     if progress != [None] * len(progress):
         texts["progress"] = header.dumps(progress)
-    return job.id, msgpack.encode([_record(job), {name: text for name, text in texts.items() if text is not None}])
+    kept = {name: text for name, text in texts.items() if text is not None}
+    return job.id, msgpack.encode([_record(job), kept, due(job.review) or False])
 
 
 def _record(job: JobRecord) -> list[Any]:

@@ -88,8 +88,18 @@ def _line(member: str) -> LogLine:
 
 def actions(store: RedisStore, job_id: str | None, limit: int) -> list[Action]:
     """Return what operators did, newest first."""
-    found = [json.loads(line) for line in store.server.run("actions", [limit, job_id or ""])]
-    return [Action(int(at), *rest) for at, *rest in found]
+    return [action for _, action in _actions(store, limit, job_id or "", "")]
+
+
+def audit(store: RedisStore, limit: int, before: int | None = None) -> list[tuple[int, Action]]:
+    """Return lines of the audit trail before a number, newest first."""
+    return _actions(store, limit, "", "" if before is None else before)
+
+
+def _actions(store: RedisStore, *asked: int | str) -> list[tuple[int, Action]]:
+    found = store.server.run("actions", list(asked))
+    lines = [(number, json.loads(line)) for number, line in zip(found[::2], found[1::2], strict=True)]
+    return [(number, Action(int(at), *rest)) for number, (at, *rest) in lines]
 
 
 def counts(store: RedisStore, cap: int) -> list[Count]:

@@ -36,7 +36,8 @@ FIELDS: dict[str, int | bool] = {  # in the order stored, each with its value in
 SHORT = list(FIELDS).index("rules")  # fields that every record has
 POSITIONS = {name: n for n, name in enumerate(FIELDS, 1)}
 CLAIMED = ("header", "attempt", "crashes", "token", "ord")  # what a claim returns of a record
-TEXTS = ("payload", "result", "children", "checkpoint", "error", "code", "bulks")
+TEXTS = ("payload", "result", "children", "checkpoint", "error", "code", "bulks", "review")
+HASHES = {"review": "asked"}  # of texts that are in a hash of another name
 PROGRESS = ("done", "total", "stage")  # one text, "progress"
 SEQ = 12  # characters of the number in front of an id
 
@@ -63,7 +64,8 @@ class Rows(Generic[T]):
         self._fields = [name for name in FIELDS if name in wanted or name in _ALWAYS]
         self._texts = [name for name in TEXTS if name in wanted] + ["progress"] * ("stage" in wanted)
         self._absent = dict.fromkeys(without, "")
-        self.shape = {"fields": [POSITIONS[name] for name in self._fields], "texts": self._texts}
+        hashes = [HASHES.get(name, name) for name in self._texts]
+        self.shape = {"fields": [POSITIONS[name] for name in self._fields], "texts": hashes}
         self.request = header.dumps(self.shape)
 
     def read(self, row: Sequence[Any]) -> T:

@@ -7,13 +7,14 @@ finds. Every change leaves a line in the audit trail.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import keys, rules
-from ...core.bulk import NOTE, bulk_for, tally
+from ...core.bulk import NOTE, SAME, bulk_for, tally
 from ...core.draft import pack_drafts, unpack_drafts
 from ...core.errors import refuse_nul
 from ...core.export import ActionRecord
+from ...core.review import AGAIN, VERDICTS, due, edit
 from ...core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED, WAITING
 from ..operations import Statement, together
 from .admission import examine, give_back, wake
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
     from .store import SqlStore
 
     Action = Callable[["Change", dict[str, "Locked"]], Operations[dict[str, str]]]
-    Lines = Sequence[tuple["Locked", dict[str, str]]]  # jobs, and what the audit trail says about each
+    Lines = Sequence[tuple["Locked", dict[str, Any]]]  # jobs, and what the audit trail says about each
 
 RETRIED = (DEAD, CANCELLED, REVIEW, SCHEDULED)
 # Tables whose rows belong to a job.
-BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "acted")
+BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "acted", "review")
 AUDIT = column_types(ActionRecord)
+ASKED = {"job": "bigint", "due_at": "bigint", "body": "text"}
+RESULT = {"job": "bigint", "body": "text"}
 
 
 class Locked(NamedTuple):
@@ -49,6 +52,7 @@ class Locked(NamedTuple):
     lock_until: int | None
     key: str | None
     rules: str | None
+    token: int
 
 
 class Change(NamedTuple):
@@ -58,17 +62,24 @@ class Change(NamedTuple):
     now: int
     actor: str
     bulk: str | None
+    note: str = ""
+    declared: bool = False  # nobody has checked who the actor is
 
     def statement(self, name: str, /, **values: object) -> Statement:
         return self.dialect.statement(name, **values)
 
+    @property
+    def noted(self) -> dict[str, Any]:
+        """The details that are the same for all jobs."""
+        return {name: value for name, value in zip(SAME, (self.note, self.declared), strict=True) if value}
+
 
 def change(
     dialect: Dialect, action: Action, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (),
-    bulk: str | None = None,
+    bulk: str | None = None, note: str = "", declared: bool = False,
 ) -> Operations[dict[str, str]]:  # fmt: skip
     """Lock jobs in the order of seq, run an action on those that `terms` still find, and return what became of each job."""
-    refuse_nul(actor=actor)
+    refuse_nul(actor=actor, note=note)
     found_rows = (yield dialect.statement("lock_jobs", ids=list(dict.fromkeys(ids)))).rows
     locked = {row[0]: Locked._make(row) for row in found_rows}
     found = {job: locked[job] for job in ids if job in locked}  # in the order asked
@@ -77,7 +88,7 @@ def change(
 
         matched = yield from matching(dialect, [job.seq for job in found.values()], terms, now)
         found = {job: found[job] for job in found if job in matched}
-    outcomes = yield from action(Change(dialect, now, actor, bulk_for(ids, bulk)), found)
+    outcomes = yield from action(Change(dialect, now, actor, bulk_for(ids, bulk), note, declared), found)
     return {job: outcomes.get(job, "unmatched" if job in locked else "missing") for job in ids}
 
 
@@ -85,9 +96,10 @@ def _verb(action: Action, outcome: str = "", what: str = "jobs") -> Callable[...
     """Return the verb that runs an action in a transaction of its own; after an `outcome` of some job it wakes the workers."""
 
     def verb(
-        store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-    ) -> dict[str, str]:
-        outcomes = store.write(lambda: change(store.dialect, action, ids, now, actor, terms, bulk))
+        store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
+        note: str = "", declared: bool = False,
+    ) -> dict[str, str]:  # fmt: skip
+        outcomes = store.write(lambda: change(store.dialect, action, ids, now, actor, terms, bulk, note, declared))
         examine_marked(store, now)
         if outcome in outcomes.values():
             store.notify(what)
@@ -157,7 +169,7 @@ def _cancel(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
         yield from together(
             *(_ended(by, waiting, CANCELLED, f"cancelled by {by.actor}") if waiting else ()),
             *([by.statement("cancel_running", seqs=running, now=by.now)] if running else ()),
-            *(yield from _audit(by, "cancel", [(job, {}) for job in jobs])),
+            *(yield from _audit(by, "cancel", [(job, by.noted) for job in jobs])),
         )
         if waiting:
             yield from _let_go(by.dialect, waiting)
@@ -190,7 +202,7 @@ def _retry(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
             *(by.statement("lock_key", seq=job.seq, lock=wanted[job.id]) for job in retried if job.id in wanted),
             by.statement("retry", seqs=seqs, now=by.now),
             by.statement("remove:result", seqs=seqs),  # proposed for review: the next attempt may return nothing
-            *(yield from _audit(by, "retry", [(job, {"from": job.state}) for job in retried])),
+            *(yield from _audit(by, "retry", [(job, {"from": job.state} | by.noted) for job in retried])),
         )
     outcomes = {job.id: QUEUED for job in retried} | taken
     return {job.id: outcomes.get(job.id, job.state) for job in found.values()}
@@ -217,20 +229,26 @@ def _taken(dialect: Dialect, wanted: dict[str, str], found: dict[str, Locked]) -
 
 # review ---------------------------------------------------------------------------------------------------------------
 def resolve_review(
-    store: SqlStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = (),
-    bulk: str | None = None,
+    store: SqlStore, job_id: str, approve: bool | None, now: int, actor: str, note: str, terms: Sequence[Term] = (),
+    bulk: str | None = None, *, output: str | None = None, token: int | None = None, declared: bool = False,
 ) -> str:  # fmt: skip
-    """End a review; return approved, rejected, missing, unmatched or the state that the job is in."""
-    refuse_nul(note=note)
-    verb, done, state = ("approve", "approved", COMPLETED) if approve else ("reject", "rejected", DEAD)
+    """End a review; return what became of the job, or why nothing did."""
+    verb, done = VERDICTS[approve]
 
     def action(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
         job = found.get(job_id)
         if job is None or job.state != REVIEW:
             return {job_id: job.state} if job else {}
+        if token not in (None, job.token):
+            return {job_id: AGAIN}
+        detail = {NOTE: note} | by.noted
+        if output is not None:
+            before = (yield by.statement("body:result", id=job_id)).rows
+            detail |= edit(before[0][0] if before else None, output)
+            yield from together(*by.dialect.upsert("result", RESULT, [(job.seq, output)]))
         yield from together(
-            *_ended(by, [job], state, note or f"{done} by {actor}"),
-            *(yield from _audit(by, verb, [(job, {NOTE: note})])),
+            *_ended(by, [job], COMPLETED if approve else DEAD, note or f"{done} by {actor}"),
+            *(yield from _audit(by, verb, [(job, detail)])),
         )
         yield from _let_go(by.dialect, [job])
         kept = (yield by.statement("children", seqs=[job.seq])).rows if approve else []
@@ -239,14 +257,21 @@ def resolve_review(
             yield from by.dialect.enqueue(drafts, now)
         return {job_id: done}
 
-    return _verb(action, "approved")(store, [job_id], now, actor, terms, bulk)[job_id]  # its children may be due
+    return _verb(action, "approved")(store, [job_id], now, actor, terms, bulk, note, declared)[
+        job_id
+    ]  # its children may be due
 
 
 def keep_children(dialect: Dialect, transitions: Iterable[Transition], now: int) -> Operations[None]:
-    """Enqueue the children of jobs that were completed; keep those of jobs in review beside the results that these propose."""
-    transitions = [t for t in transitions if t.children]
+    """Enqueue the children of jobs that were completed; keep those of jobs in review beside the results that these propose.
+
+    What a review asks is kept too.
+    """
+    transitions = [t for t in transitions if t.children or t.review]
+    asked = [(t.seq, due(t.review), t.review) for t in transitions if t.review]
+    yield from together(*dialect.upsert("review", ASKED, asked))
     for t in transitions:
-        if t.state == REVIEW:
+        if t.state == REVIEW and t.children:
             yield dialect.statement("keep_children", seq=t.seq, children=pack_drafts(t.children))
     children = [child for t in transitions if t.state != REVIEW for child in t.children]
     if children:
@@ -257,7 +282,7 @@ def keep_children(dialect: Dialect, transitions: Iterable[Transition], now: int)
 def _delete(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
     gone = [job for job in found.values() if job.state != RUNNING]
     if gone:
-        lines = [(job, {"type": job.type, "from": job.state}) for job in gone]
+        lines = [(job, {"type": job.type, "from": job.state} | by.noted) for job in gone]
         yield from _let_go(by.dialect, gone)
         yield from removal(by.dialect, [job.seq for job in gone], (yield from _audit(by, "delete", lines)))
     return {job.id: RUNNING if job.state == RUNNING else "deleted" for job in found.values()}

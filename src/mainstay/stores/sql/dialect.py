@@ -40,6 +40,7 @@ COLUMNS = {
     "code": "(SELECT a.code FROM mainstay.attempt a WHERE a.job = j.seq AND (a.error IS NOT NULL OR a.code IS NOT NULL) "
             "ORDER BY a.token DESC LIMIT 1)",
     "bulks": "(SELECT x.bulks FROM mainstay.acted x WHERE x.job = j.seq)",
+    "review": "(SELECT v.body FROM mainstay.review v WHERE v.job = j.seq)",
     "cancelling": "j.cancel_at IS NOT NULL", "rank": "-j.priority", "Orphaned.payload": "''",
     "AttemptRecord.job": "i.id", "LogRecord.job": "i.id",
     "WorkerInfo.running": "(SELECT count(*) FROM mainstay.job j WHERE j.state = 'running' AND j.worker = w.id)",

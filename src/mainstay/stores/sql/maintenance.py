@@ -6,6 +6,7 @@ import json
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from ...core.errors import refuse_nul
 from ...core.job import Claimed, Declaration, TypeInfo
 from ...core.outcome import INTERRUPTED
 from ...core.states import DEAD
@@ -55,7 +56,25 @@ def renew(store: SqlStore, worker: str, now: int, lease: int, stopping: bool = F
     renewal = store.dialect.statement("renew", **bound, lease_now=store.lease_now(now))
     cancelling = store.dialect.statement("renew_cancelling", worker=worker)
     renewed, found = store.single(together(renewal, cancelling), by_worker=True)
-    return Renewal(renewed.count == 1, found.rows)
+    return Renewal(bool(renewed.rows), found.rows, *(renewed.rows[0] if renewed.rows else ()))
+
+
+def ask_worker(store: SqlStore, worker: str, what: str, now: int, actor: str) -> bool:
+    """Ask a worker to drain or to stop."""
+    refuse_nul(actor=actor, worker=worker)
+    asked = store.write(lambda: _ask(store, worker, what, now, actor))
+    if asked:
+        store.notify("cancel")
+    return asked
+
+
+def _ask(store: SqlStore, worker: str, what: str, now: int, actor: str) -> Operations[bool]:
+    bound = {"worker": worker, "what": what, "now": store.engine_now(now), "lease_now": store.lease_now(now)}
+    if not (yield store.dialect.statement("ask_worker", **bound)).count:
+        return False
+    line = (now, actor, what, None, json.dumps({"worker": worker}), None)
+    yield from together(*store.dialect.insert("action", AUDIT, [line]))
+    return True
 
 
 def deregister(store: SqlStore, worker: str) -> None:
@@ -183,9 +202,9 @@ def types(store: SqlStore) -> list[TypeInfo]:
     return [info._replace(policy=json.loads(info.policy)) for info in found]  # type: ignore[arg-type]
 
 
-def declarations(store: SqlStore, now: int, type: str | None = None) -> list[Declaration]:
-    """Return what the live workers that go on claiming take."""
-    found = store.read(rows(store, "declarations", now=store.engine_now(now), type=type))
+def declarations(store: SqlStore, now: int, type: str | None = None, worker: str | None = None) -> list[Declaration]:
+    """Return what the live workers that go on claiming take, or one live worker."""
+    found = store.read(rows(store, "declarations", now=store.engine_now(now), type=type, worker=worker))
     return list(map(Declaration._make, found))
 
 

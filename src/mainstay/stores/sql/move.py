@@ -9,8 +9,10 @@ from ...core import rules
 from ...core.errors import Conflict
 from ...core.export import ANOTHER, PARTS, Batch, JobRecord
 from ...core.job import field_getter
+from ...core.review import due
 from ...core.states import QUEUED, RUNNING
 from ..operations import together
+from .actions import ASKED
 from .dialect import column_types
 from .keys import export_keys
 from .store import rows
@@ -29,7 +31,7 @@ CURSOR = ("after", "after2", "after3")
 WHOLE = ("types", "settings", "rules")  # parts of few rows: exported at once
 SIZE = 4 << 20  # characters of texts in one batch of jobs; the first job comes however large it is
 # Fields of a job that have tables of their own.
-BESIDE = ("result", "children", "checkpoint", "done", "total", "stage", "bulks")
+BESIDE = ("result", "children", "checkpoint", "done", "total", "stage", "bulks", "review")
 
 
 def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Batch:
@@ -103,5 +105,6 @@ def _beside(dialect: Dialect, jobs: Numbered) -> list[Statement]:
         *dialect.insert("progress", written | column_types(JobRecord, "done", "total", "stage"), said),
         *dialect.insert("tag", {"tag": "text"} | of_job, tags),
         *dialect.insert("hold", {"slot": "text"} | of_job, [(slot, seq) for seq, job in jobs for slot in _held(job)]),
+        *dialect.insert("review", ASKED, [(seq, due(job.review), job.review) for seq, job in jobs if job.review]),
         *dialect.insert("acted", of_job | {"bulks": "text"}, [(seq, job.bulks) for seq, job in jobs if job.bulks]),
     ]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .store import SqlStore
 
 T = TypeVar("T")
+NEWEST = (1 << 63) - 1  # above the number of any action
 
 
 def _strings(text: str | None) -> tuple[str, ...]:
@@ -101,12 +102,18 @@ def logs(store: SqlStore, job_id: str, after: int, limit: int) -> list[LogLine]:
 def actions(store: SqlStore, job_id: str | None, limit: int) -> list[Action]:
     """Return what operators did, newest first."""
     if job_id is None:
-        return _all(store, Action, "actions", limit=limit)
+        return [action for _, action in audit(store, limit)]
     found = store.read(rows(store, "actions_job", job=job_id, limit=limit))
     for (bulks,) in store.read(rows(store, "bulks", id=job_id)):
         found += store.read(rows(store, "actions_bulk", bulks=bulks.split()))
     found.sort(key=itemgetter(-1), reverse=True)
     return [loaded(Action, row[: len(Action._fields)]) for row in found[:limit]]
+
+
+def audit(store: SqlStore, limit: int, before: int | None = None) -> list[tuple[int, Action]]:
+    """Return lines of the audit trail before a number, newest first."""
+    found = store.read(rows(store, "actions", limit=limit, before=NEWEST if before is None else before))
+    return [(row[-1], loaded(Action, row[:-1])) for row in found]
 
 
 def counts(store: SqlStore, cap: int) -> list[Count]:

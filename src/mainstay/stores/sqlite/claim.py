@@ -381,10 +381,9 @@ def _recorded(transitions: Sequence[Transition]) -> Operations[bool]:
     attempts = [_ATTEMPT(t) for t in transitions if t.recorded]
     results = [(t.seq, t.result) for t in transitions if t.result is not None]
     yield from together(*batched(load("finish_attempt"), attempts), *batched(load("finish_result"), results))
-    if any(t.children for t in transitions):
+    if any(t.children or t.review for t in transitions):
         from ..sql.actions import keep_children
         from .dialect import DIALECT
 
         yield from keep_children(DIALECT, transitions, transitions[0].at)
-        return True
-    return False
+    return any(t.children for t in transitions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..schema import number
 from . import errors, schema
 from .connect import Database
 
@@ -29,15 +30,16 @@ class Migrations:
             return *schema.versions(connection), 0
 
     def pending(self, since: int) -> list[str]:
-        return schema.names_after(since)
+        return schema.pending(since)
 
     def up(self, report: Callable[[str], None]) -> list[int]:
         with connected(self._db) as connection:
             before, _ = schema.versions(connection)
-            for name in self.pending(before):
+            names = self.pending(before)
+            for name in names:
                 report(name)
             schema.ensure(connection, self._db.path, create=True)
-        return [int(name[:4]) for name in self.pending(before)]
+        return list(map(number, names))
 
     def sql(self, since: int) -> str | None:
         texts = [schema.script(name).strip() for name in self.pending(since)]

@@ -60,7 +60,7 @@ def migrate_operations(path: str) -> Operations[None]:
     if version:
         workers, _ = yield Statement("SELECT id, expires_at FROM mainstay_worker")
         _check_stopped(workers, version, path)
-    for name in names_after(version):
+    for name in pending(version):
         for statement in statements(script(name)):
             yield Statement(statement)
 
@@ -77,8 +77,8 @@ def _apply(connection: sqlite3.Connection, path: str) -> None:
         raise
 
 
-def names_after(version: int) -> list[str]:
-    """Return the names of the migrations after a version."""
+def pending(version: int) -> list[str]:
+    """Return the names of the migrations after a version. As `stores.schema.later`, which a cold producer need not import."""
     return [name for name in NAMES if int(name[:4]) > version]
 
 

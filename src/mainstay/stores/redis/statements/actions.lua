@@ -1,8 +1,9 @@
--- The actions of operators, newest first. ARGV: limit, job or "". Uses the running number, or `acted` and `bulks` for one job.
+-- The actions of operators, newest first. ARGV: limit, job or "", without a job the number before which they are ("": all). Returns the
+-- number and the entry of each. Uses the running number, or `acted` and `bulks` for one job.
 -- uses: base
 local limit, job, numbers = tonumber(ARGV[1]), ARGV[2], {}
 if job == "" then
-    local last = tonumber(call("GET", P .. "actions") or 0)
+    local last = tonumber(ARGV[3]) and tonumber(ARGV[3]) - 1 or tonumber(call("GET", P .. "actions") or 0)
     for n = last, math.max(1, last - limit + 1), -1 do
         numbers[#numbers + 1] = n
     end
@@ -17,6 +18,10 @@ else
 end
 local lines = {}
 for k = 1, math.min(#numbers, limit) do
-    lines[#lines + 1] = call("HGET", P .. "action", numbers[k]) or nil
+    local entry = call("HGET", P .. "action", numbers[k])
+    if entry then
+        lines[#lines + 1] = numbers[k]
+        lines[#lines + 1] = entry
+    end
 end
 return lines

@@ -1,4 +1,4 @@
--- Deletes jobs that do not run, with everything that belongs to them. ARGV: see parts/audit.lua. Returns per id what
+-- Deletes jobs that do not run, with everything that belongs to them. ARGV: see parts/audit.lua; then details that are the same for all (JSON). Returns per id what
 -- became of it.
 -- uses: base batch record lane admit notify audit remove -- rarely: rules examine
 local results = each_job(function(r, id)
@@ -7,7 +7,9 @@ local results = each_job(function(r, id)
     end
     local _, type = split(r[LANE])
     remove({ [id] = r })
-    audit("delete", id, { type = type, from = NAMES[r[STATE]] })
+    local detail = cjson.decode(ARGV[#ARGV])
+    detail.type, detail.from = type, NAMES[r[STATE]]
+    audit("delete", id, detail)
     return "deleted"
 end)
 if made and made.settle(instant(ARGV[1])) then

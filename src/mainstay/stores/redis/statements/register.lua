@@ -2,6 +2,7 @@
 -- uses: base
 local now, id = instant(ARGV[1]), ARGV[2]
 call("SREM", P .. "gone", id)
+call("HDEL", P .. "wanted", id)
 call("ZADD", P .. "workers", now + tonumber(ARGV[4]), id)
 call("HSET", P .. "worker", id, ARGV[3])
 call("HSET", P .. "declared", id, ARGV[5])

@@ -1,11 +1,11 @@
 -- Renews a lease that has not run out; one that has is gone for good. Never shortens a lease and never clears `stopping`:
 -- the worker and its supervisor both renew, and either may come late with an old clock. ARGV: now, worker, lease, stopping.
--- Returns whether the lease holds, then id and token of each running job that was asked to stop.
+-- Returns whether the lease holds, what is asked of the worker, then id and token of each running job that was asked to stop.
 -- uses: base batch record stall
 local now, worker = instant(ARGV[1]), ARGV[2]
 revive(now)
 local expires = tonumber(call("ZSCORE", P .. "workers", worker) or 0)
-local answer = { 0 }
+local answer = { 0, call("HGET", P .. "wanted", worker) or "" }
 if expires > now then
     answer[1] = 1
     allow_oom()

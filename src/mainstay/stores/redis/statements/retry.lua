@@ -1,5 +1,5 @@
 -- Queues ended or waiting jobs now, with all attempts; the token stays: it only grows. A job takes a key that it released
--- again, unless another job has it. ARGV: see parts/audit.lua. Returns per id what became of it.
+-- again, unless another job has it. ARGV: see parts/audit.lua; then details that are the same for all (JSON). Returns per id what became of it.
 -- uses: base batch record admit notify audit -- rarely: lane rules examine
 local ord, FROM = instant(ARGV[1]), { d = true, x = true, v = true, s = true }
 local results = each_job(function(r, id)
@@ -29,7 +29,9 @@ local results = each_job(function(r, id)
     later("HDEL", P .. "result", id) -- an earlier attempt may have proposed one for review; the next may return nothing
     later("HDEL", P .. "children", id)
     flush()
-    audit("retry", id, { from = NAMES[state] })
+    local detail = cjson.decode(ARGV[#ARGV])
+    detail.from = NAMES[state]
+    audit("retry", id, detail)
     return "queued"
 end)
 if made then

@@ -1,2 +1,2 @@
--- What operators did, newest first.
-SELECT {a.Action} FROM mainstay.action a ORDER BY a.n DESC LIMIT :limit::bigint
+-- What operators did before a line of the audit trail, newest first; the last column is its place.
+SELECT {a.Action}, a.n FROM mainstay.action a WHERE a.n < :before::bigint ORDER BY a.n DESC LIMIT :limit::bigint

@@ -2,7 +2,7 @@
 WITH asked AS MATERIALIZED (
     SELECT {number} AS seq FROM {ids} WHERE id = ANY (:ids::text[])
 )
-SELECT {id}, j.seq, j.type, j.state, {lock}, {lock_until}, b.key, j.rules
+SELECT {id}, j.seq, j.type, j.state, {lock}, {lock_until}, b.key, j.rules, j.token
 FROM asked
 JOIN mainstay.job j ON j.seq = ANY (ARRAY[asked.seq])
 JOIN mainstay.body b ON b.job = ANY (ARRAY[asked.seq])

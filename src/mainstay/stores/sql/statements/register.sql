@@ -4,4 +4,4 @@ VALUES (:id::text, :host::text, :pid::bigint, :slots::bigint, :queues::text, :ty
         coalesce(:beat::bigint, {now}), {now} + :lease::bigint, false)
 ON CONFLICT (id) DO UPDATE
 SET host = excluded.host, pid = excluded.pid, slots = excluded.slots, queues = excluded.queues, types = excluded.types,
-    started_at = excluded.started_at, beat_at = excluded.beat_at, expires_at = excluded.expires_at, stopping = false
+    started_at = excluded.started_at, beat_at = excluded.beat_at, expires_at = excluded.expires_at, stopping = false, wanted = NULL

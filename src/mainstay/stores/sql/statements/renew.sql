@@ -5,3 +5,4 @@ SET beat_at = CASE WHEN beat_at > {now} THEN beat_at ELSE {now} END,
     expires_at = CASE WHEN expires_at > {now} + :lease::bigint THEN expires_at ELSE {now} + :lease::bigint END,
     stopping = stopping OR :stopping::boolean
 WHERE id = :worker::text AND expires_at > {lease_now}
+RETURNING wanted

@@ -20,7 +20,7 @@ end
 local function tally(total, detail)
     total.jobs = total.jobs + 1
     for name, value in pairs(detail) do
-        if name == "note" then
+        if name == "note" or name == "declared" then
             total[name] = value
         else
             total[name] = total[name] or {}

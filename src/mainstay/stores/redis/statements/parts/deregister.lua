@@ -2,7 +2,7 @@
 local function deregister(worker)
     call("ZREM", P .. "workers", worker)
     call("SREM", P .. "armed", worker)
-    for _, hash in ipairs({ "worker", "declared", "beat", "stalled" }) do
+    for _, hash in ipairs({ "worker", "declared", "beat", "stalled", "wanted" }) do
         call("HDEL", P .. hash, worker)
     end
     call("DEL", P .. "bell:" .. worker)

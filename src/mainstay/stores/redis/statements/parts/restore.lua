@@ -1,7 +1,7 @@
 -- Writing rows of jobs, attempts, log lines and actions as they are (move.py packs them).
--- A row is a packed array: the record without its number, and the texts by their hash.
+-- A row is a packed array: the record without its number, the texts by their hash, and when something is due about its review, or false.
 local function import_job(id, packed)
-    local r, texts = unpack(cmsgpack.unpack(packed))
+    local r, texts, due = unpack(cmsgpack.unpack(packed))
     r[SEQ] = string.format("%012x", call("INCR", P .. "seq"))
     if r[RULES] ~= nil then
         call("SET", P .. "flow", 1)
@@ -17,6 +17,9 @@ local function import_job(id, packed)
     end
     for hash, text in pairs(texts) do
         later("HSET", P .. hash, id, text)
+    end
+    if due then
+        later("ZADD", P .. "review_due", due, id)
     end
     later("ZADD", P .. "ids", 0, id)
 end

@@ -1,0 +1,172 @@
+"""`reviews`: lists the jobs that wait for a person. And what `approve`, `reject`, `retry` and `edit` share: who decides."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ..control.reviews import asked, encoded, in_review, resolve, reviews as listed
+from ..core.errors import MainstayError, NotAllowed, UsageError
+from ..core.states import REVIEW
+from ..short_ids import shortened
+from . import exits, records
+from .editor import edited
+from .jobs import WIDE
+from .options import command, shaped, targeted
+from .output import dumped
+from .quoting import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..app import Mainstay
+    from ..control.records import ReviewRecord
+    from ..core.job import Job
+    from ..core.search_terms import Term
+    from .groups import By
+    from .options import Target
+    from .output import Cell, Output
+
+PER_PAGE = 50
+DENIED = "denied: "  # before the reason for which an actor may not decide
+HEADERS = ("ID", "TYPE", "WAITED", "EXPIRES", "DECIDERS", "QUESTION")
+
+
+class Who(NamedTuple):
+    """Who decides. Nobody has checked this: the command line says so itself."""
+
+    actor: str
+    roles: tuple[str, ...] = ()
+
+
+@command("mainstay reviews\nmainstay reviews --json\nmainstay approve 01JQ93 --note checked\nmainstay edit 01JQ93")
+@click.option(
+    "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, 100_000), help="How many reviews."
+)
+@click.option("--after", metavar="ID", help="Continue after this job: the next page.")
+@shaped("Print only the ids, one per line.")
+@targeted
+def reviews(target: Target, output: Output, limit: int, after: str | None) -> None:
+    """List the jobs that wait for a person, the oldest job first.
+
+    DECIDERS are the people and roles that may decide; of none, anybody may. EXPIRES is when the job is decided without them.
+    """
+    with target.open() as app:
+        output.now = app.clock.now()
+        found = listed(app, limit + 1, app.resolve(after) if after else None)
+    shown = found[:limit]
+    every = [_record(each, output.now) for each in shown]
+    records.give(output, every, [each.id for each in shown], lambda: _print(output, shown))
+    if len(found) > limit:
+        output.talk(f"there are more: {typed('reviews', '--after', shown[-1].id, target=target)}")
+    if not found:
+        output.talk("no job is in review")
+
+
+def _record(each: ReviewRecord, now: int) -> dict[str, Any]:
+    return {**records.plain(each), "waited": _waited(each, now) / 1000}
+
+
+def _waited(each: ReviewRecord, now: int) -> int:
+    return max(now - records.instant(each.asked_at), 0) if each.asked_at else 0
+
+
+def _print(output: Output, found: Sequence[ReviewRecord]) -> None:
+    ids = [each.id for each in found]
+    ids = shortened(ids) if output.width < WIDE else ids
+    rows: list[list[Cell]] = [
+        [
+            id, (each.type, "bold"), output.spent(_waited(each, output.now)),
+            (output.when(records.instant(each.expires_at)) if each.expires_at else "", "warn"), ", ".join(each.deciders), each.question,
+        ]
+        for id, each in zip(ids, found, strict=True)
+    ]  # fmt: skip
+    filled = [n for n in range(len(HEADERS)) if n < 3 or any(_text(row[n]) for row in rows)]
+    if rows:
+        output.table([HEADERS[n] for n in filled], [[row[n] for n in filled] for row in rows], right=(2,))
+
+
+def _text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else cell[0]
+
+
+# decide ---------------------------------------------------------------------------------------------------------------
+def denied(job: Job | None, who: Who) -> str | None:
+    """Return why this actor may not decide the review of a job; None: he may, or the job is not in review."""
+    try:
+        if job is not None and job.state == REVIEW:
+            asked(job).check(*who)
+    except NotAllowed as error:
+        return f"{DENIED}{error}"
+    return None
+
+
+def decide(
+    app: Mainstay, ids: Sequence[str], approve: bool, who: Who, note: str, terms: Sequence[Term], bulk: str | None,
+    result: str | None = None,
+) -> dict[str, str]:  # fmt: skip
+    """Approve or reject jobs that this actor may decide; return what became of each."""
+    jobs, verdicts = {job.id: job for job in app.store.get_many(ids)}, {}
+    for id in ids:
+        verdicts[id] = denied(jobs.get(id), who) or app.store.resolve_review(
+            id, approve, app.clock.now(), who.actor, note, terms, bulk, output=result, declared=True
+        )
+    return verdicts
+
+
+def output_of(app: Mainstay, ids: Sequence[str], given: str | None) -> str | None:
+    """Return the output that the command line gives for one job: JSON, @FILE or - for stdin; None: none."""
+    if given is None:
+        return None
+    if len(ids) != 1:
+        raise UsageError("--output is for one job, named by its id", "mainstay approve ID --output '{…}'")
+    found = app.store.get_many(ids)
+    text = sys.stdin.read() if given == "-" else _file(given[1:]) if given.startswith("@") else given
+    value = _loaded(text, "--output")
+    return encoded(app, found[0].type, value) if found else "null"
+
+
+def _file(name: str) -> str:
+    try:
+        with open(name, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{name} cannot be read: {error}") from None
+
+
+def _loaded(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{what}: this is not valid JSON: {error}; text is written with quotes: '\"…\"'") from None
+
+
+def edit_review(app: Mainstay, output: Output, job: Job, file: str | None, by: By, roles: tuple[str, ...]) -> int:
+    """Open the proposed output in the editor, then approve the job with what was saved."""
+    in_review(job)
+    asked(job).check(by.actor, roles)
+    before = dumped(records.loaded(app.store.result(job.id)), indent=2) + "\n"
+    after, path = (_file(file) if file != "-" else sys.stdin.read(), "") if file else edited(before, "output", ".json")
+    try:
+        value = _loaded(after, "the output")
+        encoded(app, job.type, value)  # raises for a mistake, with --dry-run too
+        if path and after == before:
+            output.talk(f"Nothing changed. To approve it as it is: {typed('approve', job.id)}")
+        elif by.dry_run:
+            output.talk("--dry-run: it would be approved with this output. Nothing changed.")
+        else:
+            resolve(app, job, True, by.reason, by.actor, roles, value, declared=True)
+            record = {"id": job.id, "result": value, "approved": True}
+            output.give(lambda: record, [job.id], lambda: output.line(f"{job.id} approved"))
+    except MainstayError as error:
+        if path:
+            error.add_note(f"nothing changed; your text is in {path}")
+            error.attempt = typed("edit", job.id, "--from", path)
+        raise
+    if path:
+        os.remove(path)
+    return exits.OK

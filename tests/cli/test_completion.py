@@ -1,0 +1,133 @@
+"""Shell completion: real bash asks for words; the store's names come if it answers, and nothing if it does not."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mainstay.core.job import TypeInfo
+from tests.cli.shop import Shop
+
+PROGRAM = Path(sys.executable).parent / "mainstay"
+# What bash does at a press of the tab key, without a terminal.
+ASK = """
+compopt() { :; }
+eval "$(mainstay completion bash 2>/dev/null)"
+COMP_LINE="$1"; COMP_POINT=${#1}
+_mainstay_completion mainstay
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="the command is not installed here")
+
+
+@pytest.fixture
+def tab():
+    """The words that bash would offer for a line."""
+    bash = shutil.which("bash") or pytest.skip("there is no bash")
+
+    def tab(line):
+        environment = os.environ | {"PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            [bash, "-c", ASK, "bash", line], capture_output=True, text=True, env=environment, timeout=60, check=False
+        )
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    return tab
+
+
+@pytest.fixture
+def shop(app):
+    shop = Shop(app)
+    shop.store.register_types([TypeInfo(name, "images", "f()", {}, 1) for name in ("resize", "report")])
+    shop.join(["resize"], worker="w7k2")
+    return shop
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("mainstay rev", ["reviews"]),
+        ("mainstay work", ["workers", "worker"]),
+        ("mainstay workers ", ["show", "drain", "stop"]),
+        ("mainstay ls --js", ["--json", "--jsonl"]),
+        ("mainstay completion z", ["zsh"]),
+        ("mainstay ls state:de", ["dead"]),  # bash puts this behind the colon
+        ("mainstay ls state:dead,ret", ["dead,retrying"]),
+        ("mainstay ls 'state:canc", ["state:cancelled", "state:cancelling"]),
+        ("mainstay ls ten", ["tenant:"]),
+        ("mainstay edit qu", ["queue"]),
+        ("mainstay nonsense ", []),
+        ("mainstay enqueue --on-conflict re", ["replace"]),
+    ],
+)
+def test_static_words(tab, line, words):
+    assert sorted(tab(line)) == sorted(words)
+
+
+def test_names_of_the_store(tab, shop):
+    job, review = shop.add("resize"), shop.review(type="resize")
+    assert tab("mainstay types show re") == ["report", "resize"]
+    assert tab("mainstay worker --types resize,rep") == ["resize,report"]
+    assert tab("mainstay ls type:res") == ["resize"]
+    assert "images" in tab("mainstay pause --queue ")
+    assert tab("mainstay workers show ")[0] == "w7k2"
+    assert set(tab("mainstay show 0")) == {job, review}
+    assert tab("mainstay approve ") == [review]
+    assert tab(f"mainstay show {job[:20].lower()}") in ([job], [review, job], [job, review])
+    assert tab("mainstay edit type rep") == ["report"]
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///nowhere/at/all.db", "postgresql://127.0.0.1:1/x", "redis://127.0.0.1:1/0", "what://"]
+)
+def test_an_unreachable_store_is_silent(tab, monkeypatch, url):
+    monkeypatch.setenv("MAINSTAY_URL", url)
+    assert tab("mainstay types show ") == []
+    assert not Path("nowhere").exists()
+
+
+def test_a_store_on_the_command_line_is_asked(tab, shop, url, monkeypatch):
+    monkeypatch.delenv("MAINSTAY_URL")
+    assert tab("mainstay types show ") == []
+    assert tab(f"mainstay types show --url {url} res") == ["resize"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_ask_in_their_own_way(shell, shop):
+    asked = {"COMP_WORDS": "mainstay types show re", "COMP_CWORD": "re" if shell == "fish" else "3"}
+    environment = os.environ | asked | {"_MAINSTAY_COMPLETE": f"{shell}_complete"}
+    done = subprocess.run([PROGRAM], capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "resize" in done.stdout
+    assert "report" in done.stdout
+    installed = shutil.which(shell)
+    if installed:
+        script = subprocess.run([PROGRAM, "completion", shell], capture_output=True, text=True, check=True).stdout
+        assert subprocess.run([installed, "-n"], input=script, text=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_and_says_where_to_put_it(run, shell):
+    done = run("completion", shell)
+    assert done.code == 0
+    assert "_MAINSTAY_COMPLETE" in done.out
+    assert {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish"}[shell] in done.err
+    assert run("completion", shell, "-q").err == ""
+
+
+def test_static_words_come_fast():
+    """The best of several: a busy machine slows single ones."""
+    environment = os.environ | {"_MAINSTAY_COMPLETE": "bash_complete", "COMP_LINE": "mainstay re", "COMP_BREAKS": ":"}
+    took = []
+    for _ in range(5):
+        started = time.perf_counter()
+        done = subprocess.run([PROGRAM], capture_output=True, text=True, env=environment, check=True)
+        took.append(time.perf_counter() - started)
+    assert "retry" in done.stdout.split()
+    assert min(took) < 0.3
