@@ -137,7 +137,9 @@ class Recorder:
 def _deadline(transition: Transition) -> dict[str, Any]:
     """Return by when a review has to be decided, and what happens then."""
     asked = unpack(transition.review) if transition.review else None
-    return {} if asked is None or asked.expires_at is None else {"expires": asked.expires_at, "policy": asked.at_deadline}
+    return (
+        {} if asked is None or asked.expires_at is None else {"expires": asked.expires_at, "policy": asked.at_deadline}
+    )
 
 
 def mode_of(draft: Draft) -> str:

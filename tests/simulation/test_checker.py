@@ -29,7 +29,9 @@ class Story(History):
         self.tell("start", "ok", job, token, process)
         return self.tell("end", "ok", job, token, process, outcome=outcome)
 
-    def finished(self, state="completed", token=1, attempt=1, job="J", outcome="completed", by="worker", asked=None, **more):
+    def finished(
+        self, state="completed", token=1, attempt=1, job="J", outcome="completed", by="worker", asked=None, **more
+    ):
         self.tell("finish", "ok", job, token, "one", state=state, outcome=outcome, by=by, **(asked or {}))
         return self.moved("running", state, token, attempt, job, **more)
 

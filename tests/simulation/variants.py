@@ -372,4 +372,6 @@ def review_approved_at_any_deadline() -> AbstractContextManager[object]:
 @variant("I35", only="reviews")
 def review_forgotten() -> AbstractContextManager[object]:
     """Nobody looks for reviews that are due."""
-    return patched((stored_reviews, "due_reviews", lambda store, now, limit: []), (Approver, "act", lambda person: None))
+    return patched(
+        (stored_reviews, "due_reviews", lambda store, now, limit: []), (Approver, "act", lambda person: None)
+    )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from mainstay.app import Mainstay
 from mainstay.core.limits import set_rules
 from mainstay.core.outcome import Cancel, Permanent, Review, Snooze
-from mainstay.core.review import AT_DEADLINE
 from mainstay.core.retry import Retry
+from mainstay.core.review import AT_DEADLINE
 from mainstay.worker.outcome_buffer import PAUSE
 from tests.simulation.scheduler import Crash
 
