@@ -42,7 +42,12 @@ def test_one_line_for_a_command_on_many_jobs(run, app, monkeypatch):
     jobs = [shop.dead() for _ in range(5)]
     assert run("retry", "state:dead", "--yes").code == 0
     (line,) = app.store.actions(None, 9)
-    assert (line.actor, line.action, line.job, line.detail) == ("ada", "retry", None, {"jobs": 5, "from": {"dead": 5}})
+    assert (line.actor, line.action, line.job, line.detail) == (
+        "ada",
+        "retry",
+        None,
+        {"jobs": 5, "from": {"dead": 5}, "declared": True},
+    )
     assert "ada  retry  jobs=5 from=dead:5" in run("show", jobs[3]).out
     assert json.loads(run("show", jobs[3], "--json").out)["actions"][0]["detail"]["jobs"] == 5
 
@@ -52,7 +57,7 @@ def test_one_line_for_reviews_that_end_together(run, app):
     first, second = shop.review(), shop.review()
     assert run("approve", first, second, "--note", "fine").code == 0
     (line,) = app.store.actions(None, 9)
-    assert (line.action, line.detail) == ("approve", {"jobs": 2, "note": "fine"})
+    assert (line.action, line.detail) == ("approve", {"jobs": 2, "note": "fine", "declared": True})
 
 
 @pytest.mark.parametrize("name", ["vacuum"])

@@ -75,7 +75,6 @@ SMALL = {
     "deregister_expired": "SCAN mainstay_worker",
     "late_workers": "SCAN mainstay_worker",
     "orphans_look": "SCAN mainstay_worker",
-    "actions": "SCAN a",
     "prune_actions": "SCAN a",
     "import_seqs": "SCAN sqlite_sequence",
     "export_settings": "SCAN s",

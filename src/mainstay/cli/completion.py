@@ -40,13 +40,13 @@ PATIENCE = 1.0  # seconds for the store
 MOST = 50  # ids
 
 
-@command("mainstay completion bash\nmainstay completion fish > ~/.config/fish/completions/mainstay.fish")
+@command("mainstay completion bash\nmainstay completion fish -q")
 @click.argument("shell", type=click.Choice(list(SHELLS)))
 @shaped("Print only the script.")
 def completion(output: Output, shell: str) -> None:
-    """Print what makes your shell complete commands, options and names: of types, queues, jobs and workers.
+    """Print what makes your shell complete commands, options and names.
 
-    For bash and zsh, put eval "$(mainstay completion bash)" into ~/.bashrc, or zsh into ~/.zshrc. For fish, write the script to
+    Names are those of types, queues, jobs and workers. For bash and zsh, put eval "$(mainstay completion bash)" into ~/.bashrc, or zsh into ~/.zshrc. For fish, write the script to
     ~/.config/fish/completions/mainstay.fish.
     """
     from .main import program

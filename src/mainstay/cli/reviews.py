@@ -43,7 +43,7 @@ class Who(NamedTuple):
     roles: tuple[str, ...] = ()
 
 
-@command("mainstay reviews\nmainstay reviews --json\nmainstay approve 01JQ93 --note checked\nmainstay edit 01JQ93")
+@command("mainstay reviews\nmainstay reviews --json\nmainstay reviews -n 10 --after 01JQ93")
 @click.option(
     "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, 100_000), help="How many reviews."
 )

@@ -40,9 +40,9 @@ JOBS = ("id", "type", "started_at", "attempt", "stage", "done", "total", "timeou
 @shaped("Print only the ids, one per line.")
 @targeted
 def workers(target: Target, output: Output) -> None:
-    """List the workers: where each runs and what it serves; show what one runs; drain or stop it.
+    """List the workers; show what one runs; drain or stop it.
 
-    BEAT is when it last renewed its lease, BUSY the number of running jobs and of slots. A worker whose lease has run out is dead: others run its jobs again
+    The list says where each runs and what it serves. BEAT is when it last renewed its lease, BUSY the number of running jobs and of slots. A worker whose lease has run out is dead: others run its jobs again
     and then remove it from this list.
     """
     records.check_fields(output.shape.fields, FIELDS)

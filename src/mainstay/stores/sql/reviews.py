@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from ...core.review import unpack
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 def reviews(store: SqlStore, limit: int, after: str | None = None) -> list[str]:
     """Return the jobs in review, the oldest first."""
-    return [job for (job,) in store.read(rows(store, "reviews", limit=limit, after=after or ""))]
+    found = store.read(rows(store, "reviews", limit=limit, after=after or ""))
+    return [job for job, _ in sorted(found, key=itemgetter(1))]
 
 
 def due_reviews(store: SqlStore, now: int, limit: int) -> list[DueReview]:
