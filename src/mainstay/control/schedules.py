@@ -234,6 +234,11 @@ def next_fires(app: Flow, name: str | None, count: int, after: Any, given: Mappi
 
 
 # changes --------------------------------------------------------------------------------------------------------------
+def _now(app: Flow) -> int:
+    """Return the instant by the engine's clock, which decides about ticks."""
+    return app.store.schedules_version(app.clock.now())[1]
+
+
 def create(
     app: Flow, name: str, draft: Draft, given: Mapping[str, Any], reason: str, actor: str, dry_run: bool
 ) -> Change:
@@ -250,7 +255,7 @@ def create(
     def made(before: Mapping[str, Any]) -> dict[str, Any]:
         if before:
             raise Conflict(f"somebody else has just made a schedule {name!r}: choose another name")
-        return spec | {"from": app.clock.now()}
+        return spec | {"from": _now(app)}
 
     return edit(app, SCHEDULE, name, made, reason, actor, dry_run, shown)
 
@@ -309,7 +314,7 @@ def _edited(
         complete(specs[1])
         if core.timing(specs[0]) == core.timing(specs[1]):
             return after
-        now, state = app.clock.now(), _state(app, name)
+        now, state = _now(app), _state(app, name)
         seen = state is None or state.since == before.get("from")  # by a worker, which has planned by it
         return after | {"from": now, "until": now if seen else before.get("until", before.get("from"))}
 
@@ -334,7 +339,7 @@ def run(app: Flow, name: str, actor: str) -> tuple[Draft, tuple[str, bool]]:
     """Enqueue an extra job of a schedule, for this instant."""
     for _ in range(TRIES):
         rule, now = found(app, name), app.clock.now()
-        draft = core.drafted(name, now, core.effective(rule.value))
+        draft = core.drafted(name, _now(app), core.effective(rule.value))
         (fired,) = app.store.fire([core.Firing(name, rule.value, None, None, (draft,), actor=actor)], now)
         if fired.verdict == "fired":
             return draft, fired.jobs[0]
