@@ -20,11 +20,12 @@ PACKAGE = "mainstay.stores."
 COLD = {
     "reads": "get_many find claimed_by result checkpoint attempts logs actions counts throughput workers diagnostics",
     "actions": "cancel retry resolve_review delete",
+    "change": "change",
     "maintenance": "register renew deregister orphans retract_crashes prune prune_actions register_types types declarations "
     "setting set_setting",
     "rules": "rules set_rule declare_rules push_rate slots slot meters admit expire",
     "schedules": "schedules_version fire",
-    "search": "search",
+    "search": "search count",
     "move": "export_rows import_rows",
     "keys": "keys forget_key",
 }

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...core.bulk import bulk_for
+from ...core.bulk import BUSY, bulk_for, busy
 from ...core.draft import unpack_drafts
 from ...core.errors import refuse_nul
-from . import enqueue
+from . import enqueue, header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ...core.bulk import Bulk
     from ...core.search_terms import Term
     from .store import RedisStore
 
@@ -21,9 +22,11 @@ UNMATCHED = "-"  # in place of a digest: fits no job
 
 def _action(script: str) -> Callable[..., dict[str, str]]:
     def act(
-        store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None
-    ) -> dict[str, str]:
-        return _changed(store, script, ids, now, actor, terms, bulk_for(ids, bulk))
+        store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None,
+        times: Sequence[int] = (),
+    ) -> dict[str, str]:  # fmt: skip
+        each = dict(zip(ids, times, strict=True)) if times else {}
+        return changed(store, script, ids, now, actor, terms, bulk_for(ids, bulk), lambda jobs: [each[job] for job in jobs if each])
 
     return act
 
@@ -33,7 +36,7 @@ cancel, retry, delete = _action("cancel"), _action("retry"), _action("delete")
 
 def resolve_review(
     store: RedisStore, job_id: str, approve: bool, now: int, actor: str, note: str, terms: Sequence[Term] = (),
-    bulk: str | None = None,
+    bulk: Bulk | None = None,
 ) -> str:  # fmt: skip
     """End a review. Approved: the children that the job kept are enqueued in the same call."""
     refuse_nul(note=note)
@@ -45,26 +48,38 @@ def resolve_review(
         kept = store.server.read("HGET", "children", job_id) if approve else None
         drafts = enqueue.prepared_children(store.server, unpack_drafts(kept), now) if kept else []
         last = [*values, kept or "", *enqueue.flat(drafts)]
-        found = _changed(store, "resolve_review", [job_id], now, actor, terms, bulk, last)[job_id]
+        found = changed(store, "resolve_review", [job_id], now, actor, terms, bulk, lambda _: last)[job_id]  # noqa: B023
     return found or done
 
 
-def _changed(
-    store: RedisStore, script: str, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term], bulk: str | None,
-    last: Sequence[Any] = (),
+def changed(
+    store: RedisStore, script: str, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term], bulk: Bulk | None,
+    last: Callable[[dict[str, str]], Sequence[Any]],
 ) -> dict[str, str]:  # fmt: skip
-    """Run an action on jobs, each only while it is as it was when `terms` found it. Return what became of each."""
+    """Run an action on jobs, each only while it is as it was when `terms` found it. Return what became of each.
+
+    `last` returns the values behind the jobs. It gets these with the digests that they must have ("": any), and may fill these in.
+    """
     refuse_nul(actor=actor)
     digests = dict.fromkeys(ids, "")
     outcomes: dict[str, str] = {}
-    while digests:
+    while digests or (bulk is not None and bulk.was is not None):
         if terms:
             from .search import matching
 
             digests = dict.fromkeys(digests, UNMATCHED) | matching(store, list(digests), terms, now)
+        sent = last(digests)
         pairs = [value for pair in digests.items() for value in pair]
-        values = [store.engine_now(now), now, actor, bulk or "", len(pairs), *pairs, *last]
+        values = [store.engine_now(now), now, actor, _packed(bulk), len(pairs), *pairs, *sent]
         outcomes |= zip(digests, store.server.run(script, values), strict=True)
-        # One that changed since it was checked is checked again.
+        if bulk is not None and BUSY in outcomes.values():
+            raise busy(bulk.id)
+        # One that changed since it was checked is checked again; the operation has reached its place.
         digests = {job: at for job, at in digests.items() if outcomes[job] == "unmatched" and at != UNMATCHED}
+        bulk = bulk and bulk._replace(was=None)
     return {job: outcomes[job] for job in ids}
+
+
+def _packed(bulk: Bulk | None) -> str:
+    """Return a bulk action as the scripts take it."""
+    return "" if bulk is None else header.dumps({**bulk._asdict(), "told": dict(bulk.told)})
