@@ -321,7 +321,9 @@ def test_of_two_that_go_on_from_the_same_place_one_does_it(desk, verb):
 
 
 # counts ---------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("text", ["", "state:queued", "type:work", "args.n:1", "queue:default -type:other", "state:dead"])
+@pytest.mark.parametrize(
+    "text", ["", "state:queued", "type:work", "args.n:1", "queue:default -type:other", "state:dead"]
+)
 def test_a_count_is_exact_and_by_type(desk, text):
     for n in range(7):
         desk.add(payload=f'{{"n":{n % 2}}}')
@@ -341,7 +343,17 @@ def test_a_count_is_exact_and_by_type(desk, text):
 def test_drafts_of_another_schema_are_not_needed_to_change(desk):
     """A job with everything keeps what is not changed."""
     job = desk.send(
-        draft(payload='{"n":1}', key="k", lock="work:k", tenant="acme/x", ref="order/1", tags=("a", "b"), timeout=None, keep=5, version=3)
+        draft(
+            payload='{"n":1}',
+            key="k",
+            lock="work:k",
+            tenant="acme/x",
+            ref="order/1",
+            tags=("a", "b"),
+            timeout=None,
+            keep=5,
+            version=3,
+        )
     )
     before = desk.job(job)
     assert change(desk, job, SLOW) == "changed"

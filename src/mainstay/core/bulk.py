@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sized
 
 NOTE = "note"  # the same for all jobs; other details are counted by their values
+PLAN = "plan"  # in the line of an operation that is not finished: what else is needed to resume it
 SINGLE = ("run_at", "payload")  # details that differ from job to job: a line about many jobs lacks them
-PLACE, REFUSED = "place", "refused"  # in the line of an operation: the last job that it has looked at; how many it did not change, by reason
+PLACE, REFUSED = (
+    "place",
+    "refused",
+)  # in the line of an operation: the last job that it has looked at; how many it did not change, by reason
 BUSY = "busy"  # in place of a result: the line has another place than the one from which the caller goes on
 
 
@@ -57,9 +61,9 @@ def tally(
             elif name not in SINGLE:
                 _count(total, name, value)
     if told:
+        total = {name: value for name, value in {**total, **told}.items() if value is not None}
         for result in refused:
             _count(total, REFUSED, result.split(" ")[0])
-        total = {name: value for name, value in {**total, **told}.items() if value is not None}
     return total
 
 
@@ -76,4 +80,6 @@ def check_place(bulk: Bulk, line: Mapping[str, Any]) -> None:
 
 def busy(operation: str) -> Conflict:
     """Return the error for an operation on which another process works, or which it has finished."""
-    return Conflict(f"another process works on the operation {operation}, or has finished it: mainstay bulk", "mainstay bulk")
+    return Conflict(
+        f"another process works on the operation {operation}, or has finished it: mainstay bulk", "mainstay bulk"
+    )

@@ -95,7 +95,9 @@ def altered(
     draft.rules = rules.pack(found)
     if moved:
         follow_queue(draft, of_queue)
-    detail = _detail({"queue": (job.queue, queue), "priority": (own, priority)}) | _when(wish, job, state) | _edited(edit)
+    detail = (
+        _detail({"queue": (job.queue, queue), "priority": (own, priority)}) | _when(wish, job, state) | _edited(edit)
+    )
     if not detail:
         return SAME
     given = rules.unpack(draft.rules)
@@ -120,7 +122,9 @@ def _time(wish: Wish, job: Standing, state: str, now: int) -> tuple[int | None, 
 def _with_slots(found: dict[str, Any], slots: Mapping[str, str]) -> dict[str, Any]:
     """Return rules with other keys of limits and rates."""
     kinds: dict[str, Any] = {
-        kind: sorted(([name, slots.get(name, key), *rest] for name, key, *rest in found[kind]), key=lambda each: each[:2])
+        kind: sorted(
+            ([name, slots.get(name, key), *rest] for name, key, *rest in found[kind]), key=lambda each: each[:2]
+        )
         for kind in ("limits", "rates")
         if kind in found
     }

@@ -18,7 +18,10 @@ MOVES = {
     (BLOCKED, RUNNING): "claim: first in line at a limit that has room, and admitted in that moment",
     (SCHEDULED, QUEUED): "promote: its time has come; or an operator changes that time",
     (SCHEDULED, BLOCKED): "promote: a limit, a rate or a pause holds it back",
-    (QUEUED, SCHEDULED): "replaced by a newer draft with the same key, which waits; delayed by an operator; or its rate permits no start now",
+    (
+        QUEUED,
+        SCHEDULED,
+    ): "replaced by a newer draft with the same key, which waits; delayed by an operator; or its rate permits no start now",
     (QUEUED, BLOCKED): "gives its slot to a higher priority, its type is paused, or it is moved behind a limit",
     (BLOCKED, SCHEDULED): "first in line of a rate that permits no start now; or delayed by an operator",
     (BLOCKED, DEAD): "a parent did not complete, and the job asked for that",

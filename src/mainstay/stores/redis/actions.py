@@ -26,7 +26,9 @@ def _action(script: str) -> Callable[..., dict[str, str]]:
         times: Sequence[int] = (),
     ) -> dict[str, str]:  # fmt: skip
         each = dict(zip(ids, times, strict=True)) if times else {}
-        return changed(store, script, ids, now, actor, terms, bulk_for(ids, bulk), lambda jobs: [each[job] for job in jobs if each])
+        return changed(
+            store, script, ids, now, actor, terms, bulk_for(ids, bulk), lambda jobs: [each[job] for job in jobs if each]
+        )
 
     return act
 

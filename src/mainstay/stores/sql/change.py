@@ -102,7 +102,11 @@ def _change_keys(by: Change, edits: Mapping[str, Edit], jobs: Mapping[str, Locke
     free = {job: lock for job, lock in wanted.items() if job not in taken}
     kept = [(names[job], jobs[job].type, job, by.now) for job in free if job in forever]
     yield from together(
-        *(by.statement("lock_key", seq=jobs[job].seq, lock=lock) for job, lock in free.items() if jobs[job].lock is not None),
+        *(
+            by.statement("lock_key", seq=jobs[job].seq, lock=lock)
+            for job, lock in free.items()
+            if jobs[job].lock is not None
+        ),
         *by.dialect.insert("key", KEY, kept),
     )
     return taken

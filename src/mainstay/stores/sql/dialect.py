@@ -27,12 +27,8 @@ if TYPE_CHECKING:
     from ...core.draft import Draft
     from ..operations import Operations, Statement
 
-RECORDS: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        *export.PARTS.values(), job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo, change.Standing,
-    )  # fmt: skip
-}
+_READ = (job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo, change.Standing)
+RECORDS: dict[str, Any] = {kind.__name__: kind for kind in (*export.PARTS.values(), *_READ)}
 RECORDS["Orphaned"] = job.Claimed  # a sweep needs no payload
 # Fields of a job that are no column of their own name; with a record before it, a field of that record only.
 COLUMNS = {

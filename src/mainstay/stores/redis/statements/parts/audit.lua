@@ -47,14 +47,14 @@ end
 
 -- Adds what an operation tells beside the counts to the detail of its line; and how many jobs it did not change, by reason.
 local function tell(total, told, results, changed)
+    for name, value in pairs(told) do
+        total[name] = value ~= cjson.null and value or nil
+    end
     for n, result in ipairs(results) do
         local again = result == "unmatched" and ARGV[5 + 2 * n] ~= "-" -- it is checked again
         if not changed[ARGV[4 + 2 * n]] and not again then
             count(total, "refused", string.match(result, "^%S*"))
         end
-    end
-    for name, value in pairs(told) do
-        total[name] = value ~= cjson.null and value or nil
     end
 end
 
