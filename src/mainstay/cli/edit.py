@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..control.records import Change
-from ..core.errors import MainstayError, NotFound, UsageError
+from ..core.errors import Conflict, MainstayError, NotFound, UsageError
 from ..core.limits import Limit
 from ..core.suggest import did_you_mean
 from . import exits, job_types, rule_text, toml
@@ -59,9 +59,10 @@ class Values(NamedTuple):
     mainstay edit limit extract/tenant --dry-run
     mainstay edit setting llm.provider
     mainstay edit type extract --from extract.toml
+    mainstay edit job 01JQ93
     """
 )
-@click.argument("kind", type=click.Choice(["type", "queue", "limit", "setting"]))
+@click.argument("kind", type=click.Choice(["type", "queue", "limit", "setting", "job"]))
 @click.argument("name")
 @click.option("--from", "file", metavar="FILE", help="Take the values from a file, - for stdin, instead of an editor.")
 @explaining
@@ -69,11 +70,13 @@ class Values(NamedTuple):
 @shaped("Print only the name of what changed, and no messages.")
 @targeted
 def edit(target: Target, output: Output, by: By, kind: str, name: str, file: str | None) -> int:
-    """Change a type, a queue, a limit or a setting in your editor.
+    """Change a type, a queue, a limit, a setting or a job's arguments in your editor.
 
-    $VISUAL or $EDITOR opens with the values as TOML, a setting as JSON. What you save is checked, shown as a difference and
-    applied. Nothing changes if there is a mistake, if you change nothing or if the editor ends with an error.
+    $VISUAL or $EDITOR opens with the values as TOML, a setting and the arguments of a job as JSON. What you save is checked, shown
+    as a difference and applied. Nothing changes if there is a mistake, if you change nothing or if the editor ends with an error.
     """
+    if kind == "job":
+        return _edit_job(target, output, by, name, file)
     with target.open() as app, advised(f"{kind}s", f"edit {kind} {name}"):
         before = _setting(app, name) if kind == "setting" else _values(app, kind, name)
         text = _json(before) if kind == "setting" else _toml(kind, name, before)
@@ -87,6 +90,44 @@ def edit(target: Target, output: Output, by: By, kind: str, name: str, file: str
         output.talk("Nothing changed.")
         return exits.OK
     return report(output, [change], by, f"the {kind} {name} is changed.", declared=before.declared)
+
+
+def _edit_job(target: Target, output: Output, by: By, name: str, file: str | None) -> int:
+    """Change the arguments of one job, unless another has changed them meanwhile."""
+    from ..control.bulk import Bulk
+    from ..control.edits import replacing
+    from .actions import tell, why_not
+
+    with target.open() as app:
+        job = app.get(name)
+        text = dumped(job.args, indent=2) + "\n"
+        after, path = (_read(file), "") if file else edited(text, "job", ".json")
+        try:
+            made = _arguments(after)
+            if made == job.args or by.dry_run:
+                _remove(path)
+                output.talk("Nothing changed." if made == job.args else "The arguments would change. Nothing changed.")
+                return exits.OK
+            report = Bulk(app, "", [job.id]).edit(replacing(job.args, made), actor=by.actor)
+            if not report.changed:
+                raise Conflict(f"job {job.id} was not changed: {why_not('edit', report)}", f"mainstay show {job.id}")
+        except MainstayError as error:
+            if path:
+                error.add_note(f"nothing changed; your text is in {path}")
+                error.attempt = typed("edit", "job", job.id, "--from", path)
+            raise
+    _remove(path)
+    return tell(output, "edit", report, by_id=True)
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"this is not valid JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageError("the arguments of a job are a JSON object, from names to values")
+    return found
 
 
 def _read(file: str) -> str:

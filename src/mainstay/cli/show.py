@@ -11,6 +11,7 @@ import click
 from ..core.clock import human, iso
 from ..core.states import ENDED
 from . import records
+from .audit import described
 from .jobs import log_line, stored
 from .options import command, shaped, targeted
 from .output import size, state
@@ -225,10 +226,4 @@ def _print_log(app: Mainstay, output: Output, job: Job) -> None:
 
 
 def _action(output: Output, action: Action) -> str:
-    detail = " ".join(f"{name}={_detail(value)}" for name, value in action.detail.items() if value)
-    return f"{output.when(action.at)}  {action.actor}  {action.action}  {detail}".rstrip()
-
-
-def _detail(value: Any) -> str:
-    """Return a detail of an action; of a bulk action, the numbers of jobs by value: `dead:12,review:3`."""
-    return ",".join(f"{name}:{count}" for name, count in value.items()) if isinstance(value, dict) else str(value)
+    return f"{output.when(action.at)}  {action.actor}  {described(action._replace(job=None), '  ')}".rstrip()

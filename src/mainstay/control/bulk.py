@@ -119,7 +119,7 @@ class Bulk:
         known = {} if force else self._queues()
         if known and queue not in known:
             raise UsageError(
-                f"no type and no worker uses a queue {queue!r}{did_you_mean(queue, known)}; force=True moves them there anyway"
+                f"no type and no worker uses a queue {queue!r}{did_you_mean(queue, known)}; force=True (--force) moves them there anyway"
             )
         return self._run("requeue", values, how)
 

@@ -46,6 +46,7 @@ class Report(NamedTuple):
     matched: int
     changed: int = 0
     refused: Mapping[str, int] = {}  # how many jobs were not changed, by reason
+    results: Mapping[str, int] = {}  # how many were changed, by result; without those before it was resumed
     why: Mapping[str, str] = {}  # more about a reason, from the first job that was refused for it
     types: Mapping[str, int] = {}  # how many jobs match, by type; of a dry run and a preview
     jobs: Mapping[str, str] = {}  # what became of each job, if they were given by id
@@ -79,6 +80,7 @@ class Run:
         self.search, self.terms, self.at = search, terms, at
         self.id, self.matched, self.changed = new_bulk().id, 0, 0
         self.refused: Counter[str] = Counter()
+        self.results: Counter[str] = Counter()
         self.why: dict[str, str] = {}
         self.top = self.place = ""  # the place before the newest job; the one that was reached
         self.was: str | None = None  # the place in the audit trail
@@ -92,7 +94,8 @@ class Run:
 
     def report(self, **given: Any) -> Report:
         """Return what was done so far."""
-        return Report(self.id, self.verb.name, self.matched, self.changed, dict(self.refused), self.why, **given)
+        counts = self.changed, dict(self.refused), dict(self.results)
+        return Report(self.id, self.verb.name, self.matched, *counts, self.why, **given)
 
     # a search -----------------------------------------------------------------------------------------------------
     def whole(self, progress: Callable[[Progress], object] | None) -> Report:
@@ -155,11 +158,13 @@ class Run:
         """Count what became of jobs."""
         for result in results.values():
             word, _, more = result.partition(" ")
-            if word.rstrip(":") in self.verb.done:
+            word = word.rstrip(":")
+            if word in self.verb.done:
                 self.changed += 1
+                self.results[word] += 1
             else:
-                self.refused[word.rstrip(":")] += 1
-                self.why.setdefault(word.rstrip(":"), more) if more else None
+                self.refused[word] += 1
+                self.why.setdefault(word, more)
 
     # what the verbs need --------------------------------------------------------------------------------------------
     def times(self, ids: Sequence[str]) -> list[int]:

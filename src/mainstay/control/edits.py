@@ -42,6 +42,17 @@ def setter(values: Mapping[str, Any], remove: Sequence[str] = ()) -> Function:
     return changed
 
 
+def replacing(before: Mapping[str, Any], after: Mapping[str, Any]) -> Function:
+    """Return the function that replaces one payload by another."""
+
+    def changed(payload: dict[str, Any]) -> Mapping[str, Any]:
+        if payload != before:
+            raise InvalidPayload("its arguments have changed meanwhile: edit it again")
+        return after
+
+    return changed
+
+
 def _inside(payload: dict[str, Any], names: Sequence[str], path: str) -> dict[str, Any]:
     for name in names:
         payload = payload.setdefault(name, {})

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 NOTE = "note"  # the same for all jobs; other details are counted by their values
 PLAN = "plan"  # in the line of an operation that is not finished: what else is needed to resume it
 SINGLE = ("run_at", "payload")  # details that differ from job to job: a line about many jobs lacks them
-PLACE, REFUSED = (
-    "place",
-    "refused",
-)  # in the line of an operation: the last job that it has looked at; how many it did not change, by reason
+PLACE = "place"  # and the last job that it has looked at
+REFUSED = "refused"  # in the line of an operation: how many jobs it did not change, by reason
 BUSY = "busy"  # in place of a result: the line has another place than the one from which the caller goes on
 
 
