@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from mainstay.app import Mainstay
-from mainstay.cli.actions import VERBS, act
+from mainstay.cli.actions import COMMANDS, act
 from mainstay.cli.output import Output, Shape
 from mainstay.core.errors import DuplicateKey, NotFound, QueueFull, StoreError
 from mainstay.query import parse
@@ -33,7 +33,7 @@ def parents_of(draft: Draft) -> dict[str, list[str]]:
 
 
 KEYS = ("a", "b")
-DELETE = next(verb for verb in VERBS if verb.name == "delete")
+DELETE = next(command for command in COMMANDS if command.name == "delete")
 MOST_SENDS = 4  # sends of one draft before a producer gives up
 
 

@@ -22,18 +22,30 @@ UNMATCHED = "-"  # in place of a digest: fits no job
 
 def _action(script: str) -> Callable[..., dict[str, str]]:
     def act(
-        store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None,
-        times: Sequence[int] = (),
-    ) -> dict[str, str]:  # fmt: skip
-        each = dict(zip(ids, times, strict=True)) if times else {}
-        return changed(
-            store, script, ids, now, actor, terms, bulk_for(ids, bulk), lambda jobs: [each[job] for job in jobs if each]
-        )
+        store: RedisStore,
+        ids: Sequence[str],
+        now: int,
+        actor: str,
+        terms: Sequence[Term] = (),
+        bulk: Bulk | None = None,
+    ) -> dict[str, str]:
+        return changed(store, script, ids, now, actor, terms, bulk_for(ids, bulk), lambda _: ())
 
     return act
 
 
-cancel, retry, delete = _action("cancel"), _action("retry"), _action("delete")
+cancel, delete = _action("cancel"), _action("delete")
+
+
+def retry(
+    store: RedisStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None,
+    times: Sequence[int] = (),
+) -> dict[str, str]:  # fmt: skip
+    """Queue ended or waiting jobs, now or each at its time."""
+    each = dict(zip(ids, times, strict=True)) if times else {}
+    return changed(
+        store, "retry", ids, now, actor, terms, bulk_for(ids, bulk), lambda jobs: [each[job] for job in jobs if each]
+    )
 
 
 def resolve_review(

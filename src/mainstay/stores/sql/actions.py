@@ -15,6 +15,7 @@ from ...core.bulk import NOTE, bulk_for, check_place, tally
 from ...core.draft import pack_drafts, unpack_drafts
 from ...core.errors import refuse_nul
 from ...core.export import ActionRecord
+from ...core.rules import EXAMINE
 from ...core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED, WAITING
 from ..operations import Statement, together
 from .admission import examine, give_back, wake
@@ -202,19 +203,25 @@ def _retry(
         late = [
             (job.seq, rules.without(job.rules, "start_by")) for job in retried if job.rules and "start_by" in job.rules
         ]
-        later = [(job.seq, at if (at := times[job.id]) > by.now else None) for job in retried] if times else []
-        yield from together(
-            *by.dialect.update("job", "seq", {"rules": "text"}, late),
-            *by.dialect.update("job", "seq", {"run_at": "bigint"}, later),
-        )
+        yield from together(*by.dialect.update("job", "seq", {"rules": "text"}, late))
         yield from together(
             *(by.statement("lock_key", seq=job.seq, lock=wanted[job.id]) for job in retried if job.id in wanted),
-            by.statement("retry:j.run_at" if later else "retry:NULL", seqs=seqs, now=by.now),
+            by.statement("retry", seqs=seqs, now=by.now),
             by.statement("remove:result", seqs=seqs),  # proposed for review: the next attempt may return nothing
-            *(audit(by, "retry", [(job, {"from": job.state}) for job in retried])),
+            *audit(by, "retry", [(job, {"from": job.state}) for job in retried]),
+        )
+        yield from _schedule(
+            by, [(job.seq, times[job.id]) for job in retried if times[job.id] > by.now] if times else []
         )
     outcomes = {job.id: SCHEDULED if times and times[job.id] > by.now else QUEUED for job in retried} | taken
     return {job.id: outcomes.get(job.id, job.state) for job in found.values()}
+
+
+def _schedule(by: Change, times: list[tuple[int, int]]) -> Operations[None]:
+    """Let jobs that were retried wait for their times."""
+    if times:
+        yield from together(*by.dialect.update("job", "seq", {"run_at": "bigint"}, times))
+        yield by.statement("change", seqs=[seq for seq, _ in times], now=by.now, waits=EXAMINE)
 
 
 _retry_now = verb_of(_retry, QUEUED)
