@@ -27,7 +27,7 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     clock   ok       process: whose wall clock was set. args: by (milliseconds)
     register ok      process: whose worker is about to be registered. args: worker (its identity)
     lease   ok       process: the worker's identity. args: until (0: left or buried)
-    cancel, retry, resolve_review, delete ok    job, args: answer (the store's), only (the state that a search asked for)
+    cancel, retry, resolve_review, delete, change ok    job, args: answer (the store's), only (the state that a search asked for)
     note    ok       the engine stored a log line, progress or a checkpoint. job, token, args: running (or
                      completed), current (the job's token at that moment)
     hold    ok       the engine committed that a job holds a slot, or no longer. job, args: slot, there, commit
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 OPS = frozenset(
-    ["enqueue", "move", "claim", "start", "end", "finish", "fault", "stopping", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete",
+    ["enqueue", "move", "claim", "start", "end", "finish", "fault", "stopping", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete", "change",
      "note", "hold", "rule", "final", "stray"]
 )  # fmt: skip
 PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused", "absorbed"})

@@ -52,7 +52,7 @@ class Recorder:
                 self.stored(process, transition)
         if verb == "enqueue":
             self._absorbed(process, args[0], answer)
-        elif verb in ("cancel", "retry", "delete"):
+        elif verb in ("cancel", "retry", "delete", "change"):
             only = {"only": "dead"} if process.name == "deleter" else {}
             for job, word in answer.items():
                 self.add(process, verb, "ok", job, answer=word, **only)

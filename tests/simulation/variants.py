@@ -12,7 +12,7 @@ from mainstay.core.job import Claimed
 from mainstay.core.outcome import COMPLETED
 from mainstay.core.verdict import ALREADY, STORED
 from mainstay.stores.operations import Statement
-from mainstay.stores.sql import actions, maintenance
+from mainstay.stores.sql import actions, change, maintenance
 from mainstay.stores.sqlite import claim, connect, enqueue, sql
 from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.upkeep import sweep
@@ -335,6 +335,12 @@ def priority_ignored() -> AbstractContextManager[object]:
 def left_behind() -> AbstractContextManager[object]:
     """A job is deleted without what belongs to it."""
     return patched((actions, "BELONGINGS", ()))
+
+
+@variant("I35", only="changes")
+def changed_while_running() -> AbstractContextManager[object]:
+    """An operator's change reaches jobs that run."""
+    return patched((change, "refusal", lambda wish, job, state: None))
 
 
 @variant("I15")
