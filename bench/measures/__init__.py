@@ -70,7 +70,7 @@ def in_turn(things: Sequence[T], turn: int) -> Sequence[T]:
 
 def measures(engine: Engine) -> list[Measure]:
     """Every measure of an engine, in the order of the report."""
-    from . import backlog, claimers, cold, drain, enqueue, flow, held, lanes, pickup, schedules, wal
+    from . import backlog, bulk, claimers, cold, drain, enqueue, flow, held, lanes, pickup, schedules, wal
 
     known = [
         Measure("enqueue", enqueue.singles),
@@ -85,6 +85,7 @@ def measures(engine: Engine) -> list[Measure]:
         *(each(name, flow.held_back(name)) for name in ("blocked", "rated", "paused")),
         each("pausing", flow.pausing),
         each("fair", flow.fair),
+        each("bulk_retry", bulk.bulk_retry),
         each("pickup", pickup.pickup),
         each("schedules", schedules.schedules),
         Measure("cold", cold.cold),
