@@ -90,11 +90,11 @@ def waiting(contender: Contender) -> Callable[[Producer, int], dict[str, object]
 def main(engine: str, name: str, address: str, action: str, count: str) -> None:
     """Connect, run the action, and print its figures."""
     contender = named(engine, name)
-    actions = {
+    actions: dict[str, Callable[[Any, int], dict[str, object]]] = {
         "singles": singles, "bulk": bulk, "pickup": pickup, "ones": ones, "wake": wake, "burst": burst, "fill": waiting(contender), "pausing": pausing,
-        "foreign": waiting(contender),
+        "foreign": waiting(contender), "bury": lambda dead, count: dead.bury(count), "retry": lambda dead, count: dead.retry(count),
     }  # fmt: skip
-    producer = contender.foreign(address) if action == "foreign" else contender.open(address)
+    producer: Any = contender.foreign(address) if action in ("foreign", "bury", "retry") else contender.open(address)
     measured = actions[action](producer, int(count))
     producer.close()
     print(json.dumps(measured))

@@ -60,6 +60,10 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
          Column("p99 ms", "hold_p99"), Column("longest ms", "hold_max")],
     ),
     "fair": ("A tenant with {blocked:,} jobs and one with 10 behind them", [Column("% started when the 10 have", "before")]),
+    "bulk_retry": (
+        "Drain while {blocked:,} dead jobs of another queue are retried by a search",
+        [STEADY, Column("without", "control"), Column("of that", "itself"), Column("retried/s", "retried"), *CPU],
+    ),
     "pickup": (
         "Pickup across processes, and a worker at rest",
         [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("p95 of limit", "p95", of_limit=True), Column("rest MiB", "idle_rss"),

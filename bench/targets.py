@@ -88,6 +88,7 @@ _FLOW = [
     ),
     Target("last start after a pause", plain("pausing", THREADS, "stops"), "≤", 1_000, " ms"),
     Target("longest write during a pause or a resume", plain("pausing", THREADS, "longest"), "≤", 50, " ms"),
+    Target("while dead jobs are retried by a search, of itself", plain("bulk_retry", THREADS, "itself"), "≥", 0.7),
     Target("share of a tenant's many jobs before another's ten", plain("fair", THREADS, "before"), "≤", 1, " %"),
 ]
 _UPKEEP = [

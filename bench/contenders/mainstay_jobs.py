@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..marks import mark, payload
 from . import Contender, Stored, ask, ask_postgres, flow_jobs
+from .dead_jobs import Dead
 from .flow_jobs import HeldProducer, Pauser, TenantsProducer
 
 if TYPE_CHECKING:
@@ -154,8 +155,10 @@ class MainstayThreads(Contender):
             return TenantsProducer(app)
         return Spreader(app) if LANES else Enqueuer(app, app.registry.expect(self.type))
 
-    def foreign(self, address: str) -> Enqueuer | HeldProducer:
+    def foreign(self, address: str) -> Any:
         app = make(address)
+        if flow_jobs.FLOW == "dead":
+            return Dead(app)
         if flow_jobs.FLOW:
             return HeldProducer(app)
         return Enqueuer(app, app.job(name="foreign")(_noop))

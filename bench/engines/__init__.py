@@ -8,7 +8,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ENGINES = ("sqlite", "postgres", "redis")
-FLOW = ("limited", "blocked", "rated", "paused", "pausing", "fair")  # measures of flow control
+FLOW = (
+    "limited",
+    "blocked",
+    "rated",
+    "paused",
+    "pausing",
+    "fair",
+    "bulk_retry",
+)  # measures of flow control and of operators
 UPKEEP = ("pruning",)  # and of chores
 
 

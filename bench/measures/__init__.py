@@ -70,7 +70,7 @@ def in_turn(things: Sequence[T], turn: int) -> Sequence[T]:
 
 def measures(engine: Engine) -> list[Measure]:
     """Every measure of an engine, in the order of the report."""
-    from . import backlog, claimers, cold, drain, enqueue, flow, held, lanes, pickup, pruning, schedules, wal
+    from . import backlog, bulk, claimers, cold, drain, enqueue, flow, held, lanes, pickup, pruning, schedules, wal
 
     known = [
         Measure("enqueue", enqueue.singles),
@@ -86,6 +86,7 @@ def measures(engine: Engine) -> list[Measure]:
         each("pausing", flow.pausing),
         each("fair", flow.fair),
         each("pruning", pruning.pruning),
+        each("bulk_retry", bulk.bulk_retry),
         each("pickup", pickup.pickup),
         each("schedules", schedules.schedules),
         Measure("cold", cold.cold),

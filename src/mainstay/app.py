@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
+    from .control.bulk import Bulk, Operation
+    from .control.bulk_run import Progress, Report
+    from .control.edits import Function
     from .control.records import ReviewRecord
     from .core.clock import Clock, Duration
     from .core.job import Action, Attempt, Job as StoredJob, LogLine
@@ -341,6 +344,36 @@ class Mainstay(Flow, Hooked):
         from .control.reviews import reviews
 
         return reviews(self, limit, after)
+
+    def bulk(
+        self, search: str = "", *, ids: Iterable[str | Handle[Any]] | None = None, everything: bool = False
+    ) -> Bulk:
+        """Return the jobs that a search finds, or those of these ids, to act on: `app.bulk("state:dead").retry()`."""
+        from .control.bulk import Bulk
+
+        if (bool(search.strip()) + (ids is not None) + everything) != 1:
+            raise UsageError(
+                'which jobs? app.bulk("type:mail state:dead"), app.bulk(ids=[…]) or app.bulk(everything=True)'
+            )
+        return Bulk(self, search, None if ids is None else [self.resolve(job) for job in ids])
+
+    def bulk_operations(self, *, finished: bool = False) -> Sequence[Operation]:
+        """Return the operations on many jobs that were stopped or go on now, newest first; with `finished` all."""
+        from .control.bulk import operations
+
+        return operations(self, finished)
+
+    def bulk_resume(
+        self, operation: str, *, actor: str = "python", progress: Callable[[Progress], object] | None = None,
+        edit: Function | None = None, roles: Sequence[str] = (),
+    ) -> Report:  # fmt: skip
+        """Go on with an operation that was stopped, from the place that it has reached; each job is changed once.
+
+        An edit by a function needs that function again. An actor who has not begun it gives his own roles.
+        """
+        from .control.bulk import resume
+
+        return resume(self, operation, actor, progress, edit, roles)
 
     # run ----------------------------------------------------------------------------------------------------------
     def worker(self, **options: Unpack[WorkerOptions]) -> Worker:

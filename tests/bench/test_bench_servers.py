@@ -18,6 +18,7 @@ FLOW = (
     "paused",
     "pausing",
     "fair",
+    "bulk_retry",
 )  # they compare mainstay with itself, in rows of their own
 MEASURES = [(name, measure) for name in SERVERS for measure in engine(name).measures if measure not in FLOW]
 

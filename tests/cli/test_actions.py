@@ -6,6 +6,7 @@ import re
 import pytest
 
 from mainstay.cli import actions, exits
+from mainstay.control import bulk_run
 
 from .shop import Shop
 
@@ -141,8 +142,8 @@ def test_everything_needs_to_be_said(run, shop):
 
 
 def test_a_search_reaches_beyond_a_page_and_a_chunk(run, shop, monkeypatch):
-    monkeypatch.setattr(actions, "PAGE", 3)
-    monkeypatch.setattr(actions, "CHUNK", 2)
+    monkeypatch.setattr(bulk_run, "PAGE", 3)
+    monkeypatch.setitem(bulk_run.VERBS, "delete", bulk_run.VERBS["delete"]._replace(chunk=2))
     jobs = [shop.add() for _ in range(8)]
     assert run("delete", "state:queued", "--yes").err == "8 jobs deleted\n"
     assert shop.store.get_many(jobs) == []
@@ -155,7 +156,11 @@ def test_for_programs(run, shop):
     }  # fmt: skip
     result = run("retry", "type:mail", "--yes", "--json")
     assert result.code == exits.PARTIAL
-    assert json.loads(result.out) == {"matched": 2, "changed": 1, "jobs": {done: "completed", dead: "queued"}}
+    given = json.loads(result.out)
+    assert len(given.pop("operation")) == 10
+    assert given == {"matched": 2, "changed": 1, "refused": {"completed": 1}}
+    by_id = json.loads(run("cancel", dead, done, "--json").out)
+    assert by_id == {"matched": 2, "changed": 1, "jobs": {done: "ended", dead: "cancelled"}}
 
 
 def test_a_user_that_the_system_does_not_know(monkeypatch):

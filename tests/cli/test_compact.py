@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from mainstay.control.bulk_run import VERBS
 from mainstay.core.draft import Draft
 
 from .shop import Shop
@@ -37,18 +38,15 @@ def test_a_file_that_is_not_there(run, tmp_path):
 
 def test_one_line_for_a_command_on_many_jobs(run, app, monkeypatch):
     monkeypatch.setattr("getpass.getuser", lambda: "ada")
-    monkeypatch.setattr("mainstay.cli.actions.CHUNK", 2)
+    monkeypatch.setitem(VERBS, "retry", VERBS["retry"]._replace(chunk=2))
     shop = Shop(app)
     jobs = [shop.dead() for _ in range(5)]
     assert run("retry", "state:dead", "--yes").code == 0
     (line,) = app.store.actions(None, 9)
-    assert (line.actor, line.action, line.job, line.detail) == (
-        "ada",
-        "retry",
-        None,
-        {"jobs": 5, "from": {"dead": 5}, "declared": True},
-    )
-    assert "ada  retry  jobs=5 from=dead:5" in run("show", jobs[3]).out
+    told = {"jobs": 5, "from": {"dead": 5}, "matched": 5, "search": "state:dead", "bulk": line.detail["bulk"]}
+    assert (line.actor, line.action, line.job, line.detail) == ("ada", "retry", None, told | {"declared": True})
+    shown = f"ada  retry: 5 of 5 jobs of state:dead (from=dead:5 declared {line.detail['bulk']})"
+    assert shown in run("show", jobs[3]).out
     assert json.loads(run("show", jobs[3], "--json").out)["actions"][0]["detail"]["jobs"] == 5
 
 

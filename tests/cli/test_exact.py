@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from mainstay.cli import actions, exits, status
+from mainstay.cli import exits, status
+from mainstay.control.bulk_run import VERBS
 from mainstay.stores.redis import search as redis_search
 from mainstay.stores.sql import search as sql_search
 from tests.cli.shop import Shop
@@ -74,13 +75,13 @@ def test_a_number_that_is_a_lower_bound_says_so(run, shop, monkeypatch):
 def test_jobs_that_were_queued_again_while_a_command_ran_are_not_deleted(run, app, shop, monkeypatch):
     """Between the search and the first transaction, another person retries them all."""
     jobs = [shop.dead() for _ in range(50)]
-    preview = actions._done
+    verb = VERBS["delete"]
 
     def after_a_retry(*given):
         app.store.retry(jobs[:49], app.clock.now(), "another")
-        return preview(*given)
+        return verb.act(*given)
 
-    monkeypatch.setattr(actions, "_done", after_a_retry)
+    monkeypatch.setitem(VERBS, "delete", verb._replace(act=after_a_retry))
     result = run("delete", "state:dead", "--yes")
     assert result.code == exits.PARTIAL
     assert "49 jobs were not changed: 49 × it no longer matches the search" in result.err

@@ -100,6 +100,8 @@ def moved(desk, before, after):
     elif (before, after) == ("scheduled", "queued"):
         desk.clock.advance("1s")
         desk.promote()
+    elif after == "scheduled":
+        desk.store.retry([job_id], desk.now, "ada", times=[desk.now + SECOND])
     elif before == "review" and after in ("completed", "dead"):
         desk.store.resolve_review(job_id, after == "completed", desk.now, "ada", "")
     else:

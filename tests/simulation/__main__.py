@@ -11,7 +11,7 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from tests.simulation.hardships import FLOW, HARDSHIPS
+from tests.simulation.hardships import FLOW, HARDSHIPS, OPERATED
 from tests.simulation.variants import VARIANTS
 from tests.simulation.world import simulate
 
@@ -51,7 +51,10 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--variant", choices=sorted(VARIANTS), help="break the code so, and see whether it is noticed")
     parser.add_argument(
-        "--only", default="", choices=["", *HARDSHIPS, *FLOW], help="every seed has this hardship and no other"
+        "--only",
+        default="",
+        choices=["", *HARDSHIPS, *FLOW, *OPERATED],
+        help="every seed has this hardship and no other",
     )
     return parser.parse_args(arguments)
 

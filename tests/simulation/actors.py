@@ -8,8 +8,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from mainstay.app import Mainstay
-from mainstay.cli.actions import VERBS, act
+from mainstay.cli.actions import COMMANDS, act
 from mainstay.cli.output import Output, Shape
+from mainstay.core.change import NOW, Edit, Wish
 from mainstay.core.errors import DuplicateKey, NotFound, QueueFull, StoreError
 from mainstay.query import parse
 from tests.simulation.faulty import CALM, FaultyStore, Nemesis
@@ -33,7 +34,7 @@ def parents_of(draft: Draft) -> dict[str, list[str]]:
 
 
 KEYS = ("a", "b")
-DELETE = next(verb for verb in VERBS if verb.name == "delete")
+DELETE = next(command for command in COMMANDS if command.name == "delete")
 MOST_SENDS = 4  # sends of one draft before a producer gives up
 
 
@@ -238,6 +239,49 @@ class Approver(Person):
                 self._store.retry([job], self.process.now(), self.name)
             else:
                 self._store.resolve_review(job, self._random.random() < 0.7, self.process.now(), self.name, "")
+
+
+class Changer(Person):
+    """Gives jobs another priority, queue, time or payload, and lets retried ones wait; its calls may fail as others do."""
+
+    name = "changer"
+
+    def __init__(self, world: World, random: Random) -> None:
+        super().__init__(world, random)
+        self._store = FaultyStore(
+            world.store, self.process, world.scheduler, world.nemesis, world.recorder, own_clock=world.skewed
+        )
+        self._left = 20
+
+    def act(self) -> None:
+        jobs = self.found("")
+        some = self._random.sample(jobs, min(len(jobs), self._random.choice((1, 1, 5))))
+        if not some:
+            return
+        now = self.process.now()
+        verb = self._random.choice(("change", "change", "change", "retry"))
+        try:
+            if verb == "retry":
+                self._store.retry(some, now, self.name, times=[self._time(now) for _ in some])
+            else:
+                self._store.change(some, now, self.name, self._wish(some, now))
+        except (StoreError, KeyboardInterrupt):
+            for job in some:
+                self._recorder.add(self.process, verb, "unknown", job)
+
+    def _time(self, now: int) -> int:
+        return now + self._random.randrange(-500, 3_000)
+
+    def _wish(self, jobs: list[str], now: int) -> Wish:
+        kind = self._random.choice(("priority", "queue", "run_at", "edits"))
+        if kind == "priority":
+            return Wish(priority=self._random.randrange(-2, 3))
+        if kind == "queue":
+            return Wish(queue=self._random.choice(("default", "other")))
+        if kind == "run_at":
+            return Wish(run_at=self._random.choice((NOW, self._time(now))))
+        found = self._world.store.get_many(jobs)
+        return Wish(edits={job.id: Edit(job.payload, '{"n":77}', None) for job in found})
 
 
 class Deleter(Person):

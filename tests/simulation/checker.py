@@ -1,4 +1,4 @@
-"""The invariants (I1 to I35), checked in one pass over a history. Jobs are independent, so time is linear.
+"""The invariants (I1 to I36), checked in one pass over a history. Jobs are independent, so time is linear.
 
     violations = check(history)                         # safety: whatever the faults, none of this may happen
     violations = check(history, live=True)              # liveness: the faults stopped, everything must be at rest
@@ -11,7 +11,7 @@ I15 a job is in exactly one place · I16 nothing before its time, higher priorit
 I20 time limits are applied, by monotonic time · I21 no attempt counts as a crash that was none · I24 an attempt that its
 worker ended is over before the next begins · I25 what was claimed starts or goes back soon · I26 a mutation by search
 changes only jobs that still match · I35 a deadline decides a review by its policy, not before and not much later, and one process
-reminds of it at a time.
+reminds of it at a time · I36 an operator's change reaches no job that runs, is in review or has completed.
 
 Flow control (`flow_checker`): I27 no more jobs of a slot are let in or run than its limit permits · I28 holds are those of queued
 and running jobs · I29 no job waits in line at a slot with room · I30 no rate is exceeded in any window · I31 no child starts
@@ -95,6 +95,7 @@ class Checker:
             "finish": self._finish, "fault": self._fault, "lease": self._lease, "cancel": self._cancel, "retry": self._retry,
             "note": self._note, "final": self._final, "stray": self._stray, "delete": self._delete, "back": self._came_back,
             "register": self._register, "resolve_review": self._resolve_review, "remind": self._remind, "clock": self._clock,
+            "change": self._change,
         }  # fmt: skip
 
     def feed(self, record: Record) -> None:
@@ -197,7 +198,9 @@ class Checker:
         waiting = self._queued.setdefault((args.get("queue", ""), args.get("type", "")), {})
         if args["before"] == QUEUED:
             was = args.get("was_priority", args["priority"])
-            waiting[was] = waiting.get(was, 0) - 1
+            there = (args.get("was_queue") or args.get("queue", ""), args.get("type", ""))
+            left = self._queued.setdefault(there, {})
+            left[was] = left.get(was, 0) - 1
         if args["after"] == QUEUED and args["before"] == BLOCKED:  # it may be let in after the claim of the same commit
             self._admitted.append((waiting, args["priority"]))
         elif args["after"] == QUEUED:
@@ -291,7 +294,7 @@ class Checker:
         if until - record.at > 0.75 * self._longest:  # one that was asked for long ago does not count as renewed
             self._renewed[record.process] = record.step
 
-    # operators and notes: I14, I18 ---------------------------------------------------------------------------------
+    # operators and notes: I14, I18, I36 ---------------------------------------------------------------------------------
     def _cancel(self, record: Record, life: JobHistory) -> None:
         answer = record.args.get("answer")
         if record.phase != "ok" or answer not in ("cancelled", "cancelling"):
@@ -303,6 +306,11 @@ class Checker:
     def _retry(self, record: Record, life: JobHistory) -> None:
         if record.phase == "ok" and record.args.get("answer") == "queued" and not life.moved:
             life.cancelled = False
+
+    def _change(self, record: Record, life: JobHistory) -> None:
+        changed = record.phase == "ok" and record.args.get("answer") == "changed"
+        if changed and self._ordered and life.moved and life.state in (RUNNING, REVIEW, COMPLETED):
+            self._breach("I36", f"was changed by an operator while it was {life.state}")
 
     def _delete(self, record: Record, life: JobHistory) -> None:
         only = record.args.get("only")

@@ -21,29 +21,29 @@ ACCOUNT = """
 CREATE TABLE IF NOT EXISTS mainstay_seen (n INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER, job TEXT, token INTEGER,
     before TEXT, after TEXT, attempt INTEGER, crashes INTEGER, worker TEXT, run_at INTEGER, max_attempts INTEGER,
     queue TEXT, type TEXT, priority INTEGER, was_priority INTEGER, cancelling INTEGER, rules TEXT, start_by INTEGER,
-    started_at INTEGER)
+    started_at INTEGER, was_queue TEXT)
 """
 BORN = """
 CREATE TRIGGER mainstay_born AFTER INSERT ON mainstay_job BEGIN
     INSERT INTO mainstay_seen VALUES (NULL, NOW, new.id, new.token, '', new.state, new.attempt, new.crashes, new.worker,
         new.run_at, new.max_attempts, new.queue, new.type, new.priority, NULL, new.cancel_at IS NOT NULL, new.rules,
-        new.start_by, new.started_at);
+        new.start_by, new.started_at, NULL);
 END
 """
 MOVED = """
 CREATE TRIGGER mainstay_moved AFTER UPDATE ON mainstay_job
 WHEN old.state IS NOT new.state OR old.token IS NOT new.token OR old.priority IS NOT new.priority
-    OR old.rules IS NOT new.rules BEGIN
+    OR old.rules IS NOT new.rules OR old.queue IS NOT new.queue OR old.run_at IS NOT new.run_at BEGIN
     INSERT INTO mainstay_seen VALUES (NULL, NOW, new.id, new.token, old.state, new.state, new.attempt, new.crashes,
         new.worker, new.run_at, new.max_attempts, new.queue, new.type, new.priority, old.priority,
-        new.cancel_at IS NOT NULL, new.rules, new.start_by, new.started_at);
+        new.cancel_at IS NOT NULL, new.rules, new.start_by, new.started_at, old.queue);
 END
 """
 GONE = """
 CREATE TRIGGER mainstay_gone AFTER DELETE ON mainstay_job BEGIN
     INSERT INTO mainstay_seen VALUES (NULL, NOW, old.id, old.token, old.state, '', old.attempt, old.crashes, old.worker,
         old.run_at, old.max_attempts, old.queue, old.type, old.priority, old.priority, old.cancel_at IS NOT NULL, old.rules,
-        old.start_by, old.started_at);
+        old.start_by, old.started_at, old.queue);
 END
 """
 # An update keeps its own token; `attempt` holds the job's token of that moment, `cancelling` whether it ran or had completed.
@@ -97,6 +97,7 @@ class Seen(NamedTuple):
     rules: str | None
     start_by: int | None
     started_at: int | None
+    was_queue: str | None
 
 
 MOVE = Seen._fields[4:]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # The verbs that may fail, and which of their arguments is the caller's time.
 VERBS: dict[str, int | None] = {
-    "enqueue": 1, "claim": 3, "finish": None, "cancel": 1, "retry": 1, "resolve_review": 2, "delete": 1, "claimed_by": None,
+    "enqueue": 1, "claim": 3, "finish": None, "cancel": 1, "retry": 1, "resolve_review": 2, "delete": 1, "change": 1, "claimed_by": None,
     "register": None, "renew": 1, "deregister": None, "orphans": 0, "retract_crashes": None, "prune": 0, "register_types": None, "get": None,
     "checkpoint": None, "set_rule": None, "admit": 0, "expire": 0, "schedules_version": 0, "fire": 1,
 }  # fmt: skip

@@ -48,6 +48,9 @@ TICKING = {
 }
 TOGETHER = {"changed limits": "limits"}  # what makes no sense alone
 
+# Drawn apart too: in one of ten seeds, which has flow control too, and one of twenty, which has not.
+OPERATED = {"changes": "an operator gives jobs another priority, queue, time or payload, and lets retried ones wait"}
+
 ON_FILES = frozenset({"forks", "lock files", "long writes"})  # these need a real file
 OWN_CLOCKS = frozenset(
     {"clock steps", "schedules"}
@@ -61,7 +64,8 @@ def draw(seed: int) -> frozenset[str]:
     count = random.choice((0, 0, 0, 1, 2, 3))
     found = frozenset(random.sample(list(HARDSHIPS), count))
     ticking = frozenset(TICKING) if seed % 10 == 7 and not found else frozenset[str]()
-    return found | _drawn_flow(seed) | ticking
+    operated = frozenset(OPERATED) if seed % 10 == 6 or seed % 20 == 12 else frozenset[str]()
+    return found | _drawn_flow(seed) | ticking | operated
 
 
 def _drawn_flow(seed: int) -> frozenset[str]:

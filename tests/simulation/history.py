@@ -27,8 +27,8 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     clock   ok       process: whose wall clock was set. args: by (milliseconds)
     register ok      process: whose worker is about to be registered. args: worker (its identity)
     lease   ok       process: the worker's identity. args: until (0: left or buried)
-    cancel, retry, resolve_review, delete ok    job, args: answer (the store's), only (the state that a search asked for); of
-                     resolve_review: actor, now (the instant that decides)
+    cancel, retry, resolve_review, delete, change ok    job, args: answer (the store's), only (the state that a search asked
+                     for); of resolve_review: actor, now (the instant that decides)
     remind  ok       a process may remind of a review. job, token, args: due (when)
     note    ok       the engine stored a log line, progress or a checkpoint. job, token, args: running (or
                      completed), current (the job's token at that moment)
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 OPS = frozenset(
     ["enqueue", "move", "claim", "start", "end", "finish", "fault", "stopping", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete", "remind",
+     "change",
      "note", "hold", "rule", "final", "stray"]
 )  # fmt: skip
 PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused", "absorbed"})

@@ -58,7 +58,7 @@ class Recorder:
         elif verb == "set_review":
             asked = unpack(args[1])
             self.add(process, "remind", "ok", args[0], asked.token, due=asked.remind_at)
-        elif verb in ("cancel", "retry", "delete"):
+        elif verb in ("cancel", "retry", "delete", "change"):
             only = {"only": "dead"} if process.name == "deleter" else {}
             for job, word in answer.items():
                 self.add(process, verb, "ok", job, answer=word, **only)

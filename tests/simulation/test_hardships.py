@@ -5,12 +5,12 @@ import threading
 import pytest
 
 from mainstay.core.ids import Ids
-from tests.simulation.hardships import FLOW, HARDSHIPS, TICKING, draw
+from tests.simulation.hardships import FLOW, HARDSHIPS, OPERATED, TICKING, draw
 from tests.simulation.interrupts import Interrupt, at_line, blocked, forked, interrupted
 from tests.simulation.world import simulate
 
 
-@pytest.mark.parametrize("name", [*HARDSHIPS, *FLOW, *TICKING])
+@pytest.mark.parametrize("name", [*HARDSHIPS, *FLOW, *TICKING, *OPERATED])
 def test_a_world_with_a_hardship_is_the_same_each_time(name):
     assert simulate(11, name).history.hash() == simulate(11, name).history.hash()
 
@@ -19,7 +19,7 @@ def test_half_of_the_seeds_have_no_hardship_and_each_hardship_is_drawn():
     drawn = [draw(seed) for seed in range(1_000)]
     assert len([found for found in drawn if not found & HARDSHIPS.keys()]) > 400
     assert len([found for found in drawn if not found & FLOW.keys()]) == 600
-    assert frozenset().union(*drawn) == HARDSHIPS.keys() | FLOW.keys() | TICKING.keys()
+    assert frozenset().union(*drawn) == HARDSHIPS.keys() | FLOW.keys() | TICKING.keys() | OPERATED.keys()
 
 
 # the tools ------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from mainstay.core.outcome import COMPLETED
 from mainstay.core.review import AT_DEADLINE, Asked
 from mainstay.core.verdict import ALREADY, STORED
 from mainstay.stores.operations import Statement
-from mainstay.stores.sql import actions, maintenance, reviews as stored_reviews
+from mainstay.stores.sql import actions, change, maintenance, reviews as stored_reviews
 from mainstay.stores.sqlite import claim, connect, enqueue, sql
 from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.upkeep import reviews, sweep
@@ -337,6 +337,12 @@ def priority_ignored() -> AbstractContextManager[object]:
 def left_behind() -> AbstractContextManager[object]:
     """A job is deleted without what belongs to it."""
     return patched((actions, "BELONGINGS", ()))
+
+
+@variant("I36", only="changes")
+def changed_while_running() -> AbstractContextManager[object]:
+    """An operator's change reaches jobs that run."""
+    return patched((change, "refusal", lambda wish, job, state: None))
 
 
 @variant("I15")

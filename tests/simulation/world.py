@@ -12,7 +12,7 @@ from mainstay.stores import local_workers, turns
 from mainstay.stores.sqlite.store import SqliteStore
 from mainstay.worker.worker import Runtime
 from tests.simulation import commit_log
-from tests.simulation.actors import Approver, Deleter, Operator, Producer, Reuser
+from tests.simulation.actors import Approver, Changer, Deleter, Operator, Producer, Reuser
 from tests.simulation.checker import Violation, check
 from tests.simulation.concurrent_writer import ConcurrentWriter
 from tests.simulation.executors import SimulatedExecutor, SimulatedInFlight, SimulatedThreads
@@ -226,7 +226,7 @@ class World:
         Operator(self.scheduler, process, self.store_of(process), self.recorder, self.random, count).start()
         if self.random.random() < 0.2 and not self.hardships & WITHOUT_FAULTS:
             self.scheduler.after(self.random.randrange(10_000), self.supervisor, self._outage)
-        people: dict[str, Any] = {"drafts twice": Reuser, "reviews": Approver, "searches": Deleter}
+        people: dict[str, Any] = {"drafts twice": Reuser, "reviews": Approver, "searches": Deleter, "changes": Changer}
         for name, person in people.items():
             if name in self.hardships:
                 person(self, self.trouble.random).start()

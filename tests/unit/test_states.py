@@ -33,7 +33,7 @@ def test_nothing_starts_after_completion():
 def test_ended_states_are_left_only_by_an_operator_and_only_to_run_again():
     leaving = {move: why for move, why in MOVES.items() if move[0] in ENDED}
     assert {why.partition(",")[0] for why in leaving.values()} == OPERATOR
-    assert {after for _, after in leaving} == {states.QUEUED, states.BLOCKED}
+    assert {after for _, after in leaving} == {states.QUEUED, states.BLOCKED, states.SCHEDULED}
 
 
 def test_only_a_claim_makes_a_job_run():

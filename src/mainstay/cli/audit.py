@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..core.clock import milliseconds
+from ..core.bulk import PLACE, PLAN
+from ..core.clock import human, iso, milliseconds
 from ..core.errors import UsageError
 from ..core.limits import effective
 from ..core.rules import SCHEDULE
 from . import records, rule_text
 from .options import command, shaped, targeted
+from .output import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ..core.job import Action
     from ..stores.contract import Store
@@ -97,17 +100,45 @@ def _line(action: Action) -> str:
     return f"{action.actor} {described(action)}"
 
 
-def described(action: Action) -> str:
+def described(action: Action, gap: str = " ") -> str:
     """Return what was done, and to what: `type extract: timeout 5m → 2m (the API is slow)`."""
     if action.action in (RULE, SETTING) and "name" in action.detail:
         return _rule({"kind": action.action, **action.detail})
-    return " ".join(filter(None, [action.action, action.job or "", details(action)]))
+    if "bulk" in action.detail:
+        return _operation(action.action, dict(action.detail))
+    return gap.join(filter(None, [action.action, action.job or "", _details(action.detail)]))
 
 
-def details(action: Action) -> str:
-    """Return the details of an action: `from=dead note=checked`; of one that is true, its name alone."""
-    given = [(name, value) for name, value in action.detail.items() if value]
+def _details(detail: Mapping[str, Any]) -> str:
+    """Return details of an action: `from=dead note=checked`; of one that is true, its name alone."""
+    given = [(name, value) for name, value in detail.items() if value]
     return " ".join(name if value is True else f"{name}={_detail(value)}" for name, value in given)
+
+
+def _operation(action: str, detail: dict[str, Any]) -> str:
+    """Return what an operation on many jobs did: `retry: 12 of 14 jobs of state:dead (from=dead:12 refused=running:2 7K2M9QWX4T)`."""
+    jobs, matched, search, bulk = (detail.pop(name) for name in ("jobs", "matched", "search", "bulk"))
+    stopped = ", stopped" if detail.pop(PLACE, None) else ""
+    detail.pop(PLAN, None)
+    given = json.loads(detail.pop("with", "{}")).items()
+    words = [
+        f"{name}={_given(name, value)}" for name, value in given if value not in ([], {}, "") and name not in detail
+    ]
+    told = " ".join(filter(None, [*words, _details(detail), bulk]))
+    return f"{action}: {jobs:,} of {plural(matched, 'job')} of {search or 'all'}{stopped} ({told})"
+
+
+def _given(name: str, value: Any) -> str:
+    """Return an argument of an operation as people write it."""
+    if name == "run_at":
+        return iso(value) if value else "now"
+    return (
+        human(value)
+        if name == "stagger"
+        else value
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def _rule(detail: dict[str, Any]) -> str:

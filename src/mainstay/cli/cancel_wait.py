@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..app import Mainstay
+    from ..control.bulk_run import Report
     from .output import Output
 
 RUNNING = "cancelling"  # what a store says of a job that runs and was asked to stop
@@ -35,22 +37,30 @@ def waiting_time(wait: bool, timeout: str | None) -> float | None:
     return enqueue_args.duration("--timeout", timeout) if timeout else None
 
 
-def await_cancelled(app: Mainstay, output: Output, results: dict[str, str], timeout: float | None) -> dict[str, str]:
-    """Wait for the jobs that run; return the results with what became of each: a cancel that came too late is `ended`."""
-    running = [job_id for job_id, result in results.items() if result == RUNNING]
+def await_cancelled(
+    app: Mainstay, output: Output, report: Report, running: list[str], timeout: float | None
+) -> tuple[Report, dict[str, str]]:
+    """Wait for the jobs that run; return the report with what became of them, and that: a cancel that came too late is `ended`."""
     try:
         states = wait_for_all(
             app.store, running, timeout, lambda left: output.live(f"waiting for {plural(left, 'job')} to stop")
         )
     finally:
         output.live()
-    return results | {job_id: state if state == CANCELLED else "ended" for job_id, state in states.items()}
+    found = {job: state if state == CANCELLED else "ended" for job, state in states.items()}
+    return _amended(report, found), found
 
 
-def complain_running(results: dict[str, str]) -> bool:
-    """Name the jobs that still run; return whether there are any."""
-    running = [job_id for job_id, result in results.items() if result == RUNNING]
-    if running:
-        subject = f"job {running[0]}" if len(running) == 1 else plural(len(running), "job")
-        exits.complain(f"{subject} did not stop in time", f"mainstay why {running[0]}")
-    return bool(running)
+def _amended(report: Report, found: dict[str, str]) -> Report:
+    counts = Counter(found.values())
+    results = Counter(report.results) + Counter({CANCELLED: counts[CANCELLED]})
+    results[RUNNING] -= len(found)
+    refused = Counter(report.refused) + Counter({"ended": counts["ended"]})
+    jobs = {job: found.get(job, result) for job, result in report.jobs.items()}
+    return report._replace(changed=report.changed - counts["ended"], results=results, refused=refused, jobs=jobs)
+
+
+def complain_running(running: list[str]) -> None:
+    """Name the jobs that still run."""
+    subject = f"job {running[0]}" if len(running) == 1 else plural(len(running), "job")
+    exits.complain(f"{subject} did not stop in time", f"mainstay why {running[0]}")

@@ -116,15 +116,16 @@ KINDS: dict[str, Names] = {
     "reviews": lambda app, start: app.store.reviews(MOST),
     "limits": lambda app, start: [rule.name for rule in app.store.rules(["limit"])],
     "settings": _settings,
+    "operations": lambda app, start: [each.id for each in app.bulk_operations()],
 }
 # The kind that a parameter takes, by its name; one of a command first.
 TAKES = {
     "type": "types", "types": "types", "queue": "queues", "queues": "queues", "job": "jobs", "jobs": "search", "query": "search",
-    "after": "jobs", "worker": "workers", "approve jobs": "reviews", "reject jobs": "reviews", "workers drain names": "workers",
+    "after": "jobs", "bulk resume operation": "operations", "bulk forget operation": "operations", "worker": "workers", "approve jobs": "reviews", "reject jobs": "reviews", "workers drain names": "workers",
     "workers stop names": "workers", "limits set name": "limits", "limits reset name": "limits", "settings get name": "settings",
     "settings set name": "settings", "settings unset name": "settings", "reviews after": "reviews", "edit kind": "kinds", "edit name": "edit",
 }  # fmt: skip
-WORDS = {"kinds": ("type", "queue", "limit", "setting")}  # beside names
+WORDS = {"kinds": ("type", "queue", "limit", "setting", "job")}  # beside names
 ALSO = {"kinds": "reviews"}  # a kind of names beside words
 VALUES = {"type": "types", "queue": "queues", "worker": "workers"}  # of the terms of a search
 LISTED = ("types", "queues")  # parameters that take several names with commas

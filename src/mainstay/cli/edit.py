@@ -1,4 +1,4 @@
-"""`edit`: opens the values of a type, a queue, a limit or a setting in an editor, checks and applies what was changed."""
+"""`edit`: opens the values of a type, a queue, a limit, a setting or a job in an editor, checks and applies what was changed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..control.bulk import Bulk
+from ..control.edits import replacing
 from ..control.records import Change
 from ..core import retention
-from ..core.errors import MainstayError, NotFound, UsageError
+from ..core.change import Wish, refusal
+from ..core.errors import Conflict, MainstayError, NotFound, UsageError
 from ..core.limits import Limit
+from ..core.states import REVIEW
 from ..core.suggest import did_you_mean
 from . import exits, job_types, rule_text, toml
-from .actions import opened
+from .actions import opened, tell, why_not
 from .changing import advised, report
 from .editor import edited
 from .groups import acting, explaining
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..app import Mainstay
+    from ..core.job import Job
     from .groups import By
     from .options import Target
     from .output import Output
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
 HEAD = """The {kind} {name}. A line without # is set by operators and holds over what the code declares.
 Remove a # to set a value; put one before a line to take it back. Durations are "90s", "5m", "2h", "3d".
 To change nothing, leave this file as it is, or leave the editor with an error (in vim, :cq)."""
-KINDS = ("type", "queue", "limit", "setting")
+KINDS = ("type", "queue", "limit", "setting", "job")
 SAMPLES: dict[str, dict[str, Any]] = {
     "type": {"queue": "default", "priority": 0, "attempts": 3, "timeout": "5m", "keep": "7d", "keep_cancelled": "1d", "keep_dead": "90d", "keep_last": 1000},
     "queue": {
@@ -80,16 +85,17 @@ class Values(NamedTuple):
 def edit(
     target: Target, output: Output, by: By, kind: str, name: str | None, file: str | None, roles: tuple[str, ...]
 ) -> int:
-    """Change a type, a queue, a limit, a setting or the output of a job in review in your editor.
+    """Change a type, a queue, a limit, a setting or a job in your editor.
 
-    KIND is type, queue, limit or setting; a NAME follows. $VISUAL or $EDITOR opens with the values as TOML, a setting as JSON. What
-    you save is checked, shown as a difference and applied. Nothing changes if there is a mistake, if you change nothing or if the
-    editor ends with an error.
+    KIND is type, queue, limit, setting or job; a NAME or an ID follows. $VISUAL or $EDITOR opens with the values as TOML, a setting
+    and what belongs to a job as JSON. What you save is checked, shown as a difference and applied. Nothing changes if there is a
+    mistake, if you change nothing or if the editor ends with an error.
 
-    With the ID of a job in review, its proposed output opens as JSON. The job is approved with what you save.
+    The ID of a job is enough. Of a job in review, its proposed output opens, and the job is approved with what you save. Of another
+    that does not run, its arguments open; mainstay amend changes those of many jobs.
     """
-    if name is None:
-        return _edit_job(target, output, by, kind, file, roles)
+    if name is None or kind == "job":
+        return _edit_job(target, output, by, name or kind, file, roles)
     if kind not in KINDS:
         raise UsageError(f"there is no kind {kind!r}{did_you_mean(kind, KINDS)}; there are: {', '.join(KINDS)}")
     with target.open() as app, advised(f"{kind}s", f"edit {kind} {name}"):
@@ -107,11 +113,51 @@ def edit(
     return report(output, [change], by, f"the {kind} {name} is changed.", declared=before.declared)
 
 
-def _edit_job(target: Target, output: Output, by: By, job: str, file: str | None, roles: tuple[str, ...]) -> int:
-    if job in KINDS:
-        raise UsageError(f"which {job}?", f"mainstay {job}s, then mainstay edit {job} NAME")
+def _edit_job(target: Target, output: Output, by: By, word: str, file: str | None, roles: tuple[str, ...]) -> int:
+    if word in KINDS:
+        listing = {"job": "mainstay ls, then mainstay edit ID"}
+        raise UsageError(f"which {word}?", listing.get(word, f"mainstay {word}s, then mainstay edit {word} NAME"))
     with opened(target, code=True) as app:
-        return edit_review(app, output, stored(app, job), file, by, roles)
+        job = stored(app, word)
+        if job.state == REVIEW:
+            return edit_review(app, output, job, file, by, roles)
+        refused = refusal(Wish(), job.id, job.state)
+        if refused:
+            raise Conflict(f"job {job.id} was not changed: {why_not('edit', refused)}", f"mainstay show {job.id}")
+        return _edit_arguments(app, output, job, file, by)
+
+
+def _edit_arguments(app: Mainstay, output: Output, job: Job, file: str | None, by: By) -> int:
+    """Change the arguments of one job, unless another has changed them meanwhile."""
+    before = json.loads(job.payload)
+    text = dumped(before, indent=2) + "\n"
+    after, path = (_read(file), "") if file else edited(text, "job", ".json")
+    try:
+        made = _arguments(after)
+        if made == before or by.dry_run:
+            _remove(path)
+            output.talk("Nothing changed." if made == before else "The arguments would change. Nothing changed.")
+            return exits.OK
+        found = Bulk(app, "", [job.id]).edit(replacing(before, made), note=by.reason, actor=by.actor)
+        for word, more in found.why.items():
+            raise Conflict(f"job {job.id} was not changed: {why_not('edit', word, more)}", f"mainstay show {job.id}")
+    except MainstayError as error:
+        if path:
+            error.add_note(f"nothing changed; your text is in {path}")
+            error.attempt = typed("edit", job.id, "--from", path)
+        raise
+    _remove(path)
+    return tell(output, "edit", found, by_id=True)
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"this is not valid JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageError("the arguments of a job are a JSON object, from names to values")
+    return found
 
 
 def _read(file: str) -> str:

@@ -19,15 +19,17 @@ from .options import command, shaped, targeted
 from .output import state
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..app import Mainstay
     from ..core.job import Job, LogLine
-    from ..core.search_terms import Page
+    from ..core.search_terms import Page, Term
     from .options import Target
     from .output import Cell, Output
 
 PER_PAGE = 50  # jobs
 WIDE = 110  # columns of a terminal in which whole ids leave room for the rest
-PAGE = 10_000  # log lines per read
+PAGE, IDS = 10_000, 5_000  # log lines per read, ids per search
 POLL = 0.25  # seconds between two reads of `logs --follow`
 LEVELS = {"debug": "dim", "info": "", "warning": "warn", "error": "bad", "critical": "bad"}
 
@@ -151,6 +153,17 @@ def stored(app: Mainstay, word: str) -> Job:
     if job is None:
         raise NotFound(f"there is no job {word}", "mainstay ls")
     return job
+
+
+def every_id(app: Mainstay, terms: Sequence[Term]) -> list[str]:
+    """Return every id that a search finds, newest first, from all pages."""
+    now = app.clock.now()
+    page = app.store.search(terms, IDS, None, now)
+    found = list(page.ids)
+    while page.after is not None:
+        page = app.store.search(terms, IDS, page.after, now)
+        found += page.ids
+    return found
 
 
 def _print_lines(app: Mainstay, output: Output, job_id: str, after: int) -> int:

@@ -24,7 +24,8 @@ from ..stores.contract import Pruned
 from ..upkeep.archive import histories, open_archive
 from ..upkeep.prune import ARCHIVED, Pace, archived
 from . import exits
-from .actions import actor, every_id
+from .actions import actor
+from .jobs import every_id
 from .options import command, shaped, targeted
 from .output import plural
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..app import Mainstay
+    from ..core.bulk import Bulk
     from ..upkeep.archive import Archive
     from .options import Target
     from .output import Output
@@ -108,7 +110,7 @@ def _expired(app: Mainstay, output: Output, archive: Archive | None, dry_run: bo
             break
     if removed:
         detail = json.dumps({"jobs": removed})
-        app.store.record_action(ActionRecord(app.clock.now(), actor(), "prune", None, detail, new_bulk()))
+        app.store.record_action(ActionRecord(app.clock.now(), actor(), "prune", None, detail, new_bulk().id))
     return matched, removed
 
 
@@ -173,7 +175,7 @@ def _remove(app: Mainstay, output: Output, found: list[Found], terms: list[Term]
     return removed
 
 
-def _delete(app: Mainstay, terms: list[Term], bulk: str, ids: Sequence[str]) -> Pruned:
+def _delete(app: Mainstay, terms: list[Term], bulk: Bulk, ids: Sequence[str]) -> Pruned:
     begun = perf_counter()
     results = app.store.delete(ids, app.clock.now(), actor(), terms, bulk)
     return Pruned(list(results.values()).count("deleted"), (perf_counter() - begun) * 1_000)

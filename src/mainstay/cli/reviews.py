@@ -1,17 +1,16 @@
-"""`reviews`: lists the jobs that wait for a person. And what `approve`, `reject`, `retry` and `edit` share: who decides."""
+"""`reviews`: lists the jobs that wait for a person. And another output for one: from the command line, or from an editor."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..control.reviews import asked, encoded, in_review, resolve, reviews as listed
-from ..core.errors import MainstayError, NotAllowed, UsageError
-from ..core.states import REVIEW
+from ..control.reviews import PROPOSED, asked, encoded, resolve, reviews as listed
+from ..core.errors import MainstayError, UsageError
 from ..short_ids import shortened
 from . import exits, records
 from .editor import edited
@@ -26,21 +25,12 @@ if TYPE_CHECKING:
     from ..app import Mainstay
     from ..control.records import ReviewRecord
     from ..core.job import Job
-    from ..core.search_terms import Term
     from .groups import By
     from .options import Target
     from .output import Cell, Output
 
 PER_PAGE = 50
-DENIED = "denied: "  # before the reason for which an actor may not decide
 HEADERS = ("ID", "TYPE", "WAITED", "EXPIRES", "DECIDERS", "QUESTION")
-
-
-class Who(NamedTuple):
-    """Who decides. Nobody has checked this: the command line says so itself."""
-
-    actor: str
-    roles: tuple[str, ...] = ()
 
 
 @command("mainstay reviews\nmainstay reviews --json\nmainstay reviews -n 10 --after 01JQ93")
@@ -95,39 +85,14 @@ def _text(cell: Cell) -> str:
 
 
 # decide ---------------------------------------------------------------------------------------------------------------
-def denied(job: Job | None, who: Who) -> str | None:
-    """Return why this actor may not decide the review of a job; None: he may, or the job is not in review."""
-    try:
-        if job is not None and job.state == REVIEW:
-            asked(job).check(*who)
-    except NotAllowed as error:
-        return f"{DENIED}{error}"
-    return None
-
-
-def decide(
-    app: Mainstay, ids: Sequence[str], approve: bool, who: Who, note: str, terms: Sequence[Term], bulk: str | None,
-    result: str | None = None,
-) -> dict[str, str]:  # fmt: skip
-    """Approve or reject jobs that this actor may decide; return what became of each."""
-    jobs, verdicts = {job.id: job for job in app.store.get_many(ids)}, {}
-    for id in ids:
-        verdicts[id] = denied(jobs.get(id), who) or app.store.resolve_review(
-            id, approve, app.clock.now(), who.actor, note, terms, bulk, output=result, declared=True
-        )
-    return verdicts
-
-
-def output_of(app: Mainstay, ids: Sequence[str], given: str | None) -> str | None:
-    """Return the output that the command line gives for one job: JSON, @FILE or - for stdin; None: none."""
+def output_of(words: Sequence[str], given: str | None) -> Any:
+    """Return the output that the command line gives for one job: JSON, @FILE or - for stdin; else `PROPOSED`."""
     if given is None:
-        return None
-    if len(ids) != 1:
+        return PROPOSED
+    if len(words) != 1 or ":" in words[0]:
         raise UsageError("--output is for one job, named by its id", "mainstay approve ID --output '{…}'")
-    found = app.store.get_many(ids)
     text = sys.stdin.read() if given == "-" else _file(given[1:]) if given.startswith("@") else given
-    value = _loaded(text, "--output")
-    return encoded(app, found[0].type, value) if found else "null"
+    return _loaded(text, "--output")
 
 
 def _file(name: str) -> str:
@@ -147,7 +112,6 @@ def _loaded(text: str, what: str) -> Any:
 
 def edit_review(app: Mainstay, output: Output, job: Job, file: str | None, by: By, roles: tuple[str, ...]) -> int:
     """Open the proposed output in the editor, then approve the job with what was saved."""
-    in_review(job)
     asked(job).check(by.actor, roles)
     before = dumped(records.loaded(app.store.result(job.id)), indent=2) + "\n"
     after, path = (_file(file) if file != "-" else sys.stdin.read(), "") if file else edited(before, "output", ".json")

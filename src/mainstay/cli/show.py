@@ -11,7 +11,7 @@ import click
 from ..core.clock import human, iso
 from ..core.states import ENDED
 from . import records
-from .audit import details
+from .audit import described
 from .jobs import log_line, stored
 from .options import command, shaped, targeted
 from .output import size, state
@@ -252,4 +252,4 @@ def _print_log(app: Mainstay, output: Output, job: Job) -> None:
 
 
 def _action(output: Output, action: Action) -> str:
-    return f"{output.when(action.at)}  {action.actor}  {action.action}  {details(action)}".rstrip()
+    return f"{output.when(action.at)}  {action.actor}  {described(action._replace(job=None), '  ')}".rstrip()

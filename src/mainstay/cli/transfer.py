@@ -22,7 +22,8 @@ from ..core.states import ENDED
 from ..query import parse
 from ..upkeep.archive import compressed, histories
 from . import exits
-from .actions import actor, every_id
+from .actions import actor
+from .jobs import every_id
 from .options import command, shaped, targeted
 from .output import plural
 
@@ -251,7 +252,7 @@ def _checked(app: Mainstay, output: Output, sources: dict[str, IO[bytes]]) -> Co
 
 def _import(app: Mainstay, output: Output, sources: dict[str, IO[bytes]], found: Counter[str], requeue: bool) -> None:
     """Import the jobs, a transaction per chunk, with one line of the audit trail before all."""
-    bulk, wanted = new_bulk(), found["imported"] + (found["not_ended"] if requeue else 0)
+    bulk, wanted = new_bulk().id, found["imported"] + (found["not_ended"] if requeue else 0)
     if wanted:
         detail = json.dumps({"jobs": wanted, "file": ", ".join(map(os.path.basename, sources))[:200]})
         app.store.record_action(ActionRecord(app.clock.now(), actor(), "import", None, detail, bulk))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import Conflict, InvalidPayload, NotFound
+from ..core.errors import Conflict, InvalidPayload, NotAllowed, NotFound
 from ..core.review import Asked, unpack
 from ..core.search_terms import Term
 from ..core.states import REVIEW
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..core.job import Job
 
 PROPOSED: Any = ...  # in place of an output: the one that the handler proposed
+DENIED = "denied"  # why a job was not changed: another is to decide
 IN_REVIEW = Term("state", "=", (REVIEW,))
 
 
@@ -26,6 +27,15 @@ def asked(job: Job) -> Asked:
     """Return what a job in review asks. A worker with older code has stored the question alone."""
     found = unpack(job.review) if job.review else None
     return found if found and found.token == job.token else Asked(job.reason or "", job.token, job.created_at)
+
+
+def denied(job: Job, actor: str, roles: Collection[str]) -> str | None:
+    """Return why this actor may not decide about a job in review; None: it may."""
+    try:
+        asked(job).check(actor, roles)
+    except NotAllowed as error:
+        return f"{DENIED}: {error}"
+    return None
 
 
 def resolve(

@@ -135,7 +135,7 @@ def add_limits(draft: Draft, specs: Iterable[Mapping[str, Any]], functions: Mapp
     """Add the rules that follow from registered limits to a draft. `functions` compute keys by the name of their limit."""
     found = rules.unpack(draft.rules)
     for spec in specs:
-        name, key = spec["name"], _key(spec, draft, functions or {})
+        name, key = spec["name"], slot_key(spec, draft, functions or {})
         if spec.get("running") is not None:
             _add(found, "limits", [name, key, spec["running"]])
         if spec.get("every") is not None:
@@ -153,7 +153,8 @@ def set_rules(draft: Draft, found: Mapping[str, Any]) -> None:
     draft.rules, draft.waits = rules.pack(found), rules.waits_at_first(found)
 
 
-def _key(spec: Mapping[str, Any], draft: Draft, functions: Mapping[str, Any]) -> str:
+def slot_key(spec: Mapping[str, Any], draft: Draft, functions: Mapping[str, Any]) -> str:
+    """Return the key of a registered limit for a draft."""
     key = spec.get("key")
     if key is None:
         return ""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
+    from ..core.bulk import Bulk
+    from ..core.change import Wish
     from ..core.decide import Transition
     from ..core.draft import Draft
     from ..core.export import ActionRecord, Batch, JobHistory
@@ -179,26 +181,38 @@ class Store(Protocol):
         """Apply each transition whose job runs under its token; return a verdict per transition (`core.verdict`)."""
 
     # operators: a job that the search `terms` no longer finds when it would be changed is left alone, and `unmatched`. The
-    # audit trail gets one line for each call, or for all calls with the same `bulk` (`core.bulk.new_bulk`), with the note.
-    # `declared`: nobody has checked who the actor is -----------------------------------------------------------------
+    # audit trail gets one line for each call, or for all calls with the same `bulk` (`core.bulk`), whose place is written in the
+    # same transaction; with the note. `declared`: nobody has checked who the actor is ----------------------------------
     def cancel(
-        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None,
         note: str = "", declared: bool = False,
     ) -> dict[str, str]:  # fmt: skip
         """Cancel waiting jobs, ask running ones to stop; return per id: cancelled, cancelling, ended, missing, unmatched."""
 
     def retry(
-        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
-        note: str = "", declared: bool = False,
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None,
+        note: str = "", declared: bool = False, times: Sequence[int] = (),
     ) -> dict[str, str]:  # fmt: skip
-        """Queue ended or waiting jobs now, with fresh attempts.
+        """Queue ended or waiting jobs, now or each at the time given for it, with fresh attempts.
 
-        Returns per id: queued, missing, unmatched, its state, or that another job holds its key, and which (`core.keys.held`).
+        Returns per id: queued, scheduled (for a time that has not come), missing, unmatched, its state, or that another job holds
+        its key, and which (`core.keys.held`).
+        """
+
+    def change(
+        self, ids: Sequence[str], now: int, actor: str, wish: Wish, terms: Sequence[Term] = (),
+        bulk: Bulk | None = None, note: str = "",
+    ) -> dict[str, str]:  # fmt: skip
+        """Give jobs another queue, priority, time or payload; a waiting one is admitted anew, with the attempts that it has.
+
+        The rules of the queue apply; a full one refuses nobody here. Keys that follow from a payload follow it. Returns per id:
+        changed, same (it is so already), running, review, ended (or completed), late (it has to start before that time), stale (its
+        payload has changed since), invalid (it has no edit), missing, unmatched, or that another job holds its key, and which.
         """
 
     def resolve_review(
         self, job_id: str, approve: bool | None, now: int, actor: str, note: str, terms: Sequence[Term] = (),
-        bulk: str | None = None, *, output: str | None = None, token: int | None = None, declared: bool = False,
+        bulk: Bulk | None = None, *, output: str | None = None, token: int | None = None, declared: bool = False,
     ) -> str:  # fmt: skip
         """Approve or reject a job in review; None: nobody decided, so it is dead. An `output` replaces the one that it proposed.
 
@@ -207,7 +221,7 @@ class Store(Protocol):
         """
 
     def delete(
-        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
+        self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None,
         note: str = "", declared: bool = False,
     ) -> dict[str, str]:  # fmt: skip
         """Remove jobs and all that belongs to them; return per id: deleted, running, missing, unmatched."""
@@ -391,6 +405,9 @@ class Store(Protocol):
 
     def search(self, terms: Sequence[Term], limit: int, after: str | None, now: int) -> Page:
         """Return jobs that match every term, newest first."""
+
+    def count(self, terms: Sequence[Term], now: int, after: str | None = None) -> dict[str, int]:
+        """Return how many jobs match every term, by type; of those that a search would return `after` a place. All are counted."""
 
     def result(self, job_id: str) -> str | None:
         """Return what the job returned, as JSON; None if it returned nothing or has not ended."""

@@ -38,6 +38,9 @@ else:
     Result = namedtuple("Result", "rows count")  # noqa: PYI024
 
 
+OLD_WORK = ("checkpoint", "progress", "result")  # the tables with what an attempt at work that is replaced has left
+
+
 def together(*statements: Statement) -> Operations[list[Result]]:
     """Yield statements of which none needs the result of another, as one list: PostgreSQL sends them in one round trip."""
     results: Any = (yield list(statements)) if statements else []  # type: ignore[misc]

@@ -20,12 +20,13 @@ PACKAGE = "mainstay.stores."
 COLD = {
     "reads": "get_many find claimed_by result checkpoint attempts logs actions audit counts throughput workers diagnostics",
     "actions": "cancel retry resolve_review delete",
+    "change": "change",
     "reviews": "reviews due_reviews set_review",
     "maintenance": "register renew ask_worker deregister orphans retract_crashes expired prune_jobs prune prune_actions register_types types declarations "
     "setting set_setting",
     "rules": "rules set_rule declare_rules push_rate slots slot meters admit expire",
     "schedules": "schedules_version fire",
-    "search": "search",
+    "search": "search count",
     "move": "export_rows import_rows",
     "history": "export_jobs import_jobs record_action",
     "keys": "keys forget_key",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from ..core.clock import SECOND, human
 from ..core.errors import StoreError
+from ..core.fits import fits
 from ..core.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 # first refusal: an eighth means 24 claims in the first minute, so of two workers that claim in turn at random, the right one
 # has had the job.
 WAIT, LONGEST, PART = 5 * SECOND // 4, 64 * SECOND, 8
-_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
-    "null": (type(None),),
-}  # fmt: skip
 
 
 def left_to_others(store: Store, execution: Execution, outcome: Outcome, now: int) -> Outcome:
@@ -79,26 +76,3 @@ def _takes(other: Declaration, job: Claimed) -> bool:
 def _released(own: Declaration, outcome: Outcome, wait: int, reason: str) -> Outcome:
     delay = min(max(wait, WAIT), LONGEST)
     return Outcome("released", error=f"{outcome.error}{_mark(own)}", reason=reason, delay=delay)
-
-
-def fits(value: Any, schema: Any, top: dict[str, Any]) -> bool:
-    """Return whether a JSON value fits a JSON Schema, of whose words those are known that `Schema.json_schema` writes.
-
-    Other words count as fitting. `top` holds the definitions.
-    """
-    if not isinstance(schema, dict):
-        return bool(schema)
-    if "$ref" in schema:
-        return fits(value, top.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {}), top)
-    if "anyOf" in schema:
-        return any(fits(value, each, top) for each in schema["anyOf"])
-    if "enum" in schema or "const" in schema:
-        return value in schema.get("enum", [schema.get("const")])
-    kind = schema.get("type")
-    if kind in _TYPES and (not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean")):
-        return False
-    if not isinstance(value, dict):
-        return not isinstance(value, list) or all(fits(item, schema.get("items", True), top) for item in value)
-    known, more = schema.get("properties", {}), schema.get("additionalProperties", True)
-    complete = value.keys() >= set(schema.get("required", ()))
-    return complete and all(fits(item, known.get(name, more), top) for name, item in value.items())

@@ -20,7 +20,7 @@ class RulesKnown:
 
     def __init__(self, version: str, types: list[str], known: list[str], queues: list[str]) -> None:
         self.version = version
-        self._types, self._queues = _effective(types), _effective(queues)
+        self._types, self.queues = _effective(types), _effective(queues)
         pairs = zip(types[::2], known, strict=True)
         self._policies: dict[str, dict[str, Any]] = {name: json.loads(text)["policy"] for name, text in pairs if text}
 
@@ -30,19 +30,19 @@ class RulesKnown:
 
     def _followed(self, draft: Draft, lenient: bool) -> Draft:
         of_type = self._types.get(draft.type, {})
-        if not of_type and draft.queue not in self._queues:
+        if not of_type and draft.queue not in self.queues:
             return draft
         if lenient:
             of_type = {name: value for name, value in of_type.items() if name != "disabled"}
         copy = draft.again()
         copy.id, copy.created_at = draft.id, draft.created_at
         follow_type(copy, of_type, self._policies.get(draft.type, {}))
-        follow_queue(copy, self._queues.get(copy.queue, {}))  # the type's rule may have chosen another
+        follow_queue(copy, self.queues.get(copy.queue, {}))  # the type's rule may have chosen another
         return copy
 
     def refusal(self, drafts: Iterable[Draft], queue: str, depth: int) -> QueueFull:
         """Return the error for drafts that a full queue does not take."""
-        rule = self._queues.get(queue, {})
+        rule = self.queues.get(queue, {})
         most, how = rule.get("max_depth", depth), rule.get("when_full", "raise")
         state, below = f"the queue {queue} is full: {depth} jobs wait, {most} may", rule.get("below", 0)
         if how == "sample":

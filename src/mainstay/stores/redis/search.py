@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,7 @@ from ...core.search_terms import Page, possible_id, reference_range, validate
 from ..sql import search as sql
 from ..sqlite.dialect import DIALECT, difference
 from . import header, record
-from .reads import find
+from .reads import find, read
 from .record import LETTERS, SEQ
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .connect import Server
     from .store import RedisStore
 
-WINDOW = 20_000
+WINDOW, PAGE = 20_000, 5_000
 CHUNK = 500  # candidates read in one call
 UNSORTED = 20_000  # entries of an index in another order that are read and sorted
 TERMS = {{"tags": "tag"}.get(name, name): letter for name, letter in header.TERMS.items() if name != "parent"} | {
@@ -85,6 +86,28 @@ def search(store: RedisStore, terms: Sequence[Term], limit: int, after: str | No
         return Page(tuple(found[:limit]), found[limit - 1] if len(found) > limit else None, None)
     with closing(Checks(open_terms, now)) as checks:
         return _checked(store.server, path, checks, limit, after)
+
+
+class Typed(NamedTuple):
+    """What a count reads of a job."""
+
+    id: str
+    type: str
+
+
+_TYPED: record.Rows[Typed] = record.Rows(Typed)
+
+
+def count(store: RedisStore, terms: Sequence[Term], now: int, after: str | None = None) -> dict[str, int]:
+    """Return how many jobs match, by type: page by page, as a search finds them."""
+    found: Counter[str] = Counter()
+    page = search(store, terms, PAGE, after, now)
+    while page.ids or page.after is not None:
+        for start in range(0, len(page.ids), CHUNK):
+            _, jobs = read(store, _TYPED, page.ids[start : start + CHUNK])
+            found.update(job.type for job in jobs)
+        page = search(store, terms, PAGE, page.after, now) if page.after is not None else Page((), None, None)
+    return dict(found)
 
 
 def matching(store: RedisStore, ids: Sequence[str], terms: Sequence[Term], now: int) -> dict[str, str]:
@@ -221,9 +244,9 @@ UNION ALL SELECT seq, NULL, NULL, c.value FROM candidate, json_each(codes) c;
 """  # noqa: S608
 _INSERT = f"INSERT INTO candidate VALUES (?, ?, ?{', ?' * len(JobRecord._fields)})"  # noqa: S608
 _PASSED = "SELECT j.id FROM candidate j JOIN candidate b ON b.seq = j.seq WHERE {} ORDER BY j.seq"
-_UNSEEN = ("result", "children", "checkpoint", "bulks", *record.PROGRESS)  # no term asks for these
-_WITH_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, *_UNSEEN)
-_WITHOUT_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, "payload", *_UNSEEN)
+UNSEEN = ("result", "children", "checkpoint", "bulks", *record.PROGRESS)  # no term asks for these
+_WITH_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, *UNSEEN)
+_WITHOUT_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, "payload", *UNSEEN)
 _STATES = {"retrying": "scheduled", "cancelling": "running"}
 
 

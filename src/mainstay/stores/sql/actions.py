@@ -7,14 +7,16 @@ finds. Every change leaves a line in the audit trail.
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import keys, rules
-from ...core.bulk import NOTE, SAME, bulk_for, tally
+from ...core.bulk import NOTE, SAME, bulk_for, check_place, tally
 from ...core.draft import pack_drafts, unpack_drafts
 from ...core.errors import refuse_nul
 from ...core.export import ActionRecord
 from ...core.review import AGAIN, VERDICTS, due, edit
+from ...core.rules import EXAMINE
 from ...core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED, WAITING
 from ..operations import Statement, together
 from .admission import examine, give_back, wake
@@ -22,8 +24,9 @@ from .dialect import column_types
 from .store import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ...core.bulk import Bulk
     from ...core.decide import Transition
     from ...core.search_terms import Term
     from ..operations import Operations
@@ -56,12 +59,13 @@ class Locked(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One call of a verb: on which engine, when and by whom."""
+    """One call of a verb: on which engine, when, by whom, and what it has done so far."""
 
     dialect: Dialect
     now: int
     actor: str
-    bulk: str | None
+    bulk: Bulk | None
+    lines: list[tuple[str, Locked, dict[str, Any]]]  # of a bulk action: what was done, to which jobs, and the details
     note: str = ""
     declared: bool = False  # nobody has checked who the actor is
 
@@ -76,7 +80,7 @@ class Change(NamedTuple):
 
 def change(
     dialect: Dialect, action: Action, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (),
-    bulk: str | None = None, note: str = "", declared: bool = False,
+    bulk: Bulk | None = None, note: str = "", declared: bool = False,
 ) -> Operations[dict[str, str]]:  # fmt: skip
     """Lock jobs in the order of seq, run an action on those that `terms` still find, and return what became of each job."""
     refuse_nul(actor=actor, note=note)
@@ -88,15 +92,19 @@ def change(
 
         matched = yield from matching(dialect, [job.seq for job in found.values()], terms, now)
         found = {job: found[job] for job in found if job in matched}
-    outcomes = yield from action(Change(dialect, now, actor, bulk_for(ids, bulk), note, declared), found)
-    return {job: outcomes.get(job, "unmatched" if job in locked else "missing") for job in ids}
+    by = Change(dialect, now, actor, bulk_for(ids, bulk), [], note, declared)
+    outcomes = yield from action(by, found)
+    outcomes = {job: outcomes.get(job, "unmatched" if job in locked else "missing") for job in ids}
+    if by.bulk is not None and (by.lines or by.bulk.told):
+        yield from _write_line(by, by.bulk, outcomes)
+    return outcomes
 
 
-def _verb(action: Action, outcome: str = "", what: str = "jobs") -> Callable[..., dict[str, str]]:
+def verb_of(action: Action, outcome: str = "", what: str = "jobs") -> Callable[..., dict[str, str]]:
     """Return the verb that runs an action in a transaction of its own; after an `outcome` of some job it wakes the workers."""
 
     def verb(
-        store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: str | None = None,
+        store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None,
         note: str = "", declared: bool = False,
     ) -> dict[str, str]:  # fmt: skip
         outcomes = store.write(lambda: change(store.dialect, action, ids, now, actor, terms, bulk, note, declared))
@@ -108,21 +116,29 @@ def _verb(action: Action, outcome: str = "", what: str = "jobs") -> Callable[...
     return verb
 
 
-def _audit(by: Change, action: str, lines: Lines) -> Operations[list[Statement]]:
-    """Return the statements that record an action: a line for each job, or one line for all jobs of a bulk action."""
+def audit(by: Change, action: str, lines: Lines) -> list[Statement]:
+    """Return the statements that record an action: a line for each job; of a bulk action, the jobs that its one line is about."""
     if by.bulk is None:
         single = [(by.now, by.actor, action, job.id, json.dumps(detail), None) for job, detail in lines]
         return by.dialect.insert("action", AUDIT, single)
-    found = yield by.statement("actions_bulk", bulks=[by.bulk])
-    before = json.loads(found.rows[0][ActionRecord._fields.index("detail")]) if found.rows else {}
-    detail = json.dumps(tally(before, (detail for _, detail in lines)))
-    if found.rows:
-        statements = [by.statement("bulk_detail", bulk=by.bulk, detail=detail)]
+    by.lines.extend((action, job, detail) for job, detail in lines)
+    seqs = [job.seq for job, _ in lines]
+    return [] if action == "delete" else [by.statement("acted", seqs=seqs, bulk=by.bulk.id)]
+
+
+def _write_line(by: Change, bulk: Bulk, outcomes: dict[str, str]) -> Operations[None]:
+    """Write the line of a bulk action, or add to it what this call has done."""
+    found = (yield by.statement("bulk_line", bulk=bulk.id)).rows
+    before = json.loads(found[0][0]) if found else {}
+    check_place(bulk, before)
+    changed = {job.id for _, job, _ in by.lines}
+    refused = [*bulk.refused, *(result for job, result in outcomes.items() if job not in changed)]
+    detail = json.dumps(tally(before, (detail for *_, detail in by.lines), refused, bulk.told))
+    if found:
+        yield by.statement("bulk_detail", bulk=bulk.id, detail=detail)
     else:
-        statements = by.dialect.insert("action", AUDIT, [(by.now, by.actor, action, None, detail, by.bulk)])
-    if action != "delete":
-        statements.append(by.statement("acted", seqs=[job.seq for job, _ in lines], bulk=by.bulk))
-    return statements
+        action = bulk.action or by.lines[0][0]
+        yield from together(*by.dialect.insert("action", AUDIT, [(by.now, by.actor, action, None, detail, bulk.id)]))
 
 
 def _ended(by: Change, jobs: Sequence[Locked], state: str, reason: str) -> list[Statement]:
@@ -149,7 +165,7 @@ def end_jobs(dialect: Dialect, seqs: list[int], state: str, reason: str, now: in
     found = (yield dialect.statement("lock_seqs", seqs=seqs)).rows
     jobs = [job for job in map(Locked._make, found) if job.state in WAITING]
     if jobs:
-        yield from together(*_ended(Change(dialect, now, "", None), jobs, state, reason))
+        yield from together(*_ended(Change(dialect, now, "", None, []), jobs, state, reason))
         yield from _let_go(dialect, jobs)
 
 
@@ -169,7 +185,7 @@ def _cancel(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
         yield from together(
             *(_ended(by, waiting, CANCELLED, f"cancelled by {by.actor}") if waiting else ()),
             *([by.statement("cancel_running", seqs=running, now=by.now)] if running else ()),
-            *(yield from _audit(by, "cancel", [(job, by.noted) for job in jobs])),
+            *audit(by, "cancel", [(job, by.noted) for job in jobs]),
         )
         if waiting:
             yield from _let_go(by.dialect, waiting)
@@ -177,7 +193,7 @@ def _cancel(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
     return {job.id: names.get(job.state, "cancelled") for job in found.values()}
 
 
-cancel = _verb(_cancel, "cancelling", "cancel")
+cancel = verb_of(_cancel, "cancelling", "cancel")
 
 
 def cancel_operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
@@ -186,10 +202,12 @@ def cancel_operations(dialect: Dialect, ids: Sequence[str], now: int, actor: str
 
 
 # retry: jobs are queued again, with fresh attempts --------------------------------------------------------------------
-def _retry(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
+def _retry(
+    by: Change, found: dict[str, Locked], times: Mapping[str, int] | None = None
+) -> Operations[dict[str, str]]:  # fmt: skip
     jobs = [job for job in found.values() if job.state in RETRIED]
     wanted = {job.id: keys.lock(job.type, job.key or "", "alive", None, by.now)[0] for job in jobs if _needs_key(job)}
-    taken = yield from _taken(by.dialect, wanted, found)
+    taken = yield from taken_keys(by.dialect, wanted, {job.id: job.key or "" for job in jobs})
     retried = [job for job in jobs if job.id not in taken]
     if retried:
         seqs = [job.seq for job in retried]
@@ -202,13 +220,37 @@ def _retry(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
             *(by.statement("lock_key", seq=job.seq, lock=wanted[job.id]) for job in retried if job.id in wanted),
             by.statement("retry", seqs=seqs, now=by.now),
             by.statement("remove:result", seqs=seqs),  # proposed for review: the next attempt may return nothing
-            *(yield from _audit(by, "retry", [(job, {"from": job.state} | by.noted) for job in retried])),
+            *audit(by, "retry", [(job, {"from": job.state} | by.noted) for job in retried]),
         )
-    outcomes = {job.id: QUEUED for job in retried} | taken
+        yield from _schedule(
+            by, [(job.seq, times[job.id]) for job in retried if times[job.id] > by.now] if times else []
+        )
+    outcomes = {job.id: SCHEDULED if times and times[job.id] > by.now else QUEUED for job in retried} | taken
     return {job.id: outcomes.get(job.id, job.state) for job in found.values()}
 
 
-retry = _verb(_retry, QUEUED)
+def _schedule(by: Change, times: list[tuple[int, int]]) -> Operations[None]:
+    """Let jobs that were retried wait for their times."""
+    if times:
+        yield from together(*by.dialect.update("job", "seq", {"run_at": "bigint"}, times))
+        yield by.statement("change", seqs=[seq for seq, _ in times], now=by.now, waits=EXAMINE)
+
+
+_retry_now = verb_of(_retry, QUEUED)
+
+
+def retry(
+    store: SqlStore, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None,
+    note: str = "", declared: bool = False, times: Sequence[int] = (),
+) -> dict[str, str]:  # fmt: skip
+    """Queue ended or waiting jobs now, or schedule each for its time, with fresh attempts; return what became of each."""
+    if not times:
+        return _retry_now(store, ids, now, actor, terms, bulk, note, declared)
+    action = partial(_retry, times=dict(zip(ids, times, strict=True)))
+    outcomes = verb_of(action, QUEUED)(store, ids, now, actor, terms, bulk, note, declared)
+    if SCHEDULED in outcomes.values():
+        store.notify()  # an idle worker waits for the first of them
+    return outcomes
 
 
 def _needs_key(job: Locked) -> bool:
@@ -216,21 +258,21 @@ def _needs_key(job: Locked) -> bool:
     return job.lock is None and job.key is not None and not job.lock_until and job.state != SCHEDULED
 
 
-def _taken(dialect: Dialect, wanted: dict[str, str], found: dict[str, Locked]) -> Operations[dict[str, str]]:
+def taken_keys(dialect: Dialect, wanted: dict[str, str], names: Mapping[str, str]) -> Operations[dict[str, str]]:
     """Return the ids whose key another job has, one in the store or one before it in this list, and what to say about each."""
     if not wanted:
         return {}
-    names = [found[job].key or "" for job in wanted]
-    rows = (yield dialect.statement("locked_keys", locks=list(wanted.values()), keys=names)).rows
+    asked = [names[job] for job in wanted]
+    rows = (yield dialect.statement("locked_keys", locks=list(wanted.values()), keys=asked)).rows
     first = {lock: job for job, lock in reversed(wanted.items())}
     holders = {job: ({lock: first[lock]} | dict(rows))[lock] for job, lock in wanted.items()}
-    return {job: keys.held(holder, found[job].key or "") for job, holder in holders.items() if holder != job}
+    return {job: keys.held(holder, names[job]) for job, holder in holders.items() if holder != job}
 
 
 # review ---------------------------------------------------------------------------------------------------------------
 def resolve_review(
     store: SqlStore, job_id: str, approve: bool | None, now: int, actor: str, note: str, terms: Sequence[Term] = (),
-    bulk: str | None = None, *, output: str | None = None, token: int | None = None, declared: bool = False,
+    bulk: Bulk | None = None, *, output: str | None = None, token: int | None = None, declared: bool = False,
 ) -> str:  # fmt: skip
     """End a review; return what became of the job, or why nothing did."""
     verb, done = VERDICTS[approve]
@@ -248,7 +290,7 @@ def resolve_review(
             yield from together(*by.dialect.upsert("result", RESULT, [(job.seq, output)]))
         yield from together(
             *_ended(by, [job], COMPLETED if approve else DEAD, note or f"{done} by {actor}"),
-            *(yield from _audit(by, verb, [(job, detail)])),
+            *audit(by, verb, [(job, detail)]),
         )
         yield from _let_go(by.dialect, [job])
         kept = (yield by.statement("children", seqs=[job.seq])).rows if approve else []
@@ -257,9 +299,8 @@ def resolve_review(
             yield from by.dialect.enqueue(drafts, now)
         return {job_id: done}
 
-    return _verb(action, "approved")(store, [job_id], now, actor, terms, bulk, note, declared)[
-        job_id
-    ]  # its children may be due
+    found = verb_of(action, "approved")(store, [job_id], now, actor, terms, bulk, note, declared)
+    return found[job_id]  # its children may be due
 
 
 def keep_children(dialect: Dialect, transitions: Iterable[Transition], now: int) -> Operations[None]:
@@ -284,11 +325,11 @@ def _delete(by: Change, found: dict[str, Locked]) -> Operations[dict[str, str]]:
     if gone:
         lines = [(job, {"type": job.type, "from": job.state} | by.noted) for job in gone]
         yield from _let_go(by.dialect, gone)
-        yield from removal(by.dialect, [job.seq for job in gone], (yield from _audit(by, "delete", lines)))
+        yield from removal(by.dialect, [job.seq for job in gone], audit(by, "delete", lines))
     return {job.id: RUNNING if job.state == RUNNING else "deleted" for job in found.values()}
 
 
-delete = _verb(_delete)
+delete = verb_of(_delete)
 
 
 def removal(dialect: Dialect, seqs: list[int], also: Sequence[Statement] = ()) -> Operations[None]:

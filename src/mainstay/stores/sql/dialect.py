@@ -18,7 +18,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from ...core import export, job
+from ...core import change, export, job
 from ..operations import SHARED, admitted, read
 
 if TYPE_CHECKING:
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from ...core.draft import Draft
     from ..operations import Operations, Statement
 
-RECORDS: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (*export.PARTS.values(), job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo)
-}
+_READ = (job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo, change.Standing)
+RECORDS: dict[str, Any] = {kind.__name__: kind for kind in (*export.PARTS.values(), *_READ)}
 RECORDS["Orphaned"] = job.Claimed  # a sweep needs no payload
 # Fields of a job that are no column of their own name; with a record before it, a field of that record only.
 COLUMNS = {

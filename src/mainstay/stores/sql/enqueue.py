@@ -98,6 +98,13 @@ def _depth_meters(dialect: Dialect, queue: str, joined: bool = False) -> Operati
     return {name: value for name, value in found.items() if value != UNKNOWN}
 
 
+def count_in(dialect: Dialect, queue: str, jobs: int) -> Operations[None]:
+    """Count jobs that an operator has moved into a queue, if its depth is known. None is refused."""
+    found = dict((yield dialect.statement("meters_locked", names=[depth_meter(queue)])).rows)
+    if found.get(depth_meter(queue), UNKNOWN) != UNKNOWN:
+        yield from together(*dialect.upsert("meter", METER, [(name, depth + jobs) for name, depth in found.items()]))
+
+
 def _counted(dialect: Dialect, queue: str, most: int, now: int) -> Operations[dict[str, int]]:
     """Return the depth of a queue and when it was counted: now."""
     ((depth,),) = (yield dialect.statement("depth", queue=queue, limit=most + BEYOND)).rows

@@ -88,6 +88,24 @@ def search_operations(
     return (yield from _page(dialect, [row[0] for row in found.rows], limit, floor))
 
 
+def count(store: SqlStore, terms: Sequence[Term], now: int, after: str | None = None) -> dict[str, int]:
+    """Return how many jobs match, by type: one statement reads the rows that it counts, and no more of them than it checks."""
+    return store.browse(lambda: _count(store.dialect, terms, now, after))
+
+
+def _count(dialect: Dialect, terms: Sequence[Term], now: int, after: str | None) -> Operations[dict[str, int]]:
+    validate(terms, 1)
+    if dialect.search_settings:
+        yield dialect.search_settings
+    terms = yield from _with_ids(dialect, terms)
+    path = yield from _choose(dialect, _paths(terms))
+    below = yield from _below(dialect, after)
+    checks = [check(term, now) for term in terms if term not in path.covers]
+    candidates, values = _candidates(dialect, path, [("j.seq = c.seq", ()), *checks, *_bounds(below)])
+    found = yield dialect.built((f"SELECT j.type, count(*) {candidates} GROUP BY j.type", values))
+    return dict(found.rows)
+
+
 def matching(dialect: Dialect, seqs: Sequence[int], terms: Sequence[Term], now: int) -> Operations[set[str]]:
     """Return the ids of those of these jobs for which every term holds."""
     terms = yield from _with_ids(dialect, terms)
@@ -107,12 +125,17 @@ def _page(dialect: Dialect, found: list[str], limit: int, floor: int | None) -> 
 
 def _selected(dialect: Dialect, path: Path, checks: list[Sql], limit: int) -> Sql:
     """Select the candidates of the path that pass the checks, the newest `limit` of them, and only then their ids."""
+    candidates, values = _candidates(dialect, path, checks)
+    return _ids_of(f"SELECT c.seq {candidates} ORDER BY c.seq DESC LIMIT ?::bigint"), (*values, limit)
+
+
+def _candidates(dialect: Dialect, path: Path, checks: list[Sql]) -> Sql:
+    """Return the candidates of the path that pass the checks, from FROM on; with `j` and `b` where the checks name them."""
     where, values = joined(" AND ", checks) if checks else ("true", ())
     where = dialect.fill(where)
     joins = " {join} mainstay.job j ON j.seq = c.seq" if "j." in where else ""
     joins += " {join} mainstay.body b ON b.job = c.seq" if "b." in where else ""
-    chosen = f"SELECT c.seq FROM ({path.sql}) c{joins} WHERE {where} ORDER BY c.seq DESC LIMIT ?::bigint"  # noqa: S608
-    return _ids_of(chosen), (*path.values, *values, limit)
+    return f"FROM ({path.sql}) c{joins} WHERE {where}", (*path.values, *values)
 
 
 def _ids_of(selected: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.errors import QueueFull
 from ...core.ids import IDS
 from ...core.keys import FOREVER, taken
-from ..operations import Statement
+from ..operations import OLD_WORK, Statement
 from . import inserts
 from .sql import batches, load, many
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 Accepted = tuple[str, bool]
-OLD_WORK = ("checkpoint", "progress", "result")  # what an attempt at the work that is replaced has left
 
 
 def enqueue(store: SqliteStore, drafts: Sequence[Draft], now: int) -> list[Accepted]:
