@@ -181,6 +181,18 @@ def forks() -> str:
     return "the original's answer"
 
 
+@app.job(retry=ONCE)
+def forks_in_a_thread() -> int:
+    copy = os.fork()
+    return os.waitpid(copy, 0)[1] if copy else -1
+
+
+@app.job(retry=ONCE)
+async def forks_in_a_task() -> int:
+    copy = os.fork()
+    return os.waitpid(copy, 0)[1] if copy else -1
+
+
 @app.job(retry=ONCE, process=True)
 def forks_in_c() -> None:
     """The copy runs none of Python's hooks, so it holds the pipes open when the original is gone."""

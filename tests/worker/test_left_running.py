@@ -194,3 +194,10 @@ def test_a_claim_whose_reply_is_lost_while_the_worker_stops_is_released(jobs, jo
     (folder / "late").touch()
     late.result(timeout=20)
     eventually(lambda: not worker.services, "the worker to end")
+
+
+@pytest.mark.parametrize("kind", ["forks_in_a_thread", "forks_in_a_task"])
+def test_a_copy_that_a_handler_forks_ends_with_the_handler_and_runs_no_other_job(jobs, start_worker, kind):
+    forking = [getattr(jobs, kind).enqueue() for _ in range(2)]
+    start_worker(concurrency=1)
+    assert [handle.result(timeout=20) for handle in forking] == [0, 0]

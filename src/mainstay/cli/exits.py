@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -12,6 +13,7 @@ from ..core import errors
 
 OK, FAILED, USAGE, PARTIAL, MISSING, CONFLICT, STORE, DENIED, JOB_FAILED = range(9)
 TIMEOUT, INTERRUPTED = 124, 130
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a disk
 MEANINGS = {
     OK: "ok", FAILED: "the operation failed, or a check failed", USAGE: "wrong usage", PARTIAL: "done in part, or with warnings",
     MISSING: "not found", CONFLICT: "the state does not allow it, or the key is taken", STORE: "the store cannot be reached",
@@ -49,6 +51,8 @@ def report(error: BaseException, traceback: bool = False) -> int:
         tracebacks.print_exception(error)
     if isinstance(error, errors.MainstayError):
         complain(explained(error), error.attempt)
+    elif isinstance(error, OSError) and error.errno in FULL:
+        complain(f"{error.strerror}: what was written is not complete", "the same command when there is room for it")
     else:
         bug = f"{type(error).__name__}: {error} (this is a bug in mainstay)"
         complain(bug, "the same command with --traceback, and report it")

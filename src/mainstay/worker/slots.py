@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, cast
 
 from ..context import Context
@@ -46,6 +47,7 @@ class Slots:
         outcomes: OutcomeBuffer, wake: Callable[..., None], threads: Callable[..., Threads], loop: Callable[..., Loop],
         process_slots: Callable[..., ProcessSlots] = ProcessSlots,
     ) -> None:  # fmt: skip
+        self._pid = os.getpid()
         self.size, self._wake, self._monotonic, self._events = size, wake, monotonic(app.clock), app.events
         self._clock, self._asked_at = app.clock, 0  # when the store was last asked which jobs were cancelled
         self._registration, self._in_flight, self._outcomes = registration, in_flight, outcomes
@@ -130,6 +132,8 @@ class Slots:
 
     def end(self, execution: Execution, outcome: Outcome) -> bool:
         """Record how an attempt ended; False if another call has done so, or this worker no longer holds the job."""
+        if os.getpid() != self._pid:  # a handler forked, and this is the copy: it is no worker, and runs no other job
+            os._exit(0)
         if execution.ended:
             return False
         if execution.mark:
