@@ -28,7 +28,12 @@ RARE = tuple(name for name in DRAFT if name not in PLAIN)  # most jobs have the 
 KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces
 FINISH = tuple(name for name in Transition._fields if name not in ("id", "children", "rules", "review"))
 _NOT_OF_JOB = {*BODY, "cancelling", "rank"}
-CLAIMED = (*(name for name in Claimed._fields if name not in _NOT_OF_JOB), "cancel_at", "priority", "lock_until")  # of the job's row
+CLAIMED = (
+    *(name for name in Claimed._fields if name not in _NOT_OF_JOB),
+    "cancel_at",
+    "priority",
+    "lock_until",
+)  # of the job's row
 COMPLETED = ("seq", "token", "finished_at", "expires_at", "result")
 UPDATES: dict[Any, str] = {Log: "log", Progress: "progress", Checkpoint: "checkpoint"}  # and their tables
 
