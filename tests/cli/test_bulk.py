@@ -154,6 +154,22 @@ def test_stopped_by_ctrl_c_listed_and_resumed(run, shop, small, monkeypatch):
     assert run("bulk", "resume", operation).code == exits.CONFLICT
 
 
+def test_a_staggered_retry_that_is_resumed_does_not_say_that_all_are_queued(run, shop, small, monkeypatch):
+    for _ in range(5):
+        shop.dead()
+    stop_after(monkeypatch, 2)
+    run("retry", "state:dead", "--stagger", "1h", "--yes")
+    monkeypatch.setattr(bulk_run.time, "sleep", lambda _: None)
+    resumed = run("bulk", "resume", run("bulk", "-q").out.strip())
+    assert resumed.err == "5 jobs retried\n"
+    assert len(shop.app.list("state:scheduled")) == 4
+
+
+def test_a_misspelt_type_is_named(run, shop):
+    fill(shop, 1)
+    assert 'no type is called mial (did you mean "mail"?)' in run("retry", "type:mial", "--dry-run").err
+
+
 def test_one_that_is_given_up(run, shop, small, monkeypatch):
     fill(shop)
     stop_after(monkeypatch, 1)
@@ -193,7 +209,7 @@ def test_the_arguments_of_a_job_in_an_editor(run, shop, tmp_path, monkeypatch):
         assert refused.code in (exits.USAGE, exits.CONFLICT)
         assert why in refused.err
         assert "your text is in" in refused.err
-        assert f"try: mainstay edit job {job} --from" in refused.err
+        assert f"try: mainstay edit {job} --from" in refused.err
     assert jobs(shop, [job])[0].payload == '{"n":12}'
 
 

@@ -81,7 +81,7 @@ MEANT = {
     "stats": "status", "ps": "workers", "top": "status",
     "list": "ls", "jobs": "ls", "search": "ls", "find": "ls", "get": "show", "inspect": "show", "info": "show",
     "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "serve": "worker", "rm": "delete",
-    "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "init": "migrate", "vacuum": "compact",
+    "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "run-again": "retry", "run_again": "retry", "result": "show", "output": "show", "log": "logs", "decide": "reviews", "init": "migrate", "vacuum": "compact",
     "clean": "prune", "purge": "prune", "cleanup": "prune", "dump": "export", "backup": "export", "load": "import", "restore": "import",
     "prioritise": "reprioritise", "prioritize": "reprioritise", "reprioritize": "reprioritise", "priority": "reprioritise",
     "postpone": "delay", "reschedule": "delay", "snooze": "delay", "update": "amend", "modify": "amend", "operations": "bulk",
