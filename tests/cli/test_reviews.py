@@ -128,7 +128,7 @@ def test_an_output_has_to_fit_the_handler_whose_code_is_here(run, shop, tmp_path
     job = ask(shop)
     wrong = run("approve", job, "--output", '{"pay": "much"}', "--app", "paying:app")
     assert wrong.code == exits.USAGE
-    assert "the output does not fit mail" in wrong.err
+    assert "the output does not fit what mail returns: output (one of its values): expected int" in wrong.err
     assert shop.store.get(job).state == "review"
     assert run("approve", job, "--output", '{"pay": 3}', "--app", "paying:app").code == 0
 
@@ -214,9 +214,9 @@ def test_edit_of_a_review_that_another_decides(run, shop, editor):
     assert run("edit", job, "--actor", "ada").code == 0
 
 
-def test_edit_of_a_job_that_is_not_in_review(run, shop):
-    wrong = run("edit", shop.dead())
-    assert (wrong.code, "is dead, not in review" in wrong.err) == (exits.CONFLICT, True)
+def test_edit_of_a_job_that_has_completed(run, shop):
+    wrong = run("edit", job := shop.end())
+    assert (wrong.code, f"job {job} was not changed" in wrong.err) == (exits.CONFLICT, True)
 
 
 def test_edit_from_a_file_and_dry_run(run, shop, tmp_path):
