@@ -29,6 +29,8 @@ def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], fold
     path, table = nearest(folder)
     if isinstance(table.get("url"), str):
         table["url"] = _anchored(table["url"], os.path.dirname(path))
+    if isinstance(table.get("archive"), str) and "://" not in table["archive"] and table["archive"].strip():
+        table["archive"] = os.path.join(os.path.dirname(path), os.path.expanduser(table["archive"]))
     in_file = from_mapping(table, f"{path} [tool.mainstay]" if path.endswith(PROJECT) else path)
     return from_sources(from_mapping(arguments, ARGUMENT), from_variables(environ), in_file)
 

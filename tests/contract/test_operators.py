@@ -197,6 +197,17 @@ def test_a_cancel_of_a_running_job_is_told_to_its_worker(desk):
     assert desk.job(other.id).label == "running"
 
 
+def test_a_cancelled_job_keeps_when_it_was_asked_until_it_runs_again(desk):
+    job, asked = desk.run(), desk.now
+    desk.store.cancel([job.id], asked, "ada")
+    desk.clock.advance("1300ms")
+    desk.store.finish([transition(job._replace(cancelling=True), COMPLETED, desk.now)])
+    ended = desk.job(job.id)
+    assert (ended.state, ended.cancel_at, ended.finished_at) == ("cancelled", asked, asked + 1_300)
+    desk.store.retry([job.id], desk.now, "ada")
+    assert desk.job(job.id).cancel_at is None
+
+
 def test_a_second_cancel_changes_nothing_but_is_noted(desk):
     job = desk.run()
     desk.store.cancel([job.id], desk.now, "ada")

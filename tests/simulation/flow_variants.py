@@ -172,8 +172,8 @@ def ticks_of_an_absence_forgotten() -> AbstractContextManager[object]:
 
 
 @variant("I11", only="schedules")
-def callers_clock_decides() -> AbstractContextManager[object]:
-    """Whether a tick has come is decided by the clock of the process, and its next one counts from there."""
+def tick_passed_over() -> AbstractContextManager[object]:
+    """The next tick is looked for a second after the last one: that of the second in between is passed over."""
 
     def moved(spec: Any, state: Any, after: int) -> Any:
         return real(spec, state, after + 1_000)

@@ -135,9 +135,9 @@ def plan(connection, text):
 
 # Statements that are made of a template when they are needed.
 MADE = {
-    "claim_first": claim.first_of(3),
+    "claim_first": claim.first_of(3, sql.load("claim_first")),
     "enqueue_keyed": inserts.insert_keyed(Draft("work", "{}", key="k", lock="work:k"), 0)[0],
-    "claim_rows": claim._rows(claim.TEXTS),
+    "claim_rows": claim.first_of(3, claim.rows_of(claim.TEXTS)),
     "enqueue_replace": sql.load("enqueue_replace").replace("{columns}", inserts.replacement(Draft("work", "{}"))[0]),
 }
 

@@ -116,6 +116,17 @@ def test_a_relative_database_in_a_file_lies_beside_that_file(tmp_path, url, expe
     assert load(below).url == expected.format(folder=tmp_path)
 
 
+def test_a_relative_archive_in_a_file_lies_beside_that_file(tmp_path):
+    for given, expected in {
+        "old": str(tmp_path / "old"),
+        "/srv/old": "/srv/old",
+        "s3://bucket/old": "s3://bucket/old",
+    }.items():
+        write(tmp_path / "mainstay.toml", f'archive = "{given}"')
+        assert load(tmp_path).archive == expected
+    assert load(tmp_path, {"MAINSTAY_ARCHIVE": "here"}).archive == "here"
+
+
 def test_the_store_opens_the_file_that_was_meant(tmp_path):
     from mainstay.stores.sqlite.connect import parse_url
 

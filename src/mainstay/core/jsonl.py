@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from . import ids, keys, rules
+from . import ids, keys, review, rules
 from .clock import iso
 from .draft import Draft
 from .errors import UsageError
@@ -28,7 +28,17 @@ WHAT = "jobs"
 PARTS: dict[str, type[Any]] = {"attempts": AttemptRecord, "logs": LogRecord, "actions": ActionRecord}
 LARGEST = 1 << 53  # of a number: some engines count in doubles
 HIGHEST, LONGEST = 1_000, 200  # priority; characters of a name
-JSON = ("payload", "result", "checkpoint", "rules", "tags", "fields", "detail", "children")  # texts that are JSON
+JSON = (
+    "payload",
+    "result",
+    "checkpoint",
+    "rules",
+    "tags",
+    "fields",
+    "detail",
+    "children",
+    "review",
+)  # texts that are JSON
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "str": (str,), "float": (int, float)}
 
 
@@ -164,6 +174,21 @@ def _is_backoff(text: str | None) -> bool:
         return False
 
 
+def _is_review(text: str | None) -> bool:
+    if text is None:
+        return True
+    try:
+        asked: Any = review.unpack(text)
+    except (TypeError, ValueError, AttributeError):
+        return False
+    numbers = (asked.token, asked.at, *(each or 0 for each in (asked.expires_at, asked.remind, asked.remind_at)))
+    texts = (asked.question, *asked.deciders)
+    fits = (
+        all(type(each) is int and 0 <= each < LARGEST for each in numbers) and asked.at_deadline in review.AT_DEADLINE
+    )
+    return fits and all(isinstance(each, str) and _storable(each) for each in texts)
+
+
 def _are_rules(text: str | None) -> bool:
     found = json.loads(text or "{}")
     return isinstance(found, dict) and all(name in _RULES and _RULES[name](rule) for name, rule in found.items())
@@ -210,6 +235,8 @@ _FITS: dict[tuple[str, str], Callable[[JobRecord], bool]] = {
     ("key", "is no key"): lambda job: job.key is None or (0 < len(job.key) <= keys.MAX_KEY and job.key.isprintable()),
     ("reason", "is missing"): lambda job: job.state != DEAD or bool(job.reason),
     ("backoff", "is no wait"): lambda job: _is_backoff(job.backoff),
+    ("schedule", "is no name"): lambda job: job.schedule is None or _is_name(job.schedule),
+    ("review", "is no review"): lambda job: _is_review(job.review),
     ("rules", "are no rules of a job"): lambda job: _are_rules(job.rules),
 }
 

@@ -168,7 +168,10 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "grace": (_wait, "How long running jobs may go on when a worker is told to stop"),
     "poll": (_duration, "How often a worker looks for jobs that nobody announced"),
     "audit_keep": (_duration, "How long the audit trail keeps what operators did"),
-    "archive": (_text, "Where jobs go before retention removes them: a folder, or `s3://bucket/prefix`"),
+    "archive": (
+        _text,
+        "Where jobs go before retention removes them: a folder (in a settings file: beside it), or `s3://bucket/prefix`",
+    ),
     "log_level": (_one_of("debug", "info", "warning", "error"), "The least severe log lines that are written"),
     "log_format": (_one_of("text", "json"), "Log lines for people (`text`) or for machines (`json`)"),
 }

@@ -79,13 +79,27 @@ def _put(store: RedisStore, rule: Rule, expected: str, remove: bool, audit: str)
 
 def declare_rules(store: RedisStore, rules: Sequence[Rule]) -> None:
     """Record what code declares; what operators have set stays."""
+    known = _texts(store, rules)
     for rule in rules:
-        stored = False
+        stored, text = False, known.get((rule.kind, rule.name))
         while not stored:
-            text = store.server.read("HGET", f"rule:{rule.kind}", rule.name)
             before = rule_of(rule.kind, rule.name, text) if text else Rule(rule.kind, rule.name, {}, "", rule.at)
             value = {**before.value, "declared": rule.value}
             stored = value == before.value or _put(store, before._replace(value=value), text or NONE, False, "")
+            text = text if stored else store.server.read("HGET", f"rule:{rule.kind}", rule.name)
+
+
+def _texts(store: RedisStore, rules: Sequence[Rule]) -> dict[tuple[str, str], str | None]:
+    """Return the stored texts of rules, by kind and name: one call for all."""
+    names: dict[str, list[str]] = {}
+    for rule in rules:
+        names.setdefault(rule.kind, []).append(rule.name)
+    found = store.server.on_keys([("HMGET", f"rule:{kind}", *some) for kind, some in names.items()]) if rules else []
+    return {
+        (kind, name): text
+        for (kind, some), texts in zip(names.items(), found, strict=True)
+        for name, text in zip(some, texts, strict=True)
+    }
 
 
 def push_rate(store: RedisStore, slots: Sequence[str], now: int, delay: int) -> None:

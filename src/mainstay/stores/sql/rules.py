@@ -177,15 +177,20 @@ def declare_rules(store: SqlStore, rules: Sequence[Rule]) -> None:
 
 
 def _declare(dialect: Dialect, rules: Sequence[Rule]) -> Operations[list[Rule]]:
-    changed = []
     yield dialect.statement("admit_lock", now=rules[0].at)
+    kinds = sorted({rule.kind for rule in rules})
+    read = [[rule.name for rule in rules if rule.kind == kind] for kind in kinds]
+    found = yield from together(
+        *(dialect.statement("rules_named", kind=kind, names=names) for kind, names in zip(kinds, read, strict=True))
+    )
+    known = {(rule.kind, rule.name): rule for result in found for rule in map(rule_of, result.rows)}
+    changed = []
     for rule in sorted(rules, key=lambda rule: (rule.kind, rule.name)):
-        found = (yield dialect.statement("rules_named", kind=rule.kind, names=[rule.name])).rows
-        before = rule_of(found[0]) if found else Rule(rule.kind, rule.name, {}, "", rule.at)
+        before = known.get((rule.kind, rule.name)) or Rule(rule.kind, rule.name, {}, "", rule.at)
         value = {**before.value, "declared": rule.value}
         if value != before.value:
             changed.append(before._replace(value=value))
-            yield put_rule(dialect, changed[-1])
+    yield from together(*(put_rule(dialect, rule) for rule in changed))
     if any(rule.kind == SCHEDULE for rule in changed):
         yield from _changed_schedule(dialect)
     return changed

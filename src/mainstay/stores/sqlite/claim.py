@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from contextlib import suppress
 from functools import cache, partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ..operations import Operations
     from .store import SqliteStore
 
+    Columns = dict[str, Sequence[Any]]
+
 
 MARK = "\x1e"  # between joined texts: JSON has no such character, nor has a sane name
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
@@ -36,16 +39,17 @@ GROUP = 64  # lanes merged by one statement: the time grows faster than their nu
 DIRECT = 8  # a worker with up to this many lanes walks all of them; others first find those in which jobs wait
 
 # The columns of `Claimed` as a claim reads them, before it changes the rows. The others are the same for all its jobs.
+_NULLABLE = {name: f"coalesce({name}, 'null')" for name in ("timeout", "keep")}
+_JSON = {name: f"CASE WHEN {name} IS NULL THEN 'null' ELSE json_quote({name}) END" for name in ("backoff", "rules")}
 NUMBERS = {
     "attempt": "attempt + 1", "max_attempts": "max_attempts", "crashes": "crashes", "token": "token + 1",
-    "timeout": "timeout", "keep": "keep", "backoff": "backoff", "created_at": "created_at", "rank": "-priority",
-    "ord": "ord", "seq": "seq", "version": "version", "rules": "rules",
+    "created_at": "created_at", "rank": "-j.priority", "ord": "j.ord", "seq": "j.seq", "version": "version", **_NULLABLE, **_JSON,
 }  # fmt: skip
 _TEXT = {
     "id": "j.id", "type": "j.type", "queue": "queue",
-    "payload": "coalesce((SELECT payload FROM mainstay_body WHERE job = seq), '')",
+    "payload": "coalesce((SELECT payload FROM mainstay_body WHERE job = j.seq), '')",
 }  # fmt: skip
-TEXTS, _ONE = tuple(_TEXT), ("id", "type", "payload")  # of several queues, and of one
+TEXTS, _ONE = tuple(_TEXT), ("id", "type", "payload")  # of any jobs, and of one queue
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _DONE = field_getter(Completed, "seq", "token", "finished_at")
 _RULED = field_getter(Transition, "rules")
@@ -119,10 +123,9 @@ def _take(
 ) -> list[Claimed]:
     jobs: list[Claimed] = []
     for _ in range(ROUNDS):
-        seqs = _first(connection, _lanes(connection, wants), limit - len(jobs))
-        if not seqs:
+        columns = _first(connection, _lanes(connection, wants), limit - len(jobs))
+        if not columns:
             break
-        columns = _columns(connection, seqs, _ONE if len(wants) == 1 else TEXTS)
         if not any(columns["rules"]):
             return jobs + _given(connection, worker, wants, now, columns)
         taken, more = _take_ruled(connection, worker, wants, now, columns)
@@ -137,11 +140,11 @@ def _given(
     worker: str,
     wants: Mapping[str, Sequence[str]],
     now: int,
-    columns: dict[str, Sequence[Any]],
+    columns: Columns,
 ) -> list[Claimed]:
-    chosen = {"worker": worker, "now": now, "seqs": f"[{','.join(map(str, columns['seq']))}]"}
+    chosen = {"worker": worker, "now": now, "seqs": str(columns["seq"])}  # a list of numbers is JSON
     connection.execute(load("claim"), chosen)
-    jobs = _claimed(columns, {"started_at": now, "cancelling": False, "worker": worker, "queue": next(iter(wants))})
+    jobs = _claimed(columns, {"started_at": now, "cancelling": False, "worker": worker})
     return jobs if len(wants) == 1 else _ordered(jobs, wants)
 
 
@@ -152,7 +155,7 @@ def _ordered(jobs: list[Claimed], wants: Mapping[str, Sequence[str]]) -> list[Cl
 
 def _take_ruled(
     connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], now: int,
-    columns: dict[str, Sequence[Any]],
+    columns: Columns,
 ) -> tuple[list[Claimed], bool]:  # fmt: skip
     """Take jobs of which some have rules: their rates are charged. Return them, and whether others may be taken now."""
     from ..sql.admission import charge
@@ -217,71 +220,95 @@ def _lanes(connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]]) -
     return found
 
 
-def _first(connection: sqlite3.Connection, lanes: Mapping[str, Sequence[str]], limit: int) -> list[str]:
-    """Return the numbers of the first jobs, queue by queue."""
-    seqs: list[str] = []
-    limit = max(0, limit)
+def _first(connection: sqlite3.Connection, lanes: Mapping[str, Sequence[str]], limit: int) -> Columns:
+    """Return what a worker needs to know of the first jobs, queue by queue: a list per column; none if no job waits."""
+    found: Columns = {}
     for queue, types in lanes.items():
-        if len(seqs) >= limit:
-            break
-        if types:
-            seqs += _merged(connection, queue, list(dict.fromkeys(types)), limit - len(seqs))
-    return seqs
+        left = limit - len(found["seq"]) if found else limit
+        if left > 0 and types:
+            columns, complete = _first_of_queue(connection, queue, list(dict.fromkeys(types)), left)
+            found = {name: [*found[name], *columns[name]] for name in found} if found and columns else found or columns
+            if not complete:
+                break
+    return found
+
+
+def _first_of_queue(connection: sqlite3.Connection, queue: str, types: list[str], limit: int) -> tuple[Columns, bool]:
+    """Return the same of one queue, and whether these are all that were asked for: of large jobs they are fewer."""
+    columns = None
+    if len(types) <= GROUP:  # nearly always: one statement
+        with suppress(sqlite3.DataError):
+            columns = _read(connection, *_group(queue, types, limit, rows_of(_ONE)), _ONE)
+    complete = columns is not None
+    if columns is None:
+        seqs = _merged(connection, queue, types, limit)
+        columns = _columns(connection, seqs, _ONE) if seqs else {}
+        complete = not seqs or len(columns["seq"]) == len(seqs)
+    return columns and {**columns, "queue": [queue] * len(columns["seq"])}, complete
 
 
 def _merged(connection: sqlite3.Connection, queue: str, types: list[str], limit: int) -> list[str]:
-    """Return the numbers of the first jobs of some lanes of a queue; many lanes are read in groups and merged here."""
-    if len(types) <= GROUP:
-        return _group(connection, queue, types, limit, "group_concat(seq)")
+    """Return the numbers of the first jobs of many lanes of a queue, which are read in groups and merged here."""
     places: list[str] = []
     for start in range(0, len(types), GROUP):
-        columns = "group_concat(-priority || ' ' || ord || ' ' || seq)"
-        places += _group(connection, queue, types[start : start + GROUP], limit, columns)
+        (found,) = connection.execute(
+            *_group(queue, types[start : start + GROUP], limit, load("claim_first"))
+        ).fetchone()
+        places += found.split(",") if found else []
     first = sorted(tuple(map(int, place.split())) for place in places)[:limit]
     return [str(seq) for _, _, seq in first]
 
 
-def _group(connection: sqlite3.Connection, queue: str, types: list[str], limit: int, columns: str) -> list[str]:
+def _group(queue: str, types: list[str], limit: int, text: str) -> tuple[str, tuple[Any, ...]]:
+    """Return a statement about the first jobs of some lanes of a queue, and what it is bound to."""
     arms = len(types) if len(types) <= DIRECT else 1 << (len(types) - 1).bit_length()  # few texts to prepare
-    bound = (limit, queue, *types, *(None,) * (arms - len(types)))
-    (found,) = connection.execute(first_of(arms, columns), bound).fetchone()
-    return found.split(",") if found else []
+    return first_of(arms, text), (limit, queue, *types, *(None,) * (arms - len(types)))
 
 
 @cache
-def first_of(arms: int, columns: str = "group_concat(seq)") -> str:
-    """Return the statement `claim_first` for so many lanes."""
+def first_of(arms: int, text: str) -> str:
+    """Return a statement about the first jobs of so many lanes."""
     arm = "SELECT priority, ord, seq FROM mainstay_job WHERE state = 'queued' AND queue = ?2 AND type = ?"
     lanes = " UNION ALL ".join(f"{arm}{number}" for number in range(3, 3 + arms))
-    return load("claim_first").replace("{columns}", columns).replace("{arms}", lanes)
+    return text.replace("{jobs}", f"({lanes} ORDER BY 1 DESC, 2, 3 LIMIT ?1)")
 
 
-def _columns(
-    connection: sqlite3.Connection, seqs: list[str], names: tuple[str, ...], mark: str = MARK
-) -> dict[str, Sequence[Any]]:
-    """Return what a worker needs to know of these jobs, a list per column, in any order; of fewer jobs if they are large."""
-    from ...core.codec import load_plain
-
+def _columns(connection: sqlite3.Connection, seqs: list[str], names: tuple[str, ...], mark: str = MARK) -> Columns:
+    """Return what a worker needs to know of these jobs, in any order; of fewer jobs if they are large."""
+    text = rows_of(names, mark).replace("{jobs}", "(SELECT value AS seq FROM json_each(?))")
     try:
-        row = connection.execute(_rows(names), {"seqs": f"[{','.join(seqs)}]", "mark": mark}).fetchone()
+        found = _read(connection, text, (f"[{','.join(seqs)}]",), names, mark)
     except sqlite3.DataError:  # more text than SQLite can join
         if len(seqs) == 1:
             raise
         return _columns(connection, seqs[: len(seqs) // 2], names)
-    numbers, *texts = row
-    found = [*zip(*load_plain(numbers), strict=True), *(text.split(mark) for text in texts)]
-    if any(len(column) != len(found[0]) for column in found):  # the mark is in a text
-        return _columns(connection, seqs, names, os.urandom(16).hex())
+    return _columns(connection, seqs, names, os.urandom(16).hex()) if found is None else found
+
+
+def _read(
+    connection: sqlite3.Connection, text: str, bound: tuple[Any, ...], names: tuple[str, ...], mark: str = MARK
+) -> Columns | None:
+    """Return a list per column; None if the mark is in a text."""
+    from ...core.codec import load_plain
+
+    numbers, *texts = connection.execute(text, bound).fetchone()
+    if numbers is None:
+        return {}
+    found = [*load_plain(numbers), *(text.split(mark) for text in texts)]
+    if any(len(column) != len(found[0]) for column in found):
+        return None
     return dict(zip((*NUMBERS, *names), found, strict=True))
 
 
 @cache
-def _rows(names: tuple[str, ...]) -> str:
-    texts = ", ".join(f"group_concat({_TEXT[name]}, :mark)" for name in names)
-    return load("claim_rows").replace("{numbers}", ", ".join(NUMBERS.values())).replace("{texts}", texts)
+def rows_of(names: tuple[str, ...], mark: str = MARK) -> str:
+    """Return the statement `claim_rows` with these texts."""
+    numbers = " || '],[' || ".join(f"group_concat({number})" for number in NUMBERS.values())
+    texts = ", ".join(f"group_concat({_TEXT[name]}, '{mark}')" for name in names)
+    return load("claim_rows").replace("{numbers}", numbers).replace("{texts}", texts)
 
 
-def _claimed(columns: dict[str, Sequence[Any]], same: dict[str, Any]) -> list[Claimed]:
+def _claimed(columns: Columns, same: dict[str, Any]) -> list[Claimed]:
     """Return the jobs just claimed, in the order of their queue, which no aggregate promises."""
     rows = zip(*(columns[name] if name in columns else repeat(same[name]) for name in Claimed._fields), strict=False)
     return sorted(map(partial(tuple.__new__, Claimed), rows), key=_PLACE)
