@@ -153,6 +153,18 @@ def test_a_search_approves_what_the_actor_may(run, shop):
     assert [shop.store.get(job).state for job in (mine, others)] == ["completed", "review"]
 
 
+def test_a_search_runs_again_what_the_actor_may(run, shop):
+    mine, others = ask(shop), ask(shop, deciders=["ada", "role:editor"])
+    found = run("retry", "state:review", "--yes", "--actor", "bob", "--note", "again")
+    assert (found.code, "bob may not decide" in found.err) == (exits.PARTIAL, True)
+    assert [shop.store.get(job).state for job in (mine, others)] == ["queued", "review"]
+    line = shop.store.actions(None, 9)[0].detail
+    assert (line["declared"], line["note"], line["refused"]) == (True, "again", {"denied": 1})
+    only = run("retry", "state:review", "--yes", "--actor", "bob")
+    assert only.code == exits.DENIED
+    assert run("retry", "state:review", "--yes", "--actor", "bob", "--role", "editor").code == 0
+
+
 def test_approve_of_a_job_that_is_not_in_review(run, shop):
     job = shop.add()
     wrong = run("approve", job)
@@ -214,9 +226,9 @@ def test_edit_of_a_review_that_another_decides(run, shop, editor):
     assert run("edit", job, "--actor", "ada").code == 0
 
 
-def test_edit_of_a_job_that_has_completed(run, shop):
-    wrong = run("edit", job := shop.end())
-    assert (wrong.code, f"job {job} was not changed" in wrong.err) == (exits.CONFLICT, True)
+def test_edit_of_a_job_that_is_not_in_review(run, shop):
+    wrong = run("edit", shop.claim().id)
+    assert (wrong.code, "it is running; cancel it first" in wrong.err) == (exits.CONFLICT, True)
 
 
 def test_edit_from_a_file_and_dry_run(run, shop, tmp_path):
