@@ -32,7 +32,7 @@ from tests.simulation.world import World
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from mainstay.stores.contract import Renewal
+    from mainstay.stores.results import Renewal
 
 
 __all__ = ["VARIANTS", "flow_variants", "old_behaviours"]

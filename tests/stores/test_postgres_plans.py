@@ -32,7 +32,7 @@ INDEXES = {
     "finish": ("Index Scan using job_pkey", 1), "depth": ("using job_later", 1),
     "finish_completed": ("Index Scan using job_pkey", 1), "finish_refused": ("Index Scan using job_pkey", 1),
     "renew": ("Index Scan using worker_pkey", 1), "claimed_by": ("Index Scan using job_running", 1),
-    "orphans": ("Index Scan using job_running", 1), "prune": ("Index Scan using job_expiry", 1),
+    "orphans": ("Index Scan using job_running", 1), "expired": ("Index Scan using job_expiry", 1),
     "get": ("Index Scan using body_id", 1), "find": ("using body_id", 1),
     "throughput": ("using job_finished", 1), "enqueue_existing": ("Index Scan using body_lock", 1),
     "enqueue:keyed": ("using key_pkey", 1), "keys": ("using key_pkey", 1), "locked_keys": ("using key_pkey", 1),

@@ -1,6 +1,6 @@
 """Schedules in a user's test: `advance` moves the clock from tick to tick, and `drain` runs what they have made."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -139,6 +139,28 @@ def test_the_newest_tick_is_found_whatever_the_distance(days):
         found = core.newest(spec, 0, now - days * DAY, now)
         assert found is None or (found <= now and next(core.ticks(spec, 0, found)) > now)
         assert (found is None) == (next(core.ticks(spec, 0, now - days * DAY)) > now)
+
+
+@pytest.mark.parametrize("text", ["* * * * *", "@yearly", "0 0 29 2 */7"])
+def test_a_tick_that_is_in_time_looks_at_no_tick_beyond_the_next(text, monkeypatch):
+    looked = []
+    ticks = core.ticks
+    monkeypatch.setattr(core, "ticks", lambda *given: (looked.append(tick) or tick for tick in ticks(*given)))
+    value = {"set": {"cron": text, "job": {"type": "work", "payload": "{}"}}}
+    state = core.decide("x", value, None, 1_780_272_000_000).state
+    firing = core.decide("x", value, state, state["next"])
+    assert [draft.tick for draft in firing.drafts] == [state["next"]]
+    assert firing.state["missed"] == 0
+    assert max(looked) == firing.state["next"]
+
+
+@pytest.mark.parametrize("values", [{"every": 1_000 * 365 * DAY}, {"cron": "0 0 29 2 */7"}, {"cron": "@yearly", "start": 0}])
+def test_ticks_end_with_the_calendar(app, values):
+    found = list(core.ticks({**core.DEFAULTS, **values}, 0, 1_780_272_000_000))
+    assert 1 < len(found) < 8_000
+    assert datetime.fromtimestamp(found[-1] / 1000, UTC).year > 8_000
+    with app.testing():
+        assert len(app.next_fires(every=timedelta(days=365_000), count=1_000)) == 7
 
 
 def test_a_clock_that_is_set_back_fires_no_tick_again():

@@ -71,9 +71,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
         "compact": ("migrate", "Make a SQLite file smaller after many jobs were deleted."),
         "move": ("migrate", "Copy every job, with its history, from one store to another."),
-        "prune": ("prune", "Remove ended jobs: those whose retention is over, or that a search finds."),
+        "prune": ("prune", "Remove ended jobs and their history, a few at a time, so that workers go on."),
         "export": ("transfer", "Write jobs with their history to a file, as lines of JSON."),
-        "import": ("transfer", "Read jobs from a file that export or an archive has written."),
+        "import": ("transfer", "Read jobs from files that export or an archive has written."),
     },
 }
 # What people type who come from other programs, or guess.

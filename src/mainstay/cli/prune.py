@@ -20,7 +20,7 @@ from ..core.export import ActionRecord
 from ..core.search_terms import Term
 from ..core.states import CANCELLED, COMPLETED, ENDED
 from ..query import parse
-from ..stores.contract import Pruned
+from ..stores.results import Pruned
 from ..upkeep.archive import histories, open_archive
 from ..upkeep.prune import ARCHIVED, Pace, archived
 from . import exits

@@ -7,6 +7,7 @@ An expression whose minute or hour begins with `*` runs in real time: whenever t
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -52,7 +53,7 @@ class Cron:
         start = datetime.fromtimestamp(
             instant // 1000 - MINUTE, zone
         )  # the minute of the instant may have more seconds
-        for minute in CronSim(self._rest, start):
+        for minute in _until_the_end(CronSim(self._rest, start)):
             base = int(minute.timestamp())
             for second in self._seconds:
                 tick = (base + second) * 1000
@@ -77,6 +78,12 @@ def cron(text: str) -> Cron:
 
 
 _cron = lru_cache(10_000)(Cron)
+
+
+def _until_the_end(minutes: Iterator[datetime]) -> Iterator[datetime]:
+    """Yield minutes until the calendar ends, with the year 9999."""
+    with suppress(OverflowError):
+        yield from minutes
 
 
 def _fires(expression: Cron) -> bool:

@@ -7,7 +7,7 @@ only `Store.fire` writes, and only over the state on which the decision was base
 from __future__ import annotations
 
 from hashlib import sha256
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import keys
@@ -33,6 +33,7 @@ TIMING = ("cron", "every", "tz", "start", "end", "limit", "paused")  # what chan
 LATE = 60 * SECOND  # how late a tick may be that is not missed
 MOST = 100  # ticks that one transaction fires
 COUNTED = 1_000  # missed ticks that are counted at once
+LAST = 253_370_764_800_000  # of a tick: with the year 9999, calendars end
 
 
 class State(NamedTuple):
@@ -87,14 +88,14 @@ def state_of(value: Mapping[str, Any] | None) -> State | None:
 # ticks ----------------------------------------------------------------------------------------------------------------
 def ticks(spec: Mapping[str, Any], anchor: int, instant: int) -> Iterator[int]:
     """Yield the ticks of a schedule after an instant, up to its end."""
-    start, end, every = spec["start"], spec["end"], spec["every"]
+    start, every, end = spec["start"], spec["every"], LAST if spec["end"] is None else min(spec["end"], LAST)
     since = instant if start is None else max(instant, start - 1)
     if every is not None:
         found = _every(anchor if start is None else start, every, since)
     else:
         found = cron(spec["cron"]).after(since, zone(spec["tz"]))
     for tick in found:
-        if end is not None and tick > end:
+        if tick > end:
             return
         yield tick
 
@@ -197,7 +198,8 @@ def _due(
         found = [tick for tick in islice(ticks(spec, state.anchor, first - 1), most) if tick <= until]
         return found, 0, max(found, default=first)
     last = newest(spec, state.anchor, first - 1, until) or first
-    missed = sum(tick < last for tick in islice(ticks(spec, state.anchor, first - 1), COUNTED))
+    before = takewhile(lambda tick: tick < last, ticks(spec, state.anchor, first - 1))
+    missed = sum(1 for _ in islice(before, COUNTED))
     if spec["catch_up"] == SKIP and now - last > LATE:
         return [], missed + 1, last
     return [last], missed, last

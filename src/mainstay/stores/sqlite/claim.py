@@ -1,4 +1,4 @@
-"""Claiming and finishing: the hot path of a worker, and the one way out of `running`."""
+"""Claiming: the hot path of a worker. Outcomes are written in the same transaction (`finish.py`)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ import os
 import sqlite3
 from contextlib import suppress
 from functools import cache, partial
-from itertools import chain, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING
 
-from ...core.decide import Completed, Transition
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
 from ...core.rules import EXAMINE
-from ...core.states import COMPLETED
-from ...core.updates import Checkpoint, Log, Progress, Update
-from ...core.verdict import STORED, refusal
-from ..contract import Claims
-from ..operations import Statement, together
+from ..operations import together
+from ..results import Claims
 from ..turns import may_wait
-from .sql import batched, batches, load, many, run
+from .finish import RULED, write_outcomes
+from .sql import load, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ..operations import Operations
+    from ...core.decide import Transition
+    from ...core.updates import Update
     from .store import SqliteStore
 
     Columns = dict[str, Sequence[Any]]
@@ -51,12 +49,6 @@ _TEXT = {
 }  # fmt: skip
 TEXTS, _ONE = tuple(_TEXT), ("id", "type", "payload")  # of any jobs, and of one queue
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
-_DONE = field_getter(Completed, "seq", "token", "finished_at")
-_RULED = field_getter(Transition, "rules")
-_ATTEMPT = field_getter(
-    Transition, "seq", "token", "number", "worker", "started_at", "at", "outcome", "error", "traceback", "code"
-)
-_STATEMENTS = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}
 
 
 def claim(
@@ -68,7 +60,7 @@ def claim(
     def work(connection: sqlite3.Connection) -> Claims:
         if connection.execute(load("claim_lease"), {"worker": worker, "now": store.lease_now(now)}).fetchone() is None:
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
-        verdicts, freed = _finish(connection, finishing, updates)
+        verdicts, freed = write_outcomes(connection, finishing, updates)
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
         jobs = _take_open(connection, worker, wants, limit, now)
         if freed or len(jobs) < max(1, limit):  # a claim of nothing promotes and examines
@@ -113,7 +105,7 @@ def _take_in_line(
     from . import lines
 
     return lines.take(
-        connection, wants, limit, map(_RULED, finishing),
+        connection, wants, limit, map(RULED, finishing),
         read=lambda seqs: _columns(connection, seqs, TEXTS), give=lambda columns: _given(connection, worker, wants, now, columns),
     )  # fmt: skip
 
@@ -201,7 +193,7 @@ def _examine(connection: sqlite3.Connection, now: int, freed: set[str], by: Sequ
     from ..sql.admission import examine
     from .dialect import DIALECT
 
-    return run(connection, examine(DIALECT, now, freed, like=map(_RULED, by)))
+    return run(connection, examine(DIALECT, now, freed, like=map(RULED, by)))
 
 
 def _lanes(connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
@@ -318,99 +310,9 @@ def finish(store: SqliteStore, transitions: Sequence[Transition], updates: Seque
     """Apply transitions; return a verdict for each."""
 
     def work(connection: sqlite3.Connection) -> list[str]:
-        verdicts, freed = _finish(connection, transitions, updates)
+        verdicts, freed = write_outcomes(connection, transitions, updates)
         if freed:
             _examine(connection, transitions[0].at, freed, transitions)
         return verdicts
 
     return store.db.write(work)
-
-
-def _finish(
-    connection: sqlite3.Connection, transitions: Sequence[Transition], updates: Sequence[Update]
-) -> tuple[list[str], set[str]]:
-    """Write updates and transitions; return a verdict for each, and the slots that may have room now."""
-    for update in updates:  # in order; one of an attempt that no longer holds its job changes nothing
-        connection.execute(load(_STATEMENTS[type(update)]), update._asdict())
-    if not transitions:
-        return [], set()
-    connection.execute("SAVEPOINT batch")
-    if _finish_all(connection, transitions):
-        connection.execute("RELEASE batch")
-        return [STORED] * len(transitions), run(connection, _effects(transitions))
-    connection.execute("ROLLBACK TO batch")
-    connection.execute("RELEASE batch")
-    verdicts, freed = [], set()
-    for t in transitions:
-        applied = run(connection, _finish_one(t))
-        verdicts.append(refused(connection, t) if applied is None else STORED)
-        freed |= applied or set()
-    return verdicts, freed
-
-
-def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> bool:
-    """Apply a batch in few statements; return False if some transition did not apply."""
-    simple = [t for t in transitions if type(t) is Completed or (t.state == COMPLETED and t.reason is None)]
-    applied = 0
-    if len(simple) < len(transitions):
-        others = [t._asdict() for t in transitions if t.state != COMPLETED or t.reason is not None]
-        applied = connection.executemany(load("finish"), others).rowcount
-    worker = simple[0].worker if simple else None  # nearly always that of all; the others are applied one by one
-    for start, size in batches(len(simple)):
-        values = [*chain.from_iterable(map(_DONE, simple[start : start + size])), worker]
-        applied += connection.execute(many(load("finish_completed"), size), values).rowcount
-    return applied == len(transitions)
-
-
-def finish_operations(transition: Transition) -> Operations[bool]:
-    """Apply one transition, on any connection; return False if its attempt no longer holds the job."""
-    freed = yield from _finish_one(transition)
-    if freed:
-        from ..sql.admission import wake
-        from .dialect import DIALECT
-
-        yield from wake(DIALECT, freed)
-    return freed is not None
-
-
-def _finish_one(transition: Transition) -> Operations[set[str] | None]:
-    """Apply one transition; return the slots that may have room now, or None if its attempt no longer holds the job."""
-    _, count = yield Statement(load("finish"), transition._asdict())
-    return None if count == 0 else (yield from _effects((transition,)))
-
-
-def refused(connection: sqlite3.Connection, transition: Transition) -> str:
-    """Return why a transition was not applied."""
-    return refusal(transition, connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone())
-
-
-def _effects(applied: Sequence[Transition]) -> Operations[set[str]]:
-    """Write what belongs to applied transitions: attempts, results, children; return the slots that may have room now."""
-    freed: set[str] = set()
-    if any(map(_RULED, applied)):
-        from ..sql.admission import finished
-        from .dialect import DIALECT
-
-        freed = yield from finished(DIALECT, applied, applied[0].at)
-    rows, _ = yield Statement(load("parents"))
-    if rows:
-        from .dialect import DIALECT
-
-        yield DIALECT.statement("admit_ended", seqs=[t.seq for t in applied if t.finished_at is not None])
-    if (yield from _recorded(applied)) or rows:
-        freed.add(EXAMINE)
-    return freed
-
-
-def _recorded(transitions: Sequence[Transition]) -> Operations[bool]:
-    """Write what belongs to transitions, and return whether there are children."""
-    transitions = [t for t in transitions if type(t) is not Completed]
-    attempts = [_ATTEMPT(t) for t in transitions if t.recorded]
-    results = [(t.seq, t.result) for t in transitions if t.result is not None]
-    yield from together(*batched(load("finish_attempt"), attempts), *batched(load("finish_result"), results))
-    if any(t.children or t.review for t in transitions):
-        from ..sql.actions import keep_children
-        from .dialect import DIALECT
-
-        yield from keep_children(DIALECT, transitions, transitions[0].at)
-    return any(t.children for t in transitions)
