@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from mainstay import Mainstay
 from mainstay.cli import exits
 from mainstay.core import jsonl
+from mainstay.core.bulk import Bulk
 from mainstay.core.outcome import Outcome
 from mainstay.stores import open_store
 from mainstay.upkeep import prune as pruning
@@ -202,6 +205,59 @@ def test_a_broken_line_says_its_number_and_nothing_is_imported(run, shop, other)
     with open_store(other) as store:
         assert store.find("", 9) == []
         assert store.actions(None, 9) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "given"),
+    [
+        *(("actions", {"at": 1, "actor": "a", "action": "retry", "detail": detail}) for detail in (
+            "[]", "null", "3", '{"bulk":5}', '{"bulk":"X"}', '{"from":3}', '{"with":"[]"}', '{"with":"{\\"run_at\\":\\"x\\"}"}',
+            '{"bulk":"X","search":"","jobs":"3","matched":3}', '{"note":{"a":1}}',
+        )),
+        ("actions", {"at": 1, "actor": "a", "action": "rule", "detail": '{"kind":"type","name":"x","before":3}'}),
+        *(("review", review) for review in (
+            "x", "[]", "{}", '{"question":"q","token":"1","at":1}', '{"question":"q","token":1,"at":1,"remind":"1h"}',
+        )),
+    ],
+)  # fmt: skip
+def test_what_nobody_could_read_later_is_refused(run, shop, other, part, given):
+    shop.end()
+    run("export", "-o", "a.jsonl")
+    header, line = Path("a.jsonl").read_text(encoding="utf-8").splitlines()
+    found = json.loads(line)
+    changed = found | {part: [given]} if part == "actions" else {"job": found["job"] | {part: given}}
+    Path("b.jsonl").write_text(f"{header}\n{line}\n{json.dumps(changed)}\n", encoding="utf-8")
+    result = run("import", "b.jsonl", "--url", other)
+    assert (result.code, f"line 3: {'job.' * (part == 'review')}{part}" in result.err) == (exits.USAGE, True), (
+        result.err
+    )
+    with open_store(other) as store:
+        assert store.find("", 9) == []
+
+
+def test_an_operation_that_goes_on_elsewhere_is_not_resumed_where_its_jobs_are_imported(run, shop, other):
+    jobs = [shop.add() for _ in range(3)]
+    told = {"bulk": "X7", "search": "state:waiting", "matched": 3, "plan": "{}", "place": jobs[1]}
+    shop.store.cancel(jobs[1:], shop.app.clock.now(), "ada", (), Bulk("X7", "cancel", told))
+    assert "X7" in run("bulk").out
+    run("export", "-o", "a.jsonl")
+    shop.store.cancel(jobs[:1], shop.app.clock.now(), "ada", (), Bulk("X7", "cancel", told | {"place": jobs[0]}))
+    run("export", "-o", "b.jsonl")
+    run("import", "a.jsonl", "b.jsonl", "--url", other)
+    assert "X7" not in run("bulk", "--url", other).out
+    assert run("audit", "--url", other).out.count("X7") == 1
+
+
+def test_a_pipe_is_written_to_and_read_from(run, shop, other):
+    jobs = {shop.end() for _ in range(3)}
+    os.mkfifo("pipe")
+    with ThreadPoolExecutor() as pool:
+        text = pool.submit(Path("pipe").read_text, encoding="utf-8")
+        assert run("export", "-o", "pipe", "--force").code == exits.OK
+        assert {json.loads(line)["job"]["id"] for line in text.result().splitlines()[1:]} == jobs
+        assert Path("pipe").is_fifo()
+        pool.submit(Path("pipe").write_text, text.result(), encoding="utf-8")
+        assert "3 jobs imported" in run("import", "pipe", "--url", other).err
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "missing", "binary"])

@@ -367,6 +367,38 @@ def test_a_removed_schedule_leaves_its_jobs_and_nothing_else(app, store, clock):
         app.remove_schedule("nightly")
 
 
+def meanwhile(monkeypatch, store, act):
+    """Let another act right after the next read of rules."""
+    read = store.rules
+
+    def rules(kinds):
+        found = read(kinds)
+        monkeypatch.undo()
+        act()
+        return found
+
+    monkeypatch.setattr(store, "rules", rules)
+
+
+@pytest.mark.parametrize("change", ["reschedule", "pause", "resume"])
+def test_a_change_does_not_bring_back_what_another_has_just_removed(app, store, monkeypatch, change):
+    app.create_schedule("nightly", app.report.prepare(), cron="0 * * * *")
+    app.pause_schedule("nightly", "holidays")
+    meanwhile(monkeypatch, store, lambda: app.remove_schedule("nightly"))
+    with pytest.raises(NotFound, match="there is no schedule"):
+        app.reschedule("nightly", every="1h") if change == "reschedule" else getattr(app, f"{change}_schedule")(
+            "nightly"
+        )
+    assert app.schedules() == [] == store.rules([SCHEDULE, TICK])
+
+
+def test_a_schedule_that_another_has_just_changed_is_removed(app, store, monkeypatch):
+    app.create_schedule("nightly", app.report.prepare(), cron="0 * * * *")
+    meanwhile(monkeypatch, store, lambda: app.pause_schedule("nightly", "holidays"))
+    assert "paused" in app.remove_schedule("nightly").before
+    assert app.schedules() == []
+
+
 def test_code_declares_and_operators_change_over_it(app, store, clock):
     app.schedule("nightly", app.report.prepare(), cron="0 4 * * *")
     app.sync_schedules()

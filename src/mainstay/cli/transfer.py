@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections import Counter
 from contextlib import contextmanager, suppress
+from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -103,23 +104,35 @@ def _target(path: str, force: bool) -> Iterator[Any]:
     if path == "-":
         yield lambda lines: sys.stdout.writelines(f"{line}\n" for line in lines)
         return
+    try:
+        with _device(path) if os.path.exists(path) and not os.path.isfile(path) else _whole(path, force) as file:
+            yield lambda lines: file.writelines(_encoded(lines, path))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _device(path: str) -> IO[bytes]:
+    """Return a pipe or a device to write to: it is never replaced by a file."""
+    return open(path, "wb")
+
+
+@contextmanager
+def _whole(path: str, force: bool) -> Iterator[IO[bytes]]:
+    """Give a file that gets its name when it is whole and on the disk."""
     if os.path.lexists(path) and not force:
         raise UsageError(f"{path} exists: choose another name, or add --force to replace it")
     part = f"{path}.{os.getpid()}.part"
+    file = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb")
     try:
-        file = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb")
-        try:
-            with file:
-                yield lambda lines: file.writelines(_encoded(lines, path))
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(part)
-            raise
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
 
 
 def _encoded(lines: Iterable[str], path: str) -> Iterable[bytes]:
@@ -168,13 +181,12 @@ def _said(counts: dict[str, int], dry_run: bool) -> str:
 
 @contextmanager
 def _sources(paths: tuple[str, ...]) -> Iterator[dict[str, IO[bytes]]]:
-    """Give the files, each to be read twice: stdin is copied."""
+    """Give the files, each to be read twice: stdin and pipes are copied."""
     files: dict[str, IO[bytes]] = {}
     try:
-        for path in paths:
-            files[path] = TemporaryFile() if path == "-" else open(path, "rb")  # noqa: SIM115  (closed below)
-            if path == "-":
-                files[path].writelines(sys.stdin.buffer)
+        for path in dict.fromkeys(paths):
+            file = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115  (closed below)
+            files[path] = file if file.seekable() and path != "-" else _copied(file)
         yield files
     except FileNotFoundError as error:
         raise NotFound(f"there is no file {error.filename}") from error
@@ -183,6 +195,14 @@ def _sources(paths: tuple[str, ...]) -> Iterator[dict[str, IO[bytes]]]:
     finally:
         for file in files.values():
             file.close()
+
+
+def _copied(file: IO[bytes]) -> IO[bytes]:
+    copy = TemporaryFile()
+    copyfileobj(file, copy)
+    if file is not sys.stdin.buffer:
+        file.close()
+    return copy
 
 
 def _chunks(sources: dict[str, IO[bytes]]) -> Iterator[list[JobHistory]]:

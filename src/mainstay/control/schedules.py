@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from ..core.clock import SECOND, human, milliseconds
 from ..core.cron import cron, zone
 from ..core.draft import Draft
 from ..core.errors import Conflict, NotFound, UsageError
-from ..core.job import Rule
+from ..core.job import Rule, RuleChanged
 from ..core.payload import clean, loads
 from ..core.rules import SCHEDULE, TICK
 from ..core.suggest import did_you_mean
@@ -322,10 +323,9 @@ def _edited(
     app: Flow, name: str, changed: Callable[[Mapping[str, Any]], dict[str, Any]], reason: str, actor: str, dry_run: bool
 ) -> Change:  # fmt: skip
     """Change what is set on a schedule that exists. If its times change, its ticks count from now on."""
-    code = found(app, name).value.get("declared", {})
 
     def edited(before: Mapping[str, Any]) -> dict[str, Any]:
-        after = changed(before)
+        code, after = found(app, name).value.get("declared", {}), changed(before)  # each time: others may remove it
         specs = [core.effective({"declared": code, "set": each}) for each in (before, after)]
         complete(specs[1])
         if core.timing(specs[0]) == core.timing(specs[1]):
@@ -339,16 +339,23 @@ def _edited(
 
 def remove(app: Flow, name: str, reason: str, actor: str, dry_run: bool) -> Change:
     """Remove a schedule. Its jobs stay."""
-    rule = found(app, name)
-    if name in app.declared_schedules:
-        raise Conflict(
-            f"the schedule {name!r} is declared in code, which would bring it back: remove it there first, or pause it",
-            f"mainstay schedules pause {name}",
-        )
-    if not dry_run:
-        gone = Rule(SCHEDULE, name, {}, actor, app.clock.now(), clean(reason, REASON))
-        app.store.set_rule(gone, remove=True, was=(rule,))
-    return Change(SCHEDULE, name, shown(core.effective(rule.value)), None)
+    gone = Rule(SCHEDULE, name, {}, actor, app.clock.now(), clean(reason, REASON))
+    for _ in range(TRIES):
+        rule = found(app, name)
+        if name in app.declared_schedules:
+            raise Conflict(
+                f"the schedule {name!r} is declared in code, which would bring it back: remove it there first, or pause it",
+                f"mainstay schedules pause {name}",
+            )
+        with suppress(RuleChanged):
+            if not dry_run:
+                app.store.set_rule(gone, remove=True, was=(rule,))
+            return Change(SCHEDULE, name, shown(core.effective(rule.value)), None)
+    raise _restless(name)
+
+
+def _restless(name: str) -> Conflict:
+    return Conflict(f"others change the schedule {name} all the time: nothing was done; repeat it when they are done")
 
 
 def run(app: Flow, name: str, actor: str) -> tuple[Draft, tuple[str, bool]]:
@@ -359,9 +366,7 @@ def run(app: Flow, name: str, actor: str) -> tuple[Draft, tuple[str, bool]]:
         (fired,) = app.store.fire([core.Firing(name, rule.value, None, None, (draft,), actor=actor)], now)
         if fired.verdict == "fired":
             return draft, fired.jobs[0]
-    raise Conflict(
-        f"others change the schedule {name} all the time: nothing was enqueued; repeat it when they are done"
-    )
+    raise _restless(name)
 
 
 def sync(app: Flow) -> None:

@@ -11,6 +11,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from . import ids, keys, review, rules
+<<<<<<< HEAD
+=======
+from .bulk import PLACE, PLAN
+>>>>>>> attack
 from .clock import iso
 from .draft import Draft
 from .errors import UsageError
@@ -27,6 +31,7 @@ FORMAT = 1
 WHAT = "jobs"
 PARTS: dict[str, type[Any]] = {"attempts": AttemptRecord, "logs": LogRecord, "actions": ActionRecord}
 LARGEST = 1 << 53  # of a number: some engines count in doubles
+NO_JOB = ("rule", "setting")  # actions that concern no job
 HIGHEST, LONGEST = 1_000, 200  # priority; characters of a name
 JSON = (
     "payload",
@@ -110,11 +115,37 @@ def _rows(name: str, given: Any, job: str) -> list[Any]:
         raise UsageError(f"{name}: this is a list of objects")
     rows = [_record(name, PARTS[name], {**each, "job": job}) for each in given]
     if name == "actions":
-        return [row._replace(job=None) if row.bulk else row for row in rows]
+        return [_action(row) for row in rows]
     places = {row.token if name == "attempts" else (row.token, row.n) for row in rows}
     if len(places) < len(rows):
         raise UsageError(f"{name}: two of them are the same one")
     return rows
+
+
+def _action(row: ActionRecord) -> ActionRecord:
+    """Return what an operator did, if people can be told of it. An operation that goes on elsewhere is not resumed here."""
+    detail = json.loads(row.detail)
+    if row.action in NO_JOB or not _are_details(detail):
+        raise UsageError(f"actions: {row.action!r:.40} with {row.detail!r:.60} is nothing that is done to jobs")
+    left = {name: value for name, value in detail.items() if name not in (PLACE, PLAN)}
+    return row._replace(job=None if row.bulk else row.job, detail=row.detail if left == detail else _dumps(left))
+
+
+def _are_details(found: Any) -> bool:
+    if not isinstance(found, dict) or ("bulk" in found and not found.keys() >= _DETAILS.keys()):
+        return False
+    given = _json(found.get("with", "{}"))
+    spans = [given.get(name, 0) for name in ("run_at", "stagger")] if isinstance(given, dict) else [None]
+    fit = all(type(found[name]) in types for name, types in (_DETAILS | _MORE).items() if name in found)
+    return fit and all(type(each) is int and 0 <= each < LARGEST for each in spans)
+
+
+def _json(text: Any) -> Any:
+    """Return what is in a JSON text; None: it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
 
 
 def _record(what: str, kind: Any, given: dict[str, Any]) -> Any:
@@ -175,6 +206,7 @@ def _is_backoff(text: str | None) -> bool:
 
 
 def _is_review(text: str | None) -> bool:
+<<<<<<< HEAD
     if text is None:
         return True
     try:
@@ -187,6 +219,17 @@ def _is_review(text: str | None) -> bool:
         all(type(each) is int and 0 <= each < LARGEST for each in numbers) and asked.at_deadline in review.AT_DEADLINE
     )
     return fits and all(isinstance(each, str) and _storable(each) for each in texts)
+=======
+    try:
+        found = None if text is None else review.unpack(text)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return False
+    return found is None or (
+        isinstance(found.question, str) and found.at_deadline in review.AT_DEADLINE and all(isinstance(each, str) for each in found.deciders)
+        and all(type(each) is int for each in (found.token, found.at))
+        and all(each is None or type(each) is int for each in (found.expires_at, found.remind, found.remind_at))
+    )  # fmt: skip
+>>>>>>> attack
 
 
 def _are_rules(text: str | None) -> bool:
@@ -209,6 +252,9 @@ def _each(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda given: isinstance(given, list) and all(map(fits, given))
 
 
+# What the line of an operation on many jobs has (`core.bulk`), and what else is read of a line.
+_DETAILS: dict[str, tuple[type, ...]] = {"bulk": (str,), "search": (str,), "jobs": (int,), "matched": (int,)}
+_MORE: dict[str, tuple[type, ...]] = {"from": (str, dict), "note": (str,), "refused": (dict,), "with": (str,)}
 # What may be in the rules of a job (`core.rules`), and what must hold of its columns.
 _RULES: dict[str, Callable[[Any], bool]] = {
     "limits": _each(_shaped(str, str, int)), "rates": _each(_shaped(str, str, int, int)),
@@ -238,6 +284,7 @@ _FITS: dict[tuple[str, str], Callable[[JobRecord], bool]] = {
     ("schedule", "is no name"): lambda job: job.schedule is None or _is_name(job.schedule),
     ("review", "is no review"): lambda job: _is_review(job.review),
     ("rules", "are no rules of a job"): lambda job: _are_rules(job.rules),
+    ("review", "is no review"): lambda job: _is_review(job.review),
 }
 
 

@@ -71,16 +71,17 @@ def _import(dialect: Dialect, histories: Sequence[JobHistory]) -> Operations[lis
         return []
     yield from together(*(yield from job_statements(dialect, [history.job for history in new])))
     seqs = dict((yield dialect.statement("seqs", ids=[history.job.id for history in new])).rows)
-    known = {
-        each for some in (yield from _actions(dialect, [history.job for history in new])).values() for each in some
-    }
+    lines = (yield from _actions(dialect, [history.job for history in new])).values()
+    known = {each.bulk or each for some in lines for each in some}
     attempts = [(seqs[job], *row) for history in new for job, *row in history.attempts]
     logs = [(seqs[job], *row) for history in new for job, *row in history.logs]
-    actions = list(dict.fromkeys(each for history in new for each in history.actions if each not in known))
+    actions = {each.bulk or each: each for history in new for each in history.actions}  # a bulk action has one line
     yield from together(
         *dialect.insert("attempt", column_types(AttemptRecord) | {"job": "bigint"}, attempts),
         *dialect.insert("log", column_types(LogRecord) | {"job": "bigint"}, logs),
-        *dialect.insert("action", AUDIT, sorted(actions, key=itemgetter(0))),
+        *dialect.insert(
+            "action", AUDIT, sorted((each for key, each in actions.items() if key not in known), key=itemgetter(0))
+        ),
     )
     return [history.job.id for history in new]
 
