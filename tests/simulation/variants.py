@@ -14,7 +14,7 @@ from mainstay.core.review import AT_DEADLINE, Asked
 from mainstay.core.verdict import ALREADY, STORED
 from mainstay.stores.operations import Statement
 from mainstay.stores.sql import actions, change, maintenance, reviews as stored_reviews
-from mainstay.stores.sqlite import claim, connect, enqueue, sql
+from mainstay.stores.sqlite import claim, connect, enqueue, finish, sql
 from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.upkeep import reviews, sweep
 from mainstay.worker import outcome_buffer
@@ -73,7 +73,7 @@ def token_lowered() -> AbstractContextManager[object]:
 @variant("I3")
 def children_doubled() -> AbstractContextManager[object]:
     """An outcome that was stored before has its effects once more when it is sent again."""
-    refused = claim.refused
+    refused = finish.refused
 
     def again(connection: Any, transition: Any) -> str:
         verdict = refused(connection, transition)
@@ -84,7 +84,7 @@ def children_doubled() -> AbstractContextManager[object]:
             sql.run(connection, enqueue.enqueue_operations(children, transition.at))
         return verdict
 
-    return patched((claim, "refused", again))
+    return patched((finish, "refused", again))
 
 
 @variant("I5")

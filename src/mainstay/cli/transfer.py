@@ -198,7 +198,7 @@ def _sources(paths: tuple[str, ...]) -> Iterator[dict[str, IO[bytes]]]:
 
 
 def _copied(file: IO[bytes]) -> IO[bytes]:
-    copy = TemporaryFile()
+    copy = TemporaryFile()  # noqa: SIM115  (the caller closes it)
     copyfileobj(file, copy)
     if file is not sys.stdin.buffer:
         file.close()

@@ -11,10 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from . import ids, keys, review, rules
-<<<<<<< HEAD
-=======
 from .bulk import PLACE, PLAN
->>>>>>> attack
 from .clock import iso
 from .draft import Draft
 from .errors import UsageError
@@ -206,12 +203,11 @@ def _is_backoff(text: str | None) -> bool:
 
 
 def _is_review(text: str | None) -> bool:
-<<<<<<< HEAD
     if text is None:
         return True
     try:
         asked: Any = review.unpack(text)
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, RecursionError):
         return False
     numbers = (asked.token, asked.at, *(each or 0 for each in (asked.expires_at, asked.remind, asked.remind_at)))
     texts = (asked.question, *asked.deciders)
@@ -219,17 +215,6 @@ def _is_review(text: str | None) -> bool:
         all(type(each) is int and 0 <= each < LARGEST for each in numbers) and asked.at_deadline in review.AT_DEADLINE
     )
     return fits and all(isinstance(each, str) and _storable(each) for each in texts)
-=======
-    try:
-        found = None if text is None else review.unpack(text)
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return False
-    return found is None or (
-        isinstance(found.question, str) and found.at_deadline in review.AT_DEADLINE and all(isinstance(each, str) for each in found.deciders)
-        and all(type(each) is int for each in (found.token, found.at))
-        and all(each is None or type(each) is int for each in (found.expires_at, found.remind, found.remind_at))
-    )  # fmt: skip
->>>>>>> attack
 
 
 def _are_rules(text: str | None) -> bool:
