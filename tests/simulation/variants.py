@@ -162,7 +162,8 @@ def heart_stopped_before_drain() -> AbstractContextManager[object]:
 def renewed_after_the_end() -> AbstractContextManager[object]:
     """A worker that was removed gets its old lease back."""
     renew = maintenance.renew
-    statement = "INSERT INTO mainstay_worker VALUES (?, '', 0, 1, '[]', '[]', ?, ?, ?, 0)"
+    columns = "id, host, pid, slots, queues, types, started_at, beat_at, expires_at, stopping"
+    statement = f"INSERT INTO mainstay_worker ({columns}) VALUES (?, '', 0, 1, '[]', '[]', ?, ?, ?, 0)"
 
     def resurrect(store: Any, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
         found = renew(store, worker, now, lease, stopping)

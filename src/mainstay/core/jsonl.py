@@ -269,7 +269,6 @@ _FITS: dict[tuple[str, str], Callable[[JobRecord], bool]] = {
     ("schedule", "is no name"): lambda job: job.schedule is None or _is_name(job.schedule),
     ("review", "is no review"): lambda job: _is_review(job.review),
     ("rules", "are no rules of a job"): lambda job: _are_rules(job.rules),
-    ("review", "is no review"): lambda job: _is_review(job.review),
 }
 
 
