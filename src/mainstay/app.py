@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .core.clock import SystemClock
 from .core.draft import Draft, distinct
-from .core.errors import ConfigError, Conflict, QueueFull, UsageError
+from .core.errors import QueueFull, UsageError
 from .core.events import Events, Hooked
 from .core.payload import MAX_BYTES, decode_result, encode
 from .flow import Flow
@@ -56,7 +56,11 @@ class Mainstay(Flow, Hooked):
         self.max_payload = max_payload  # bytes of JSON
         self.clock: Clock = clock or SystemClock()
         self.events = Events()
-        self.store: Store = store or (open_store(url, clock) if url else _configured_store(clock))
+        if store is None and not url:
+            from .configured_store import configured_store
+
+            store = configured_store(clock)
+        self.store: Store = store or open_store(str(url), clock)
         self._registry: Registry | None = None
         self.kit: Kit | None = None  # the test kit that has replaced the store and the clock
 
@@ -242,15 +246,9 @@ class Mainstay(Flow, Hooked):
         A text search looks at the newest jobs and returns what it found there. An `exact` one continues until the page is full
         or no job is left.
         """
-        from .query import parse, place
+        from .query import search
 
-        now = self.clock.now()
-        terms = parse(query, now)
-        page = self.store.search(terms, limit, place(after), now)
-        while exact and page.after is not None and len(page.ids) < limit:
-            more = self.store.search(terms, limit - len(page.ids), page.after, now)
-            page = more._replace(ids=page.ids + more.ids)
-        return page
+        return search(self.store, query, limit, after, self.clock.now(), exact)
 
     def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt[datetime]]:
         """Return every attempt at a job, oldest first."""
@@ -299,21 +297,16 @@ class Mainstay(Flow, Hooked):
 
     def rerun(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Enqueue a copy of a job that has ended: the same arguments and policy, no key. Its `parent` is the first job."""
-        from .core.states import ENDED
-        from .job import copy_of
+        from .job import copy_of_ended
 
-        job = self._stored(job_id)
-        if job.state not in ENDED:
-            raise Conflict(f"job {job.id} is {job.label}, it has not ended: app.retry runs a waiting job now")
-        return self._accept([copy_of(job)], None)[0]
+        return self._accept([copy_of_ended(self._stored(job_id))], None)[0]
 
     def delete(self, job_id: str | Handle[Any], *, actor: str = "python") -> str:
         """Remove a job that does not run, with its history."""
-        return self._act("delete", job_id, actor)
+        from .refusals import checked
 
-    def _act(self, verb: str, job_id: str | Handle[Any], actor: str) -> str:
         full = self.resolve(job_id)
-        return _checked(verb, full, getattr(self.store, verb)([full], self.clock.now(), actor)[full])
+        return checked("delete", full, self.store.delete([full], self.clock.now(), actor)[full])
 
     def approve(
         self, job_id: str | Handle[Any], note: str = "", *, output: Any = ..., actor: str = "python", roles: Sequence[str] = ()
@@ -349,13 +342,9 @@ class Mainstay(Flow, Hooked):
         self, search: str = "", *, ids: Iterable[str | Handle[Any]] | None = None, everything: bool = False
     ) -> Bulk:
         """Return the jobs that a search finds, or those of these ids, to act on: `app.bulk("state:dead").retry()`."""
-        from .control.bulk import Bulk
+        from .control.bulk import chosen
 
-        if (bool(search.strip()) + (ids is not None) + everything) != 1:
-            raise UsageError(
-                'which jobs? app.bulk("type:mail state:dead"), app.bulk(ids=[…]) or app.bulk(everything=True)'
-            )
-        return Bulk(self, search, None if ids is None else [self.resolve(job) for job in ids])
+        return chosen(self, search, ids, everything)
 
     def bulk_operations(self, *, finished: bool = False) -> Sequence[Operation]:
         """Return the operations on many jobs that were stopped or go on now, newest first; with `finished` all."""
@@ -405,31 +394,7 @@ class Mainstay(Flow, Hooked):
         self.store.close()
 
 
-def _checked(verb: str, job_id: str, verdict: str) -> str:
-    from .refusals import checked
-
-    return checked(verb, job_id, verdict)
-
-
 def _prepared(job: Draft) -> Draft:
     if type(job) is not Draft:
         raise UsageError(f"{job!r} is not a prepared job: give f.prepare(…), or the name of a type")
     return job.again() if job.accepted else job
-
-
-def _configured_store(clock: Clock | None) -> Store:
-    """Return the store that the environment or the settings file names; an error says which of them did."""
-    import os
-
-    url, source = os.environ.get("MAINSTAY_URL", ""), "the environment variable MAINSTAY_URL"
-    if not url:
-        from .settings_file import load_settings
-
-        settings = load_settings()
-        url, source = settings.url, settings.sources.get("url", "")
-    try:
-        return open_store(url, clock)
-    except ConfigError as error:
-        if source:
-            error.add_note(f"the URL comes from {source}")
-        raise

@@ -12,11 +12,11 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
+from . import log_values
 from .core.clock import milliseconds
 from .core.decide import decide
 from .core.errors import UsageError
 from .core.outcome import COMPLETED, Cancelled, Snooze, Stopping
-from .core.payload import clean
 from .core.review import LastReview
 from .core.rules import rate_slots, unpack
 from .core.updates import Checkpoint, Log, Progress, Update
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Level = Literal["debug", "info", "warning", "error"]
 LEVELS = get_args(Level)
-MESSAGE, STAGE = 10_000, 200  # characters of one log line, and of a stage's name
+STAGE = 200  # characters of a stage's name
 
 
 class Reporter(Protocol):
@@ -185,8 +185,8 @@ class Context:
         self._write(level, message, fields)
 
     def _write(self, level: str, message: str, fields: dict[str, Any]) -> None:
-        text = _encoded(fields) if fields else None
-        line = _text(message, MESSAGE)
+        text = log_values.encoded(fields) if fields else None
+        line = log_values.text(message, log_values.MESSAGE)
         job = self.job
         self._reporter.report(
             Log(job.seq, job.token, next(self._numbers), self._reporter.now(), level, self._stage, line, text)
@@ -205,7 +205,7 @@ class Context:
     def stage(self, name: str) -> Iterator[None]:
         """Name the part of the job that runs inside the `with`; its duration and end are logged."""
         outer, started = self._stage, self._reporter.now()
-        name = self._stage = _text(name, STAGE)
+        name = self._stage = log_values.text(name, STAGE)
         self._show()
         ended = "failed"
         try:
@@ -229,7 +229,7 @@ class Context:
         The values are written with the worker's next transaction, within milliseconds.
         """
         body = {**self.checkpoint, **values}
-        text = _json(body) or "{}"
+        text = log_values.encode(body) or "{}"
         self._checkpoint = body
         self._reporter.report(Checkpoint(self.job.seq, self.job.token, self._reporter.now(), text))
         self.check()
@@ -302,7 +302,7 @@ class Context:
         self.completed_in = tx
 
     def _completion(self, tx: object, result: Any) -> tuple[Store, object, Transition]:
-        outcome, job = COMPLETED._replace(result=_json(result), children=self.children), self.job
+        outcome, job = COMPLETED._replace(result=log_values.encode(result), children=self.children), self.job
         transition = decide(job, outcome, self._reporter.now(), random=float)  # 0.0: a completion has no wait to vary
         return self._reporter.store, tx, transition
 
@@ -311,42 +311,6 @@ def _instant(ms: int) -> datetime:
     from datetime import UTC, datetime, timedelta
 
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
-
-
-def _encoded(fields: dict[str, Any]) -> str | None:
-    """Return the fields of a log line as JSON. Those that JSON cannot carry are written as text: a log line fails no attempt."""
-    for form in (lambda value: value, _carried, _described):  # the last if the fields are too large together
-        try:
-            return _json({name: form(value) for name, value in fields.items()})
-        except Exception:  # noqa: BLE001, S112  (a value's own code may raise anything)
-            continue
-    return None
-
-
-def _carried(value: Any) -> Any:
-    try:
-        return json.loads(_json(value) or "null")
-    except Exception:  # noqa: BLE001  (as above)
-        return _described(value)
-
-
-def _described(value: Any) -> str:
-    text = _text(value, MESSAGE)
-    return f"{type(value).__qualname__}: {text}" if isinstance(value, BaseException) else text
-
-
-def _json(value: Any) -> str | None:
-    from .core.codec import encode_result  # here: a program that imports `ctx` need not run a handler
-
-    return encode_result(value)
-
-
-def _text(value: Any, limit: int) -> str:
-    """Return a value as text that every store can hold, even if its own `__str__` fails."""
-    try:
-        return clean(str(value), limit)
-    except Exception as error:  # noqa: BLE001  (as above)
-        return f"(its __str__ raised {type(error).__name__})"
 
 
 current: ContextVar[Context] = ContextVar("mainstay.ctx")

@@ -133,14 +133,9 @@ class Flow:
         return pause(self, type, queue, reason, actor, dry_run)
 
     def resume(
-        self,
-        type: str | None = None,
-        queue: str | None = None,
-        *,
-        reason: str = "",
-        actor: str = "python",
+        self, type: str | None = None, queue: str | None = None, *, reason: str = "", actor: str = "python",
         dry_run: bool = False,
-    ) -> Change:
+    ) -> Change:  # fmt: skip
         """End a pause. Each pause ends by itself: one of the installation leaves those of types and queues."""
         from .control.pauses import resume
 
@@ -166,14 +161,9 @@ class Flow:
         return types(self)
 
     def set_type(
-        self,
-        name: str,
-        *,
-        reason: str = "",
-        actor: str = "python",
-        dry_run: bool = False,
+        self, name: str, *, reason: str = "", actor: str = "python", dry_run: bool = False,
         **values: Unpack[TypeOverrides],
-    ) -> Change:
+    ) -> Change:  # fmt: skip
         """Set values of a type over what its code declares, for jobs enqueued from now on. They survive deploys."""
         from .control.types import set_type
 
@@ -377,13 +367,9 @@ class Flow:
         return schedules(self)
 
     def next_fires(
-        self,
-        name: str | None = None,
-        count: int = 5,
-        *,
-        after: datetime | str | float | None = None,
+        self, name: str | None = None, count: int = 5, *, after: datetime | str | float | None = None,
         **times: Unpack[Times],
-    ) -> list[datetime]:
+    ) -> list[datetime]:  # fmt: skip
         """Return the next ticks of a schedule, in UTC; or of one with these times: `app.next_fires(cron="0 4 * * *", tz="Asia/Tokyo")`."""
         from .control.schedules import next_fires
 

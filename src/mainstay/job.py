@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from .core import job as stored, retention
 from .core.draft import Draft
+from .core.errors import Conflict
 from .core.payload import decode_result
 from .core.review import unpack
-from .core.states import CANCELLED
+from .core.states import CANCELLED, ENDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -106,3 +107,10 @@ def copy_of(job: stored.Job) -> Draft:
 
         limits.set_rules(draft, {name: rule for name, rule in rules.unpack(job.rules).items() if name in _KEPT_RULES})
     return draft
+
+
+def copy_of_ended(job: stored.Job) -> Draft:
+    """Return a copy of a job that has ended; raise `Conflict` for any other."""
+    if job.state not in ENDED:
+        raise Conflict(f"job {job.id} is {job.label}, it has not ended: app.retry runs a waiting job now")
+    return copy_of(job)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from .core.search_terms import Page
+    from .stores.contract import Store
+
 QUALIFIERS = (*FIELDS, "age")
 LABELS = (*states.STATES, "retrying", "cancelling")
 GROUPS = {
@@ -286,3 +289,13 @@ READERS: dict[str, tuple[Callable[[str, str, list[str], int], Term], str]] = {
     "args": (_words, "args.user.id:42"), "age": (_durations, "age:>1h"), "took": (_durations, "took:>30s"),
     "created": (_instants, "created:>=2026-01-31 created:<2026-02-02"), "finished": (_instants, "finished:today"),
 }  # fmt: skip
+
+
+def search(store: Store, query: str, limit: int, after: str | None, now: int, exact: bool) -> Page:
+    """Return a page of the jobs that match; an `exact` search goes on until it is full or no job is left."""
+    terms = parse(query, now)
+    page = store.search(terms, limit, place(after), now)
+    while exact and page.after is not None and len(page.ids) < limit:
+        more = store.search(terms, limit - len(page.ids), page.after, now)
+        page = more._replace(ids=page.ids + more.ids)
+    return page

@@ -154,6 +154,34 @@ def test_stopped_by_ctrl_c_listed_and_resumed(run, shop, small, monkeypatch):
     assert run("bulk", "resume", operation).code == exits.CONFLICT
 
 
+def test_a_staggered_retry_that_is_resumed_does_not_say_that_all_are_queued(run, shop, small, monkeypatch):
+    for _ in range(5):
+        shop.dead()
+    stop_after(monkeypatch, 2)
+    run("retry", "state:dead", "--stagger", "1h", "--yes")
+    monkeypatch.setattr(bulk_run.time, "sleep", lambda _: None)
+    resumed = run("bulk", "resume", run("bulk", "-q").out.strip())
+    assert resumed.err == "5 jobs retried\n"
+    assert len(shop.app.list("state:scheduled")) == 4
+
+
+def test_a_misspelt_type_is_named(run, shop):
+    fill(shop, 1)
+    assert 'no type is called mial (did you mean "mail"?)' in run("retry", "type:mial", "--dry-run").err
+
+
+def test_who_began_it_who_goes_on_and_who_gives_it_up(run, shop, small, monkeypatch):
+    fill(shop)
+    stop_after(monkeypatch, 1)
+    run("cancel", "type:mail", "--yes", "--actor", "ada")
+    operation = run("bulk", "-q").out.strip()
+    stop_after(monkeypatch, 1)
+    run("bulk", "resume", operation, "--actor", "bob")
+    run("bulk", "forget", operation, "--actor", "eve")
+    (line,) = shop.store.actions(None, 9)
+    assert (line.actor, line.detail["resumed_by"], line.detail["given_up_by"]) == ("ada", "bob", "eve")
+
+
 def test_one_that_is_given_up(run, shop, small, monkeypatch):
     fill(shop)
     stop_after(monkeypatch, 1)
@@ -183,7 +211,8 @@ def test_the_arguments_of_a_job_in_an_editor(run, shop, tmp_path, monkeypatch):
     script.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(script))
     monkeypatch.setenv("CHANGE", "s/0/12/")
-    assert run("edit", "job", job) == (0, f"{job} changed\n", "")
+    assert run("edit", job, "--reason", "counted anew") == (0, f"{job} changed\n", "")
+    assert shop.store.actions(job, 9)[0].detail["note"] == "counted anew"
     assert (jobs(shop, [job])[0].payload, jobs(shop, [job])[0].key) == ('{"n":12}', "12")
     monkeypatch.setenv("CHANGE", "s/12/12/")
     assert run("edit", "job", job) == (0, "", "Nothing changed.\n")
@@ -193,11 +222,12 @@ def test_the_arguments_of_a_job_in_an_editor(run, shop, tmp_path, monkeypatch):
         assert refused.code in (exits.USAGE, exits.CONFLICT)
         assert why in refused.err
         assert "your text is in" in refused.err
-        assert f"try: mainstay edit job {job} --from" in refused.err
+        assert f"try: mainstay edit {job} --from" in refused.err
     assert jobs(shop, [job])[0].payload == '{"n":12}'
 
 
 def test_a_job_that_is_done_keeps_its_arguments(run, shop):
     job = shop.end(payload='{"n":1}')
-    result = run("amend", job, "--set", "n=2")
-    assert (result.code, "it has ended" in result.err) == (exits.CONFLICT, True)
+    for words in (("amend", job, "--set", "n=2"), ("edit", job), ("edit", "job", job)):
+        result = run(*words)  # no editor opens
+        assert (result.code, f"job {job} was not changed: it has ended" in result.err) == (exits.CONFLICT, True)

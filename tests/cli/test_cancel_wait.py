@@ -6,6 +6,9 @@ import threading
 import pytest
 
 from mainstay.cli import exits
+from mainstay.cli.cancel_wait import await_cancelled
+from mainstay.cli.output import Output, Shape
+from mainstay.control.bulk_run import Report
 from mainstay.core.decide import decide
 from mainstay.core.outcome import CANCELLED
 from tests.cli.shop import Shop
@@ -56,8 +59,36 @@ def test_by_search_it_waits_for_all(run, shop, stopping):
     waiting = shop.add()
     stopping(*claimed)
     found = run("cancel", "type:mail", "--yes", "--wait", "--timeout", "20s", "--json")
-    jobs = json.loads(found.out)["jobs"]
-    assert (found.code, jobs) == (exits.OK, dict.fromkeys([*(each.id for each in claimed), waiting], "cancelled"))
+    counts = json.loads(found.out)
+    assert (found.code, counts["matched"], counts["changed"], counts["refused"]) == (exits.OK, 4, 4, {})
+    jobs = [*(each.id for each in claimed), waiting]
+    assert {shop.store.get(job).state for job in jobs} == {"cancelled"}
+
+
+def test_by_search_it_says_how_many_have_stopped(run, shop, stopping):
+    good, bad, waiting = shop.claim(), shop.claim(), shop.add()
+    stopping(good)
+    found = run("cancel", "type:mail", "--yes", "--wait", "--timeout", "0.5")
+    assert found.code == exits.TIMEOUT
+    assert f"job {bad.id} did not stop in time" in found.err
+    assert "2 jobs cancelled, 1 job cancelling" in found.err
+    assert shop.store.get(waiting).state == "cancelled"
+
+
+def test_by_search_quietly_it_prints_the_ids(run, shop, stopping):
+    good, waiting = shop.claim(), shop.add()
+    stopping(good)
+    found = run("cancel", "type:mail", "--yes", "--wait", "-q")
+    assert (found.code, sorted(found.out.split())) == (exits.OK, sorted([good.id, waiting]))
+
+
+def test_one_that_is_gone_meanwhile_was_not_cancelled(shop):
+    jobs = {"gone": "cancelling", "other": "cancelled"}
+    before = Report("", "cancel", 2, 2, {}, {"cancelling": 1, "cancelled": 1}, jobs=jobs)
+    after, found = await_cancelled(shop.app, Output(Shape()), before, ["gone"], 1)
+    assert found == {"gone": "ended"}
+    assert (after.changed, after.refused, after.results) == (1, {"ended": 1}, {"cancelled": 1, "cancelling": 0})
+    assert after.jobs == {"gone": "ended", "other": "cancelled"}
 
 
 def test_one_that_stops_and_one_that_does_not(run, shop, stopping):

@@ -15,8 +15,8 @@ from tests.cli.shop import Shop
 PROGRAM = Path(sys.executable).parent / "mainstay"
 # What bash does at a press of the tab key, without a terminal.
 ASK = """
-compopt() { :; }
-eval "$(mainstay completion bash 2>/dev/null)"
+compopt() { [ "$2" = nospace ] || echo "compopt $2"; }
+eval "$(mainstay completion bash)"
 COMP_LINE="$1"; COMP_POINT=${#1}
 _mainstay_completion mainstay
 printf '%s\\n' "${COMPREPLY[@]}"
@@ -81,6 +81,20 @@ def test_names_of_the_store(tab, shop):
     assert tab("mainstay approve ") == [review]
     assert tab(f"mainstay show {job[:20].lower()}") in ([job], [review, job], [job, review])
     assert tab("mainstay edit type rep") == ["report"]
+    assert tab("mainstay prune type:rep") == ["report"]
+
+
+def test_names_of_schedules_and_zones(tab, app):
+    app.store.register_types([TypeInfo("report", "images", "f()", {}, 1)])
+    app.create_schedule("nightly", app.prepare("report"), every="1h")
+    assert tab("mainstay schedules pause ni") == ["nightly"]
+    assert tab("mainstay ls schedule:n") == ["nightly"]
+    assert tab("mainstay schedules next --tz Europe/Berl") == ["Europe/Berlin"]
+
+
+@pytest.mark.parametrize("line", ["mainstay import a", "mainstay export -o a", "mainstay edit type mail --from a"])
+def test_files_are_left_to_the_shell(tab, line):
+    assert tab(line) == ["compopt", "default"]
 
 
 @pytest.mark.parametrize(
@@ -113,12 +127,13 @@ def test_other_shells_ask_in_their_own_way(shell, shop):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_a_script_and_says_where_to_put_it(run, shell):
-    done = run("completion", shell)
+def test_completion_prints_a_script_and_says_where_to_put_it_to_people(run, shell, terminal):
+    done = terminal("completion", shell)
     assert done.code == 0
     assert "_MAINSTAY_COMPLETE" in done.out
     assert {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish"}[shell] in done.err
-    assert run("completion", shell, "-q").err == ""
+    assert terminal("completion", shell, "-q").err == ""
+    assert run("completion", shell).err == ""  # each new shell evaluates it
 
 
 def test_static_words_come_fast():

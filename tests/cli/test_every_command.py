@@ -10,7 +10,6 @@ from tests.cli.shop import Shop
 # Commands that print no data, only messages, or whose output is not theirs.
 TALK_ONLY = {
     "demo": "shows itself at work, on a store that is gone afterwards",
-    "worker": "logs events on stderr, as JSON with --log-format json",
 }
 
 

@@ -47,10 +47,8 @@ def test_a_queue_that_no_worker_serves_is_named(run, shop):
         out = run(*words).out
         assert "1 job waits, but no live worker serves the queue images" in out
         assert "mainstay worker --app … --queues images,default" in out
-    assert (
-        "no live worker serves the queue images → mainstay worker --app … --queues images,default"
-        in run("show", job).out
-    )
+    shown = run("show", job).out
+    assert "no live worker serves the queue images\n   → mainstay worker --app … --queues images,default\n" in shown
 
 
 def test_a_queue_that_a_worker_serves_is_no_problem(run, shop):
@@ -80,7 +78,7 @@ def test_the_queues_of_a_type_are_added_up(run, shop):
 def test_a_running_job_whose_worker_died_says_who_takes_it_over(run, killed):
     out = run("show", killed).out
     assert "its worker wtest is gone" in out
-    assert "and runs again → mainstay worker --app …" in out
+    assert "and runs again\n   → mainstay worker --app …" in out
     assert "no worker" in run("status").out.splitlines()[0]
     assert "none is running" in run("doctor").out
 

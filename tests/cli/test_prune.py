@@ -52,7 +52,7 @@ def test_without_a_search_retention_decides(run, shop):
     assert (dry.code, dry.out, dry.err) == (
         exits.OK,
         "",
-        "1 job would be removed. Nothing changed. Add --yes to remove.\n",
+        "1 job would be removed. Nothing changed.\n",
     )
     assert "1 job removed" in run("prune").err
     assert states(shop, [over, kept, dead]) == [None, "completed", "dead"]
@@ -67,11 +67,18 @@ def test_a_search_finds_completed_and_cancelled_jobs_and_no_dead_ones(run, shop)
     assert refused.code == exits.USAGE
     assert "2 jobs match (1 × mail cancelled, 1 × mail completed); confirm with --yes" in refused.err
     assert states(shop, [completed, cancelled]) == ["completed", "cancelled"]
+    dry = run("prune", "type:mail", "--dry-run").err
+    assert dry.startswith(
+        "2 jobs would be removed (1 × mail cancelled, 1 × mail completed). Nothing changed. Add --yes"
+    )
     result = run("prune", "type:mail", "--yes", "--json")
     assert json.loads(result.out) == {"matched": 2, "removed": 2, "archive": None}
     assert states(shop, [completed, cancelled, dead, waiting]) == [None, None, "dead", "queued"]
     assert "1 job removed" in run("prune", "state:dead", "--yes").err
-    assert [action.action for action in shop.store.actions(None, 9)] == ["delete", "delete"]
+    assert [action.action for action in shop.store.actions(None, 9)] == ["prune", "prune"]
+    assert "prune jobs=2 type=mail:2 from=" in (told := run("audit").out)
+    assert 'search="type:mail"' in told
+    assert "try: mainstay cancel 'state:running'" in run("prune", "state:running").err
 
 
 def test_older_and_keep_last_leave_what_is_newer(run, shop):
@@ -221,7 +228,9 @@ def test_what_nobody_could_read_later_is_refused(run, shop, other, part, given):
     changed = found | {part: [given]} if part == "actions" else {"job": found["job"] | {part: given}}
     Path("b.jsonl").write_text(f"{header}\n{line}\n{json.dumps(changed)}\n", encoding="utf-8")
     result = run("import", "b.jsonl", "--url", other)
-    assert (result.code, f"line 3: {'job.' * (part == 'review')}{part}" in result.err) == (exits.USAGE, True), result.err
+    assert (result.code, f"line 3: {'job.' * (part == 'review')}{part}" in result.err) == (exits.USAGE, True), (
+        result.err
+    )
     with open_store(other) as store:
         assert store.find("", 9) == []
 

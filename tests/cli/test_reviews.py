@@ -128,7 +128,7 @@ def test_an_output_has_to_fit_the_handler_whose_code_is_here(run, shop, tmp_path
     job = ask(shop)
     wrong = run("approve", job, "--output", '{"pay": "much"}', "--app", "paying:app")
     assert wrong.code == exits.USAGE
-    assert "the output does not fit mail" in wrong.err
+    assert "the output does not fit what mail returns: output (one of its values): expected int" in wrong.err
     assert shop.store.get(job).state == "review"
     assert run("approve", job, "--output", '{"pay": 3}', "--app", "paying:app").code == 0
 
@@ -151,6 +151,18 @@ def test_a_search_approves_what_the_actor_may(run, shop):
     assert found.code == exits.PARTIAL
     assert "bob may not decide" in found.err
     assert [shop.store.get(job).state for job in (mine, others)] == ["completed", "review"]
+
+
+def test_a_search_runs_again_what_the_actor_may(run, shop):
+    mine, others = ask(shop), ask(shop, deciders=["ada", "role:editor"])
+    found = run("retry", "state:review", "--yes", "--actor", "bob", "--note", "again")
+    assert (found.code, "bob may not decide" in found.err) == (exits.PARTIAL, True)
+    assert [shop.store.get(job).state for job in (mine, others)] == ["queued", "review"]
+    line = shop.store.actions(None, 9)[0].detail
+    assert (line["declared"], line["note"], line["refused"]) == (True, "again", {"denied": 1})
+    only = run("retry", "state:review", "--yes", "--actor", "bob")
+    assert only.code == exits.DENIED
+    assert run("retry", "state:review", "--yes", "--actor", "bob", "--role", "editor").code == 0
 
 
 def test_approve_of_a_job_that_is_not_in_review(run, shop):
@@ -215,8 +227,8 @@ def test_edit_of_a_review_that_another_decides(run, shop, editor):
 
 
 def test_edit_of_a_job_that_is_not_in_review(run, shop):
-    wrong = run("edit", shop.dead())
-    assert (wrong.code, "is dead, not in review" in wrong.err) == (exits.CONFLICT, True)
+    wrong = run("edit", shop.claim().id)
+    assert (wrong.code, "it is running; cancel it first" in wrong.err) == (exits.CONFLICT, True)
 
 
 def test_edit_from_a_file_and_dry_run(run, shop, tmp_path):

@@ -133,6 +133,7 @@ def test_dry_runs_change_nothing(run, known):
         (["add", "x", "mail", "to=a", "--every", "1h", "--cron", "@daily"], "one of them"), (["add", "x\x1b[1m", "mail", "to=a", "--every", "1h"], "name"),
         (["add", "x", "mail", "to=a", "--every", "1h", "--start", "2027-01-01T00:00Z", "--end", "2026-01-01T00:00Z"], "before start"),
         (["add", "x", "mail", "to=a", "--every", "1h", "--limit", "0"], "--limit"), (["add", "x", "mail", "to=a", "--cron", "@daily", "--tz", "Europe/Berln"], "Europe/Berlin"),
+        (["add", "x", "mail", "to=a", "urgent=3", "--every", "1h"], "payload.urgent is 3, not of type boolean"), (["set", "nightly", "urgent=maybe"], 'payload.urgent is "maybe", not of type boolean'),
         (["add", "nightly", "mail", "to=a", "--every", "1h"], "mainstay schedules set nightly"), (["set", "nightly"], "what to set?"),
         (["show", "nigthly"], "nightly"), (["run", "nigthly"], "nightly"), (["next"], "which schedule?"), (["next", "--cron", "x"], "five fields"),
     ],
@@ -157,3 +158,31 @@ def test_a_narrow_terminal_shows_what_matters(terminal, known, url):
     assert "NEXT" in found
     assert "nightly" in found
     assert max(map(len, found.splitlines())) <= 80
+
+
+def test_one_that_never_fires_is_said_to_be_ended(run, known):
+    added = run("schedules", "add", "late", "mail", "to=a", "--every", "1h", "--end", "2020-01-01T00:00Z")
+    assert "the schedule late holds, but it fires no more: its end is over" in added.err
+    assert "fires no more" not in run("schedules", "set", "late", "--end", "none").err
+    assert run("schedules", "set", "nightly", "--end", "2020-01-01T00:00Z").code == exits.OK
+    assert "ended" not in run("schedules").out.split("late")[1].splitlines()[0]
+
+
+def test_one_that_is_only_in_code_says_who_writes_it(run, url, tmp_path, monkeypatch):
+    code = f"""
+from mainstay import Mainstay
+app = Mainstay({url!r})
+@app.job
+def mail() -> None: ...
+app.schedule("weekly", mail.prepare(), cron="@weekly")
+"""
+    (tmp_path / "unwritten.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(__import__("sys").modules, "unwritten", raising=False)
+    for verb in ("show", "next"):
+        assert "it is declared in code" in run("schedules", verb, "weekly", "--app", "unwritten:app").err
+
+
+def test_the_reason_of_a_pause_is_in_the_audit_log_once(run, known):
+    run("schedules", "pause", "nightly", "--reason", "holidays")
+    assert run("audit").out.count("holidays") == 1

@@ -149,7 +149,7 @@ def test_an_operators_hand_is_on_record(run, shop):
     job = shop.review()
     run("approve", job, "--note", "seen by hand")
     out = run("show", job).out
-    assert "approve  note=seen by hand" in out.partition("history")[2]
+    assert 'approve  note="seen by hand"' in out.partition("history")[2]
     assert json.loads(run("show", job, "--json").out)["actions"][0]["detail"] == {
         "note": "seen by hand",
         "declared": True,

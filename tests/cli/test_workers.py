@@ -43,6 +43,13 @@ def test_workers_that_stop_or_have_died_are_told_apart(run, shop):
     assert found == {"wlive": "live", "wdead": "dead", "wlast": "stopping"}
     text = run("workers").out
     assert all(word in text for word in ("● live", "✕ dead", "◐ stopping"))
+    offered = [run("workers", "show", id).out for id in ("wlive", "wlast", "wdead")]
+    assert [(out.count("workers drain"), out.count("workers stop")) for out in offered] == [(1, 1), (0, 1), (0, 0)]
+
+
+def test_a_beat_by_a_clock_ahead_of_this_one_is_now(terminal, shop):
+    join(shop, "wahead", beat_at=shop.app.clock.now() + HOUR)
+    assert " in " not in terminal("workers").out
 
 
 def test_workers_for_programs(run, shop):

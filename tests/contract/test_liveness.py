@@ -179,7 +179,9 @@ def test_a_worker_with_a_name_that_is_restarted_at_once_leaves_no_job_running_fo
 
 
 def named_worker(desk, identity):
-    app = SimpleNamespace(store=desk.store, registry=Registry(), clock=desk.clock, queue_rules={}, declares=False)
+    app = SimpleNamespace(
+        store=desk.store, registry=Registry(), clock=desk.clock, queue_rules={}, declared_schedules={}, declares=False
+    )
     return Registration(app, {"default": []}, 1, LEASE, identity)
 
 

@@ -386,7 +386,9 @@ def test_a_change_does_not_bring_back_what_another_has_just_removed(app, store, 
     app.pause_schedule("nightly", "holidays")
     meanwhile(monkeypatch, store, lambda: app.remove_schedule("nightly"))
     with pytest.raises(NotFound, match="there is no schedule"):
-        app.reschedule("nightly", every="1h") if change == "reschedule" else getattr(app, f"{change}_schedule")("nightly")
+        app.reschedule("nightly", every="1h") if change == "reschedule" else getattr(app, f"{change}_schedule")(
+            "nightly"
+        )
     assert app.schedules() == [] == store.rules([SCHEDULE, TICK])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mainstay.core.outcome import COMPLETED
 from mainstay.stores import outbox
-from mainstay.stores.contract import ClaimingNotifier, SlotOffer
+from mainstay.stores.results import ClaimingNotifier, SlotOffer
 from tests.contract.building import WORKER, draft, transition
 from tests.waiting import eventually
 

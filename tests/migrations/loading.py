@@ -9,14 +9,14 @@ from pathlib import Path
 import psycopg
 import redis
 
-from mainstay.core.export import PARTS
+from mainstay.core.export import PARTS, JobRecord
 from mainstay.stores import open_migrations, open_store
 from tests.servers import engines, postgres
 from tests.servers.redis import place
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SINCE = {
-    "jobs": (1, *[None] * 9), "attempts": (None,), "actions": (None,), "types": (None, None, None, None),
+    "jobs": (1, *[None] * (len(JobRecord._fields) - JobRecord._fields.index("version") - 1)), "attempts": (None,), "actions": (None,), "types": (None, None, None, None),
     "settings": (None, None),
 }  # fmt: skip
 NAMESPACE = re.compile(r"\bmainstay\b(?=[.;])")

@@ -262,7 +262,7 @@ class Changer(Person):
         verb = self._random.choice(("change", "change", "change", "retry"))
         try:
             if verb == "retry":
-                self._store.retry(some, now, self.name, times=[self._time(now) for _ in some])
+                self._store.retry(some, now, self.name, (), None, "", False, [self._time(now) for _ in some])
             else:
                 self._store.change(some, now, self.name, self._wish(some, now))
         except (StoreError, KeyboardInterrupt):

@@ -11,7 +11,7 @@ from mainstay.core.errors import LeaseLost, MainstayError
 from tests.simulation.workload import TYPES
 
 if TYPE_CHECKING:
-    from mainstay.stores.contract import SlotOffer
+    from mainstay.stores.results import SlotOffer
     from mainstay.worker.worker import Worker
     from tests.simulation.scheduler import Process
     from tests.simulation.world import World

@@ -14,7 +14,7 @@ from mainstay.core.review import AT_DEADLINE, Asked
 from mainstay.core.verdict import ALREADY, STORED
 from mainstay.stores.operations import Statement
 from mainstay.stores.sql import actions, change, maintenance, reviews as stored_reviews
-from mainstay.stores.sqlite import claim, connect, enqueue, sql
+from mainstay.stores.sqlite import claim, connect, enqueue, finish, sql
 from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.upkeep import reviews, sweep
 from mainstay.worker import outcome_buffer
@@ -32,7 +32,7 @@ from tests.simulation.world import World
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from mainstay.stores.contract import Renewal
+    from mainstay.stores.results import Renewal
 
 
 __all__ = ["VARIANTS", "flow_variants", "old_behaviours"]
@@ -73,7 +73,7 @@ def token_lowered() -> AbstractContextManager[object]:
 @variant("I3")
 def children_doubled() -> AbstractContextManager[object]:
     """An outcome that was stored before has its effects once more when it is sent again."""
-    refused = claim.refused
+    refused = finish.refused
 
     def again(connection: Any, transition: Any) -> str:
         verdict = refused(connection, transition)
@@ -84,7 +84,7 @@ def children_doubled() -> AbstractContextManager[object]:
             sql.run(connection, enqueue.enqueue_operations(children, transition.at))
         return verdict
 
-    return patched((claim, "refused", again))
+    return patched((finish, "refused", again))
 
 
 @variant("I5")
@@ -162,7 +162,8 @@ def heart_stopped_before_drain() -> AbstractContextManager[object]:
 def renewed_after_the_end() -> AbstractContextManager[object]:
     """A worker that was removed gets its old lease back."""
     renew = maintenance.renew
-    statement = "INSERT INTO mainstay_worker VALUES (?, '', 0, 1, '[]', '[]', ?, ?, ?, 0)"
+    columns = "id, host, pid, slots, queues, types, started_at, beat_at, expires_at, stopping"
+    statement = f"INSERT INTO mainstay_worker ({columns}) VALUES (?, '', 0, 1, '[]', '[]', ?, ?, ?, 0)"
 
     def resurrect(store: Any, worker: str, now: int, lease: int, stopping: bool = False) -> Renewal:
         found = renew(store, worker, now, lease, stopping)
@@ -329,7 +330,7 @@ def promoted_early() -> AbstractContextManager[object]:
 def priority_ignored() -> AbstractContextManager[object]:
     """First come, first served, whatever the priority."""
     first = claim.first_of
-    by_age = lambda arms, columns: first(arms, columns).replace("ORDER BY 1 DESC, 2, 3", "ORDER BY 2, 3")  # noqa: E731
+    by_age = lambda arms, text: first(arms, text).replace("ORDER BY 1 DESC, 2, 3", "ORDER BY 2, 3")  # noqa: E731
     return patched((claim, "first_of", by_age))
 
 

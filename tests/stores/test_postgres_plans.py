@@ -32,7 +32,7 @@ INDEXES = {
     "finish": ("Index Scan using job_pkey", 1), "depth": ("using job_later", 1),
     "finish_completed": ("Index Scan using job_pkey", 1), "finish_refused": ("Index Scan using job_pkey", 1),
     "renew": ("Index Scan using worker_pkey", 1), "claimed_by": ("Index Scan using job_running", 1),
-    "orphans": ("Index Scan using job_running", 1), "prune": ("Index Scan using job_expiry", 1),
+    "orphans": ("Index Scan using job_running", 1), "expired": ("Index Scan using job_expiry", 1),
     "get": ("Index Scan using body_id", 1), "find": ("using body_id", 1),
     "throughput": ("using job_finished", 1), "enqueue_existing": ("Index Scan using body_lock", 1),
     "enqueue:keyed": ("using key_pkey", 1), "keys": ("using key_pkey", 1), "locked_keys": ("using key_pkey", 1),
@@ -53,7 +53,7 @@ SMALL = ("worker", "declaration", "type", "setting", "schema_version", "rule", "
 WHOLE = {
     "reviews": {"job_review"}, "prune_actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"},
     # These stop at the first row, or at the first of a few.
-    "admit_missed": {"job_blocked"}, "claim_next": {"job_ruled", "job_due"}, "claim": {"job_ruled"}, "claim_lane": {"job_ruled"}, "claim_wide": {"job_ruled"}, "claim_ready": {"job_ruled"}, "pause_holders": {"job_ruled"},
+    "admit_missed": {"job_blocked"}, "claim_next": {"job_ruled", "job_due"}, "claim": {"job_ruled"}, "claim_lane": {"job_ruled"}, "claim_wide": {"job_ruled"}, "claim_ready": {"job_ruled"}, "pause_holders": {"job_ruled"}, "finish_completed": {"after_child"},
     "listen_poll": {"job_lane"}, "counts": {"job_lane", "job_due", "job_running", "job_review", "job_dead", "job_blocked"},
 }  # fmt: skip
 

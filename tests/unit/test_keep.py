@@ -160,7 +160,8 @@ def test_a_header_is_none_and_a_newer_one_is_refused():
         (changed(colour="blue"), "no column 'colour'"), (changed("attempts", token="1"), "attempts.token"),
         (changed("logs", fields="no"), "logs.fields"), (changed("logs", message=None), "logs.message"),
         (changed("actions", detail="no"), "actions.detail"), (changed(key="a" * 501), "key"), (changed(reason="\ud800"), "reason"),
-        ('{"job":{},"attempts":{}}', "job.id"), (changed(done="1"), "job.done"),
+        ('{"job":{},"attempts":{}}', "job.id"), (changed(done="1"), "job.done"), (changed(schedule=""), "schedule"), (changed(review="{}"), "review"), (changed(review="[]"), "review"),
+        (changed(review='{"question":"?","token":1,"at":"x"}'), "review"), (changed(review='{"question":"?","token":1,"at":1,"colour":2}'), "review"),
     ],
 )  # fmt: skip
 def test_what_no_store_may_get_is_refused(text, says):

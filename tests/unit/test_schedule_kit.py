@@ -154,7 +154,9 @@ def test_a_tick_that_is_in_time_looks_at_no_tick_beyond_the_next(text, monkeypat
     assert max(looked) == firing.state["next"]
 
 
-@pytest.mark.parametrize("values", [{"every": 1_000 * 365 * DAY}, {"cron": "0 0 29 2 */7"}, {"cron": "@yearly", "start": 0}])
+@pytest.mark.parametrize(
+    "values", [{"every": 1_000 * 365 * DAY}, {"cron": "0 0 29 2 */7"}, {"cron": "@yearly", "start": 0}]
+)
 def test_ticks_end_with_the_calendar(app, values):
     found = list(core.ticks({**core.DEFAULTS, **values}, 0, 1_780_272_000_000))
     assert 1 < len(found) < 8_000

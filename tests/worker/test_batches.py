@@ -13,7 +13,7 @@ from mainstay import Cancel, JobFailed, Mainstay, Permanent, Retry, Review, Snoo
 from mainstay.core.clock import HOUR
 from mainstay.core.events import Events
 from mainstay.core.job import WorkerInfo
-from mainstay.stores.contract import Renewal
+from mainstay.stores.results import Renewal
 from mainstay.upkeep.sweep import Sweep
 from tests.servers.engines import ENGINES
 from tests.waiting import eventually

@@ -11,7 +11,7 @@ import pytest
 from mainstay import Mainstay, Retry, ctx
 from mainstay.core.events import Events
 from mainstay.core.outcome import INTERRUPTED
-from mainstay.stores.contract import Renewal
+from mainstay.stores.results import Renewal
 from mainstay.upkeep.sweep import Sweep
 from tests.servers.engines import ENGINES
 from tests.waiting import eventually

@@ -8,7 +8,7 @@ import pytest
 from mainstay import Mainstay
 from mainstay.core.clock import ManualClock
 from mainstay.core.errors import StoreUnavailable
-from mainstay.stores.contract import ClaimingNotifier
+from mainstay.stores.results import ClaimingNotifier
 from tests.waiting import eventually
 
 

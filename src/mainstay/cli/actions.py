@@ -17,6 +17,7 @@ from ..query import parse
 from . import exits
 from .cancel_wait import RUNNING, WAIT, await_cancelled, complain_running, waiting_time
 from .enqueue_args import options, value
+from .jobs import misspelt
 from .options import command, shaped, targeted
 from .output import plural
 from .progress import Watch
@@ -260,7 +261,7 @@ def act(
         verb = chosen.verb(**given)
         if dry_run or not (by_id or yes):
             found = chosen.act(bulk, {"dry_run": True}, **given)  # raises for wrong options before anybody is asked
-            if not _preview(output, verb, found, dry_run):
+            if not _preview(output, verb, found, dry_run, "" if found.matched else misspelt(app, " ".join(jobs))):
                 return exits.OK
         with Watch(output, verb, by_id, RUNNING if wait else "") as watch:
             report = chosen.act(bulk, {"actor": by or actor(), "progress": watch}, **given)
@@ -312,14 +313,14 @@ def _resolved(app: Mainstay, word: str) -> str:
         raise NotFound(f"{error}; to search for the word: text:{word}") from None
 
 
-def _preview(output: Output, verb: str, found: Report, dry_run: bool) -> bool:
+def _preview(output: Output, verb: str, found: Report, dry_run: bool, hint: str) -> bool:
     """Print what would be done and, on a terminal, ask. Return whether to continue."""
     types = Counter(found.types)
     listed = ", ".join(f"{type} {count:,}" for type, count in types.most_common(SHOWN))
     if len(types) > SHOWN:
         rest = types.total() - sum(count for _, count in types.most_common(SHOWN))
         listed += f", and {rest:,} of {plural(len(types) - SHOWN, 'more type')}"
-    matched = plural(found.matched, "job matches", "jobs match") + (f" ({listed})" if listed else "")
+    matched = plural(found.matched, "job matches", "jobs match") + (f" ({listed})" if listed else hint)
     if dry_run or not found.matched:
         if output.shape.machine:
             output.data({"matched": found.matched, "types": dict(types), "changed": 0})
@@ -338,7 +339,10 @@ def tell(output: Output, verb: str, report: Report, by_id: bool) -> int:
     """Print the result for each job given by id, or totals for a search. Return the exit code."""
     done = VERBS[verb].done
     changed = {job: result for job, result in report.jobs.items() if result.split()[0] in done}
-    words = report.results if sum(report.results.values()) == report.changed else {done[0]: report.changed}
+    resumed = (
+        "retried" if verb == "retry" else done[0]
+    )  # what came before is only counted, and may be queued or scheduled
+    words = report.results if sum(report.results.values()) == report.changed else {resumed: report.changed}
     total = ", ".join(f"{plural(count, 'job')} {word}" for word, count in words.items() if count) or "nothing changed"
     found = {"matched": report.matched, "changed": report.changed}
     more = {"jobs": dict(report.jobs)} if by_id else {"refused": dict(report.refused), "operation": report.id or None}

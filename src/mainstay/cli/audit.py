@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 PER_PAGE, MOST = 50, 100_000
 PAGE = 1_000  # lines that are read at once
 RULE, SETTING = "rule", "setting"  # the actions that change those
+QUOTED = ("note", "search")  # details that have spaces
 VERBS = {"pause": ("paused", "resumed"), "breaker": ("opened", "closed")}
 
 
@@ -111,7 +112,11 @@ def described(action: Action, gap: str = " ") -> str:
 
 def _details(detail: Mapping[str, Any]) -> str:
     """Return details of an action: `from=dead note=checked`; of one that is true, its name alone."""
-    given = [(name, value) for name, value in detail.items() if value]
+    given = [
+        (name, json.dumps(value, ensure_ascii=False) if name in QUOTED else value)
+        for name, value in detail.items()
+        if value
+    ]
     return " ".join(name if value is True else f"{name}={_detail(value)}" for name, value in given)
 
 
@@ -152,7 +157,7 @@ def _rule(detail: dict[str, Any]) -> str:
         what = f"{ended if after is None else begun} {_named(kind, name)}{again}"
     else:
         what = _changed(kind, name, effective(before or {}), effective(after or {}))
-    return what + (f" ({reason})" if reason else "")
+    return what + (f" ({reason})" if reason and not what.endswith(f"→ {reason}") else "")
 
 
 def _shown(value: Any) -> str:

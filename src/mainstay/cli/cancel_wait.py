@@ -43,7 +43,10 @@ def await_cancelled(
     """Wait for the jobs that run; return the report with what became of them, and that: a cancel that came too late is `ended`."""
     try:
         states = wait_for_all(
-            app.store, running, timeout, lambda left: output.live(f"waiting for {plural(left, 'job')} to stop")
+            app.store,
+            running,
+            timeout,
+            lambda left: output.live(f"waiting for {plural(left, 'job')} to stop" * (left > 0)),
         )
     finally:
         output.live()

@@ -38,6 +38,7 @@ SHELLS = {
 }  # fmt: skip
 PATIENCE = 1.0  # seconds for the store
 MOST = 50  # ids
+FILES = "file"  # what click calls a completion that the shell makes
 
 
 @command("mainstay completion bash\nmainstay completion fish -q")
@@ -46,7 +47,7 @@ MOST = 50  # ids
 def completion(output: Output, shell: str) -> None:
     """Print what makes your shell complete commands, options and names.
 
-    Names are those of types, queues, jobs and workers. For bash and zsh, put eval "$(mainstay completion bash)" into ~/.bashrc, or zsh into ~/.zshrc. For fish, write the script to
+    Names are those of types, queues, schedules, jobs and workers. For bash and zsh, put eval "$(mainstay completion bash)" into ~/.bashrc, or zsh into ~/.zshrc. For fish, write the script to
     ~/.config/fish/completions/mainstay.fish.
     """
     from .main import program
@@ -57,7 +58,8 @@ def completion(output: Output, shell: str) -> None:
     output.give(
         lambda: {"shell": shell, "file": file, "line": line, "script": script}, None, lambda: click.echo(script)
     )
-    output.talk(f"put this into {file}: {line}" if shell != "fish" else f"to keep it: {line}")
+    if output.tty:  # a shell that evaluates the script says nothing when it starts
+        output.talk(f"put this into {file}: {line}" if shell != "fish" else f"to keep it: {line}")
 
 
 class Bash(BashComplete):
@@ -68,8 +70,8 @@ class Bash(BashComplete):
     local IFS=$'\\n' item
     COMPREPLY=()
     for item in $(COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_BREAKS="$COMP_WORDBREAKS" %(complete_var)s=bash_complete "$1" 2>/dev/null); do
+        case $item in " file") compopt -o default; continue ;; *:) compopt -o nospace ;; esac
         COMPREPLY+=("$item")
-        case $item in *:) compopt -o nospace ;; esac
     done
 }
 complete -o nosort -F %(complete_func)s %(prog_name)s
@@ -88,7 +90,9 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
         return words, self._last
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """Return what bash puts in place of the part of the word that it knows."""
+        """Return what bash puts in place of the part of the word that it knows; bash finds files by itself."""
+        if item.type == FILES:
+            return f" {FILES}"
         breaks = os.environ.get("COMP_BREAKS", "")
         cut = max((self._last.rfind(mark) + 1 for mark in ":=" if mark in breaks), default=0)
         return str(item.value)[0 if self._quoted else cut :]
@@ -107,6 +111,12 @@ def _settings(app: Mainstay, start: str) -> list[str]:
     return [setting.name for setting in app.settings()]
 
 
+def _zones() -> list[str]:
+    from zoneinfo import available_timezones
+
+    return sorted(available_timezones())
+
+
 # Kinds of names in the store: a function that returns those that may start so. Parts of mainstay add theirs.
 KINDS: dict[str, Names] = {
     "types": lambda app, start: [info.name for info in app.store.types()],
@@ -116,6 +126,8 @@ KINDS: dict[str, Names] = {
     "reviews": lambda app, start: app.store.reviews(MOST),
     "limits": lambda app, start: [rule.name for rule in app.store.rules(["limit"])],
     "settings": _settings,
+    "schedules": lambda app, start: [rule.name for rule in app.store.rules(["schedule"])],
+    "zones": lambda app, start: _zones(),
     "operations": lambda app, start: [each.id for each in app.bulk_operations()],
 }
 # The kind that a parameter takes, by its name; one of a command first.
@@ -124,10 +136,12 @@ TAKES = {
     "after": "jobs", "bulk resume operation": "operations", "bulk forget operation": "operations", "worker": "workers", "approve jobs": "reviews", "reject jobs": "reviews", "workers drain names": "workers",
     "workers stop names": "workers", "limits set name": "limits", "limits reset name": "limits", "settings get name": "settings",
     "settings set name": "settings", "settings unset name": "settings", "reviews after": "reviews", "edit kind": "kinds", "edit name": "edit",
+    "search": "search", "tz": "zones", "files": FILES, "file": FILES, "path": FILES, "archive": FILES,
+    **{f"schedules {verb} name": "schedules" for verb in ("show", "next", "set", "pause", "resume", "remove", "reset", "run")},
 }  # fmt: skip
 WORDS = {"kinds": ("type", "queue", "limit", "setting", "job")}  # beside names
 ALSO = {"kinds": "reviews"}  # a kind of names beside words
-VALUES = {"type": "types", "queue": "queues", "worker": "workers"}  # of the terms of a search
+VALUES = {"type": "types", "queue": "queues", "worker": "workers", "schedule": "schedules"}  # of the terms of a search
 LISTED = ("types", "queues")  # parameters that take several names with commas
 
 
@@ -143,6 +157,8 @@ def attach(found: click.Command, path: str) -> click.Command:
 
 
 def _complete(kind: str, param: click.Parameter, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    if kind == FILES:
+        return [CompletionItem(incomplete, type=FILES)]
     if kind == "edit":
         kind = f"{ctx.params.get('kind')}s"
     if kind == "search":

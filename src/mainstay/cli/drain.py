@@ -1,36 +1,30 @@
 """`worker --drain`: runs what is due, prints a summary and ends, within `--max-seconds`.
 
 Handlers that nothing can stop end with their process. This process then becomes another program (`execve` ends every thread), which frees their jobs: so no
-other attempt begins while a handler runs, and all jobs are queued when the command has ended. That program is `python -m mainstay.cli.drain`.
+other attempt begins while a handler runs, and all jobs are queued when the command has ended. That program is `drained.py`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import sys
 import threading
 import time
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..core.clock import SystemClock, human
 from ..core.errors import UsageError
-from ..core.events import Events
-from ..stores import open_store
-from ..upkeep.sweep import Sweep
-from ..worker.drained import Drained
-from ..worker.one_shot import OneShot, count_left
+from ..worker.one_shot import OneShot
 from ..worker.shutdown import NOW, STOP, THREAD_GRACE, exit_process, on_signals, tune_gc
 from . import enqueue_args, exits
+from .drained import HANDOVER, report
 from .options import existing
-from .output import dumped, plural
 
 if TYPE_CHECKING:
     from ..app import Mainstay
+    from ..worker.drained import Drained
 
-HANDOVER = "MAINSTAY_DRAINED"  # the environment variable with what the second program needs: a URL may have a password
 LATE = 0.7  # seconds after the time is over, when the process ends whatever it does
 SWITCH = 0.0005  # seconds: a handler that computes without end leaves the interpreter sooner
 
@@ -69,20 +63,6 @@ def run(app: Mainstay, max_jobs: int | None, seconds: float | None, as_json: boo
     exit_process(report(done, time.monotonic() - since, as_json), min(left, THREAD_GRACE))
 
 
-def report(done: Drained, seconds: float, as_json: bool) -> int:
-    """Print the summary; return the exit code: 3 if a job is dead, because nobody runs it again."""
-    if as_json:
-        first = {"processed": done.processed, "errors": done.errors}
-        sys.stdout.write(dumped(first | done._asdict() | {"seconds": round(seconds, 3)}) + "\n")
-    else:
-        left = f"{done.left:,}{'+' if done.more else ''} left"
-        sys.stdout.write(
-            f"{done.processed:,} processed, {plural(done.errors, 'error')}, {left} in {human(round(seconds * 1000))}\n"
-        )
-    sys.stdout.flush()
-    return exits.PARTIAL if done.dead else exits.OK
-
-
 def _end_now() -> None:
     """End this process: a store that does not reply, or a hook that hangs, must not use up more of a host's time."""
     exits.complain("the drain did not end in time: the store does not reply, or a hook hangs")
@@ -96,7 +76,7 @@ def _end_now() -> None:
 def _become_another(shot: OneShot, done: Drained, since: float, as_json: bool) -> None:
     """End every thread of this process, and free the jobs of its handlers then. Where that is impossible, the end of the lease frees them."""
     handed = {
-        "url": shot.store.url, "worker": shot.id, "wants": {queue: list(types) for queue, types in shot.wants.items()},
+        "url": existing(shot.store.url), "worker": shot.id, "wants": {queue: list(types) for queue, types in shot.wants.items()},
         "done": list(done), "since": since, "json": as_json,
     }  # fmt: skip
     for stream in (sys.stdout, sys.stderr):
@@ -104,28 +84,6 @@ def _become_another(shot: OneShot, done: Drained, since: float, as_json: bool) -
     path = os.pathsep.join(filter(None, sys.path))
     environment = os.environ | {HANDOVER: json.dumps(handed), "PYTHONPATH": path}
     try:
-        os.execve(sys.executable, [sys.executable, "-m", "mainstay.cli.drain"], environment)  # noqa: S606  (our own code)
+        os.execve(sys.executable, [sys.executable, "-m", "mainstay.cli.drained"], environment)  # noqa: S606  (our own code)
     except (OSError, ValueError):  # no interpreter of its own: an embedded one
         pass
-
-
-def free(url: str, worker: str, wants: dict[str, list[str]], done: list[Any], since: float, json: bool) -> int:
-    """Free the jobs of the worker that this process was, and print the summary: what it released is left."""
-    clock, result = SystemClock(), Drained._make(done)
-    with open_store(existing(url)) as store:
-        store.deregister(worker)
-        Sweep(store, random.random, Events(), 0).step(clock.now())
-        left, more = count_left(store, wants, clock.now())
-    return report(result._replace(left=left, more=more, running=0), time.monotonic() - since, json)
-
-
-def main() -> int:
-    """Do the rest of a drain."""
-    try:
-        return free(**json.loads(os.environ.pop(HANDOVER)))
-    except Exception as error:  # noqa: BLE001  (the lease runs out by itself)
-        return exits.report(error)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

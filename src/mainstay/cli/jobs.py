@@ -67,6 +67,7 @@ def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after
         known = [] if jobs else [info.name for info in app.store.types()]
     output.give(lambda: [records.of_job(job, output.now) for job in jobs], page.ids, lambda: _print_jobs(output, jobs))
     paged = [] if limit == PER_PAGE else ["-n", str(limit)]
+    paged += ["--fields", ",".join(output.shape.fields)] if output.shape.fields else []
     again = shlex.join(["mainstay", "ls", *(word.strip() for word in query), *paged, *target.words()])
     _print_page(output, page, query, known, again)
 
@@ -101,6 +102,11 @@ def _print_page(output: Output, page: Page, query: tuple[str, ...], known: list[
         output.talk(f"searched the newest {page.searched:,} jobs; to search older ones: {again} --after {page.after}")
     else:
         output.talk(f"there are more: {again} --after {page.after}")
+
+
+def misspelt(app: Mainstay, query: str) -> str:
+    """Return a hint about a search that finds nothing; "" if there is none."""
+    return _misspelt(query, [info.name for info in app.store.types()])
 
 
 def _misspelt(query: str, known: list[str]) -> str:

@@ -71,9 +71,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
         "compact": ("migrate", "Make a SQLite file smaller after many jobs were deleted."),
         "move": ("migrate", "Copy every job, with its history, from one store to another."),
-        "prune": ("prune", "Remove ended jobs: those whose retention is over, or that a search finds."),
+        "prune": ("prune", "Remove ended jobs and their history, a few at a time, so that workers go on."),
         "export": ("transfer", "Write jobs with their history to a file, as lines of JSON."),
-        "import": ("transfer", "Read jobs from a file that export or an archive has written."),
+        "import": ("transfer", "Read jobs from files that export or an archive has written."),
     },
 }
 # What people type who come from other programs, or guess.
@@ -81,7 +81,7 @@ MEANT = {
     "stats": "status", "ps": "workers", "top": "status",
     "list": "ls", "jobs": "ls", "search": "ls", "find": "ls", "get": "show", "inspect": "show", "info": "show",
     "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "serve": "worker", "rm": "delete",
-    "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "init": "migrate", "vacuum": "compact",
+    "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "run-again": "retry", "run_again": "retry", "result": "show", "output": "show", "log": "logs", "decide": "reviews", "init": "migrate", "vacuum": "compact",
     "clean": "prune", "purge": "prune", "cleanup": "prune", "dump": "export", "backup": "export", "load": "import", "restore": "import",
     "prioritise": "reprioritise", "prioritize": "reprioritise", "reprioritize": "reprioritise", "priority": "reprioritise",
     "postpone": "delay", "reschedule": "delay", "snooze": "delay", "update": "amend", "modify": "amend", "operations": "bulk",

@@ -169,6 +169,10 @@ class Output:
         distance = human(abs(at - self.now)).split()[0]  # the largest unit is enough
         return f"in {distance}" if at > self.now else f"{distance} ago"
 
+    def since(self, at: int) -> str:
+        """Return an instant that has been; one that a clock ahead of this one wrote is now."""
+        return self.when(min(at, self.now) if self.tty else at)
+
     def moment(self, at: int) -> str:
         """Return an instant: local time on a terminal, with the date if it is not today; ISO in a pipe."""
         return local_time(at, self.now) if self.tty else iso(at)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ..core.bulk import new_bulk
+from ..core.bulk import Bulk, new_bulk
 from ..core.clock import milliseconds
 from ..core.errors import UsageError
 from ..core.export import ActionRecord
 from ..core.search_terms import Term
-from ..core.states import CANCELLED, COMPLETED, ENDED
+from ..core.states import CANCELLED, COMPLETED, ENDED, RUNNING
 from ..query import parse
-from ..stores.contract import Pruned
+from ..stores.results import Pruned
 from ..upkeep.archive import histories, open_archive
 from ..upkeep.prune import ARCHIVED, Pace, archived
 from . import exits
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..app import Mainstay
-    from ..core.bulk import Bulk
     from ..upkeep.archive import Archive
     from .options import Target
     from .output import Output
@@ -81,15 +80,21 @@ def prune(
     where = archive or target.settings().archive
     with target.open() as app, closing(open_archive(where)) if where and not dry_run else nullcontext() as place:
         if not search and older is None and keep_last is None:
-            matched, removed = _expired(app, output, place, dry_run)
+            listed, (matched, removed) = "", _expired(app, output, place, dry_run)
         else:
             terms = _terms(app, " ".join(search), older)
             found = _found(app, terms, keep_last or 0)
-            matched, removed = len(found), 0
-            if found and not dry_run and (yes or _confirmed(found)):
-                removed = _remove(app, output, found, terms, place)
+            listed, matched, removed = _listed(found), len(found), 0
+            if found and not dry_run and (yes or _confirmed(matched, listed)):
+                told = {
+                    "search": " ".join(search) or None,
+                    "older": older,
+                    "keep_last": keep_last,
+                    "archive": where or None,
+                }
+                removed = _remove(app, output, found, terms, place, Bulk(new_bulk().id, "prune", told))
     output.live()
-    return _report(output, matched, removed, where, dry_run)
+    return _report(output, matched, removed, where, dry_run, listed)
 
 
 # what retention says --------------------------------------------------------------------------------------------------
@@ -122,7 +127,8 @@ def _terms(app: Mainstay, search: str, older: str | None) -> list[Term]:
     states = [str(value) for term in terms if term.field == "state" and not term.negated for value in term.values]
     alive = [state for state in states if state not in ENDED]
     if alive:
-        raise UsageError(f"prune removes ended jobs, and {alive[0]} jobs have not ended", f"mainstay delete '{search}'")
+        verb = "cancel" if RUNNING in alive else "delete"
+        raise UsageError(f"prune removes ended jobs, and {alive[0]} jobs have not ended", f"mainstay {verb} '{search}'")
     if not states:
         terms.append(Term("state", "=", (COMPLETED, CANCELLED)))
     if older is not None:
@@ -148,21 +154,28 @@ def _found(app: Mainstay, terms: list[Term], keep_last: int) -> list[Found]:
     )
 
 
-def _confirmed(found: list[Found]) -> bool:
-    """Print what would be removed and ask, on a terminal."""
+def _listed(found: list[Found]) -> str:
+    """Return how many jobs of which type and state there are: ` (2 × mail completed)`."""
     types = Counter(f"{each.type} {each.state}" for each in found)
     listed = ", ".join(f"{count:,} × {name}" for name, count in sorted(types.most_common(5))) + " …" * (len(types) > 5)
-    matched = f"{plural(len(found), 'job matches', 'jobs match')} ({listed})"
+    return f" ({listed})" if listed else ""
+
+
+def _confirmed(count: int, listed: str) -> bool:
+    """Print what would be removed and ask, on a terminal."""
+    matched = plural(count, "job matches", "jobs match") + listed
     if not sys.stdin.isatty():
         raise UsageError(
             f"{matched}; confirm with --yes", "the same command with --yes, or with --dry-run to see what it would do"
         )
-    return click.confirm(f"{matched}. Remove {'it' if len(found) == 1 else 'them'}?", err=True)
+    return click.confirm(f"{matched}. Remove {'it' if count == 1 else 'them'}?", err=True)
 
 
-def _remove(app: Mainstay, output: Output, found: list[Found], terms: list[Term], archive: Archive | None) -> int:
+def _remove(
+    app: Mainstay, output: Output, found: list[Found], terms: list[Term], archive: Archive | None, bulk: Bulk
+) -> int:
     """Remove jobs, archived before if there is an archive. One that has ended again meanwhile is left alone."""
-    bulk, pace, removed = new_bulk(), Pace(), 0
+    pace, removed = Pace(), 0
     ids = [each.id for each in found]
     for start in range(0, len(ids), ARCHIVED):
         part, now = ids[start : start + ARCHIVED], app.clock.now()
@@ -181,15 +194,14 @@ def _delete(app: Mainstay, terms: list[Term], bulk: Bulk, ids: Sequence[str]) ->
     return Pruned(list(results.values()).count("deleted"), (perf_counter() - begun) * 1_000)
 
 
-def _report(output: Output, matched: int, removed: int, where: str, dry_run: bool) -> int:
+def _report(output: Output, matched: int, removed: int, where: str, dry_run: bool, listed: str) -> int:
     """Print how many jobs were removed, or would be. Return the exit code."""
     to = f", archived to {where}" if where and removed else ""
     said = f"{plural(removed, 'job')} removed{to}"
     if dry_run:
         more = " or more" * (matched == COUNTED)
-        said = f"{plural(matched, 'job')}{more} would be removed. Nothing changed." + " Add --yes to remove." * bool(
-            matched
-        )
+        said = f"{plural(matched, 'job')}{more} would be removed{listed}. Nothing changed."
+        said += " Add --yes to remove." * bool(matched and listed)
     output.give(
         lambda: {"matched": matched, "removed": removed, "archive": where or None}, (), lambda: output.talk(said)
     )

@@ -57,7 +57,7 @@ def _note(each: ScheduleRecord) -> tuple[str, str]:
         return "not in code", "warn"
     if each.drift:
         return f"set: {', '.join(each.drift)}", "warn"
-    ended = each.next is None and (each.fired or each.missed)
+    ended = each.next is None and (each.fired or each.missed or each.end is not None)
     return ("ended", "dim") if ended else ("", "")
 
 
@@ -68,10 +68,10 @@ def one(output: Output, each: ScheduleRecord, fires: Sequence[datetime], jobs: S
     for at in fires:
         output.line(local(at, each.tz), ("  " + _at(output, at) if output.tty else "", "dim"), indent=3)
     if not fires:
-        output.line(("none", "dim"), indent=3)
+        output.line(("none" + " until its job can be enqueued" * bool(each.problem), "dim"), indent=3)
     output.heading("last jobs")
     if jobs:
-        output.table(["ID", "STATE", "TICK", ""], [_job_row(job) for job in jobs], indent=3)
+        output.table(["ID", "STATE", "TICK", ""], [_job_row(job) for job in jobs], indent=3, whole=(0, 1, 2))
     else:
         output.line(("none", "dim"), indent=3)
     _print_values(output, each)
@@ -92,7 +92,13 @@ def local(at: datetime, tz: str) -> str:
 
 def _print_head(output: Output, each: ScheduleRecord) -> None:
     output.line((each.name, "bold"), "  ", each.type, "  ", records.short(each.args))
-    facts = [_when(each), each.words, each.tz, f"catch_up {each.catch_up}", f"overlap {each.overlap}"]
+    facts = [
+        _when(each),
+        *([each.words] if each.cron else []),
+        each.tz,
+        f"catch_up {each.catch_up}",
+        f"overlap {each.overlap}",
+    ]
     facts += [
         f"{name} {rule_text.value(name, given)}"
         for name in ("start", "end", "limit", "jitter")

@@ -119,7 +119,7 @@ def next_fires(target: Target, output: Output, name: str | None, count: int, **g
 
             found, tz = Mainstay("sqlite:///:memory:").next_fires(count=count, **times), times.get("tz", "UTC")
         else:
-            with target.open() as app:
+            with _coded(target) as app:
                 found, tz = app.next_fires(name, count, **times), _found(app, name).tz
     shown = [{"at": records.plain(at), "local": text.local(at, tz), "tz": tz} for at in found]
     output.give(lambda: shown, [each["at"] for each in shown], lambda: text.fires(output, found, tz))
@@ -200,9 +200,14 @@ def add(target: Target, output: Output, by: By, name: str, type: str, arguments:
         change = app.create_schedule(
             name, draft, **_times(given), reason=by.reason, actor=by.actor, dry_run=by.dry_run
         )  # fmt: skip
-    return report(
-        output, [change], by, f"the schedule {name} holds.", typed("schedules", "remove", name, target=target)
-    )
+        told = _told(app, name, by)
+    return report(output, [change], by, told, typed("schedules", "remove", name, target=target))
+
+
+def _told(app: Mainstay, name: str, by: By) -> str:
+    """Return what to say about a schedule that was written: one that never fires is rarely meant."""
+    ended = not by.dry_run and (each := _found(app, name)).next is None and each.paused is None
+    return f"the schedule {name} holds{', but it fires no more: its end is over, or its limit is reached' * ended}."
 
 
 def _payload(app: Mainstay, name: str, type: str, words: Sequence[str]) -> dict[str, Any]:
@@ -241,7 +246,7 @@ def change(target: Target, output: Output, by: By, name: str, arguments: tuple[s
                 "what to set?", f"{typed('schedules', 'set', name)} --cron '0 4 * * *'   (--help lists the values)"
             )
         made = app.reschedule(name, **values, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
-    told = f"the schedule {name} {'holds' if made.changed else 'is as before'}."
+        told = _told(app, name, by) if made.changed else f"the schedule {name} is as before."
     undo = typed("schedules", "reset", name, target=target) if known.declared else ""
     return report(output, [made], by, told, undo, known.declared)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..core.job import Action, Attempt, Job
     from .options import Target
     from .output import Cell, Output
+    from .why import Step
 
 DECIDED = {"approve": "approved", "reject": "rejected", "expire": "ended"}  # actions that end a review
 CAP, CHILDREN, LINES = 10_000, 20, 10
@@ -73,16 +74,15 @@ def _record(app: Mainstay, job: Job, now: int, target: Target) -> dict[str, Any]
         "checkpoint": records.loaded(store.checkpoint(job.id)),
         "children": app.search(f"parent:{job.id}", CAP, exact=True).ids,
         "actions": [records.of(action) for action in store.actions(job.id, CAP)],
-        "waiting": _reasons(app, job, target),
+        "waiting": [" → ".join([step.text, *step.next[:1]]) for step in _reasons(app, job, target)],
     }
 
 
-def _reasons(app: Mainstay, job: Job, target: Target) -> list[str]:
+def _reasons(app: Mainstay, job: Job, target: Target) -> list[Step]:
     """Return why a job makes no progress, the true reason first, each with what to type."""
     if job.state in ENDED:
         return []
-    steps = [step for step in reasons(app, job, app.why(job.id), target) if step.kind not in STARTED]
-    return [" → ".join([step.text, *step.next[:1]]) for step in steps]
+    return [step for step in reasons(app, job, app.why(job.id), target) if step.kind not in STARTED]
 
 
 # Text -------------------------------------------------------------------------------------------------------------------
@@ -93,8 +93,7 @@ def _print(app: Mainstay, output: Output, job: Job, target: Target) -> None:
     _print_head(output, job)
     if job.state == "running" and (job.done is not None or job.stage):
         output.line(*bar(job.done, job.total), " ", records.progress(job), " ", _stage(app, job), indent=2)
-    title = "worker" if job.state == "running" else "waiting because"
-    _section(output, title, [local(output, reason) for reason in _reasons(app, job, target)])
+    _print_reasons(output, "worker" if job.state == "running" else "waiting because", _reasons(app, job, target))
     output.heading("timeline")
     actions = app.store.actions(job.id, CAP)
     output.table([""] * 4, _timeline(output, job, attempts, actions), right=(1,), indent=3)
@@ -127,6 +126,15 @@ def _print_head(output: Output, job: Job) -> None:
     took = records.durations(job, output.now)["cancel_took"]
     if took and job.started_at is not None:
         output.line(f"cancelled {human(took)} after it was asked", indent=2)
+
+
+def _print_reasons(output: Output, title: str, steps: Sequence[Step]) -> None:
+    if steps:
+        output.heading(title)
+    for step in steps:
+        output.paragraph(text=_bounded(local(output, step.text)), indent=3)
+        for typed in step.next[:1]:
+            output.line((f"→ {typed}", "link"), indent=3)
 
 
 def _stage(app: Mainstay, job: Job) -> str:

@@ -48,7 +48,7 @@ ID = JobRecord._fields.index("id")
     """
     mainstay export -o jobs.jsonl.gz
     mainstay export 'state:dead type:mail.*' -o dead.jsonl
-    mainstay export finished:today | jq -r .job.id
+    mainstay export finished:today
     """
 )
 @click.argument("search", nargs=-1)
@@ -154,9 +154,9 @@ def _encoded(lines: Iterable[str], path: str) -> Iterable[bytes]:
 @shaped("Print no messages.")
 @targeted
 def import_(target: Target, output: Output, files: tuple[str, ...], requeue: bool, dry_run: bool) -> int:
-    """Read jobs from files that export or an archive has written; - is stdin.
+    """Read jobs from files that export or an archive has written.
 
-    All lines are checked first: a mistake names its line, and nothing is imported. Ended jobs become history, with attempts,
+    A file named - is stdin. All lines are checked first: a mistake names its line, and nothing is imported. Ended jobs become history, with attempts,
     log and result, and are kept from now on as long as their retention says. A job whose id is there already is left alone, so
     the command may be repeated. Jobs that had not ended are left out, unless --requeue is given.
     """
@@ -198,7 +198,7 @@ def _sources(paths: tuple[str, ...]) -> Iterator[dict[str, IO[bytes]]]:
 
 
 def _copied(file: IO[bytes]) -> IO[bytes]:
-    copy = TemporaryFile()
+    copy = TemporaryFile()  # noqa: SIM115  (the caller closes it)
     copyfileobj(file, copy)
     if file is not sys.stdin.buffer:
         file.close()

@@ -194,7 +194,7 @@ class WorkerLog(Log):
 
     def _review_reminder(self, job: str, question: str, deciders: tuple[str, ...], asked_at: int) -> None:
         who = " or ".join(deciders) or "a person"
-        text = f"{job} waits for {who} since {human(max(self._clock.now() - asked_at, 0))}: {question}"
+        text = f"{job} has waited {human(max(self._clock.now() - asked_at, 0))} for {who}: {question}"
         self.write("warning", "review_reminder", text, "review", job=job, question=question, deciders=deciders)
 
     def _review_expired(self, job: str, question: str, verdict: str) -> None:

@@ -24,6 +24,8 @@ FIELDS = (
     "id", "state", "host", "pid", "queues", "types", "slots", "running", "started_at", "beat_at", "expires_at",
 )  # fmt: skip
 GLYPHS = {"live": ("● live", "good"), "stopping": ("◐ stopping", "warn"), "dead": ("✕ dead", "bad")}
+ENDS = {"drain": "finish what runs, then end", "stop": "release what runs, then end"}
+NEXT = {"live": ("drain", "stop"), "stopping": ("stop",), "dead": ()}  # what may be asked of one
 HEADERS = ("STATE", "ID", "HOST:PID", "BUSY", "STARTED", "BEAT", "QUEUES")
 JOBS = ("id", "type", "started_at", "attempt", "stage", "done", "total", "timeout", "label")
 
@@ -80,7 +82,7 @@ def _cell(output: Output, worker: WorkerInfo, name: str) -> Cell:
 
 def _row(output: Output, worker: WorkerInfo) -> list[Cell]:
     busy, place = f"{worker.running}/{worker.slots}", f"{worker.host}:{worker.pid}"
-    times: list[Cell] = [(output.when(at), "dim") for at in (worker.started_at, worker.beat_at)]
+    times: list[Cell] = [(output.since(at), "dim") for at in (worker.started_at, worker.beat_at)]
     return [GLYPHS[state_of(worker, output.now)], worker.id, place, busy, *times, ", ".join(worker.queues)]
 
 
@@ -116,7 +118,7 @@ def _jobs(jobs: list[Job], now: int) -> list[dict[str, Any]]:
 def _print_one(output: Output, worker: WorkerInfo, jobs: list[Job], taken: list[Declaration], target: Target) -> None:
     output.line(GLYPHS[state_of(worker, output.now)], "  ", (worker.id, "bold"), f"  {worker.host}:{worker.pid}")
     facts = [f"{worker.running} of {plural(worker.slots, 'slot')} busy", f"queues {', '.join(worker.queues)}"]
-    facts += [f"started {output.when(worker.started_at)}", f"lease renewed {output.when(worker.beat_at)}"]
+    facts += [f"started {output.since(worker.started_at)}", f"lease renewed {output.since(worker.beat_at)}"]
     output.facts(*((fact, "dim") for fact in facts), indent=2)
     output.heading("runs")
     rows: list[list[Cell]] = [
@@ -133,16 +135,10 @@ def _print_one(output: Output, worker: WorkerInfo, jobs: list[Job], taken: list[
     versions = {each.type: each.version for each in taken}
     output.heading("types")
     output.facts(*(f"{name} v{versions[name]}" if name in versions else name for name in worker.types), indent=3)
-    if state_of(worker, output.now) != "dead":
-        output.line()
-        output.line(
-            (f"→ {typed('workers', 'drain', worker.id, target=target)}   (finish what runs, then end)", "link"),
-            indent=1,
-        )
-        output.line(
-            (f"→ {typed('workers', 'stop', worker.id, target=target)}   (release what runs, then end)", "link"),
-            indent=1,
-        )
+    steps = NEXT[state_of(worker, output.now)]
+    output.lines([""] * bool(steps))
+    for verb in steps:
+        output.line((f"→ {typed('workers', verb, worker.id, target=target)}   ({ENDS[verb]})", "link"), indent=1)
 
 
 @subcommand(workers, "drain", "mainstay workers drain w7k2\nmainstay workers drain w7k2 w9h1 --actor ada")

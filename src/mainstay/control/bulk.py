@@ -19,13 +19,14 @@ from .bulk_run import VERBS, Report, Run, newest
 from .reviews import PROPOSED, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import TypedDict, Unpack
 
     from ..app import Mainstay
     from ..core.clock import Duration
     from ..core.job import Action
+    from ..handle import Handle
     from .bulk_run import Progress
     from .edits import Function
 
@@ -37,10 +38,8 @@ if TYPE_CHECKING:
         progress: Callable[[Progress], object] | None
 
 
-LISTED, MOST = (
-    10_000,
-    100_000,
-)  # lines of the audit trail in which operations are looked for: all of them, or one by its id
+# Lines of the audit trail in which operations are looked for: all of them, or one by its id.
+LISTED, MOST = 10_000, 100_000
 LONGEST_TEXT = 100_000  # characters of the arguments of an operation
 FUNCTION = "function"  # in place of the values to set: they are code
 
@@ -282,3 +281,10 @@ def forget(app: Mainstay, operation: str, actor: str) -> str:
     told = {PLACE: None, PLAN: None, "given_up_by": actor}
     app.store.cancel([], app.clock.now(), actor, (), Line(detail["bulk"], "cancel", told, detail[PLACE]))
     return str(detail["bulk"])
+
+
+def chosen(app: Mainstay, search: str, ids: Iterable[str | Handle[Any]] | None, everything: bool) -> Bulk:
+    """Return the jobs that a search finds, those of these ids, or all; raise if it is none or several of these."""
+    if (bool(search.strip()) + (ids is not None) + everything) != 1:
+        raise UsageError('which jobs? app.bulk("type:mail state:dead"), app.bulk(ids=[…]) or app.bulk(everything=True)')
+    return Bulk(app, search, None if ids is None else [app.resolve(job) for job in ids])

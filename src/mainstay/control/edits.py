@@ -79,7 +79,7 @@ class Editor:
         if known is not None:
             known.arguments(payload, job.version)
         elif info is not None:
-            _check(info, payload, job.version)
+            check_payload(info, payload, job.version)
         policy = info.policy if info is not None else {}
         return Edit(job.payload, payload, _key(policy, job, payload), self._slots(policy, job, payload, known))
 
@@ -99,7 +99,7 @@ class Editor:
         }
 
 
-def _check(info: TypeInfo, payload: str, version: int) -> None:
+def check_payload(info: TypeInfo, payload: str, version: int) -> None:
     """Raise for a payload that a type does not take, by what a worker has registered."""
     if info.policy.get("version", 1) != version:
         raise InvalidPayload(

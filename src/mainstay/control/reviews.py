@@ -85,7 +85,8 @@ def encoded(app: Mainstay, type: str, output: Any) -> str:
         try:
             known.schema.check_result(text)
         except InvalidPayload as error:
-            raise InvalidPayload(f"the output does not fit {type}: {error}") from None
+            place = str(error).replace("payload", "output", 1).replace("[...]", " (one of its values)", 1)
+            raise InvalidPayload(f"the output does not fit what {type} returns: {place}") from None
     return text
 
 

@@ -247,6 +247,7 @@ def create(
     spec = declared(name, draft, given)
     if draft.undeclared is not None:
         check_type(app, draft.type)
+    _check_payload(app, draft)
     if name in rules_by_name(app, SCHEDULE) or name in app.declared_schedules:
         raise Conflict(
             f"there is a schedule {name!r} already: change that one (app.reschedule), or choose another name",
@@ -261,11 +262,26 @@ def create(
     return edit(app, SCHEDULE, name, made, reason, actor, dry_run, shown)
 
 
+def _check_payload(app: Flow, draft: Draft) -> None:
+    """Raise for a payload that its type does not take: by the code if that is here, else by what a worker has registered."""
+    from .edits import check_payload
+
+    known = app.registry.get(draft.type)
+    info = next((each for each in app.store.types() if each.name == draft.type), None)
+    if known is not None:
+        known.arguments(draft.payload, draft.version)
+    elif info is not None:
+        newest = info.policy.get("version", 1)
+        check_payload(info, draft.payload, draft.version if draft.undeclared is None else newest)
+
+
 def reschedule(app: Flow, name: str, given: Mapping[str, Any], reason: str, actor: str, dry_run: bool) -> Change:
     """Change values of a schedule, over what code declares."""
     if not given:
         raise UsageError(f"reschedule needs a value: {', '.join(NAMES)}")
     stored = checked(given)
+    if "job" in given:
+        _check_payload(app, given["job"])
     return _edited(app, name, lambda before: {**before, **stored}, reason, actor, dry_run)
 
 

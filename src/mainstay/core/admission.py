@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MICROS = 1_000  # microseconds in a millisecond: rates count in them
 FARTHEST = 1 << 62  # a meter that a database can store
 MANY = 1_000_000  # the room of a slot without a limit
-WAITED = 15_000  # milliseconds: longer than a transaction waits for its lock
+WAITED = 60_000  # milliseconds: longer than a transaction waits for its lock, or an outcome for its store
 STRIDE = 1_000  # between two places that a tenant of weight 1 gets in a fair queue
 
 

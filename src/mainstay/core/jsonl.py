@@ -30,7 +30,17 @@ PARTS: dict[str, type[Any]] = {"attempts": AttemptRecord, "logs": LogRecord, "ac
 LARGEST = 1 << 53  # of a number: some engines count in doubles
 NO_JOB = ("rule", "setting")  # actions that concern no job
 HIGHEST, LONGEST = 1_000, 200  # priority; characters of a name
-JSON = ("payload", "result", "checkpoint", "rules", "tags", "fields", "detail", "children")  # texts that are JSON
+JSON = (
+    "payload",
+    "result",
+    "checkpoint",
+    "rules",
+    "tags",
+    "fields",
+    "detail",
+    "children",
+    "review",
+)  # texts that are JSON
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "str": (str,), "float": (int, float)}
 
 
@@ -193,15 +203,18 @@ def _is_backoff(text: str | None) -> bool:
 
 
 def _is_review(text: str | None) -> bool:
+    if text is None:
+        return True
     try:
-        found = None if text is None else review.unpack(text)
-    except (ValueError, TypeError, AttributeError, RecursionError):
+        asked: Any = review.unpack(text)
+    except (TypeError, ValueError, AttributeError, RecursionError):
         return False
-    return found is None or (
-        isinstance(found.question, str) and found.at_deadline in review.AT_DEADLINE and all(isinstance(each, str) for each in found.deciders)
-        and all(type(each) is int for each in (found.token, found.at))
-        and all(each is None or type(each) is int for each in (found.expires_at, found.remind, found.remind_at))
-    )  # fmt: skip
+    numbers = (asked.token, asked.at, *(each or 0 for each in (asked.expires_at, asked.remind, asked.remind_at)))
+    texts = (asked.question, *asked.deciders)
+    fits = (
+        all(type(each) is int and 0 <= each < LARGEST for each in numbers) and asked.at_deadline in review.AT_DEADLINE
+    )
+    return fits and all(isinstance(each, str) and _storable(each) for each in texts)
 
 
 def _are_rules(text: str | None) -> bool:
@@ -253,8 +266,9 @@ _FITS: dict[tuple[str, str], Callable[[JobRecord], bool]] = {
     ("key", "is no key"): lambda job: job.key is None or (0 < len(job.key) <= keys.MAX_KEY and job.key.isprintable()),
     ("reason", "is missing"): lambda job: job.state != DEAD or bool(job.reason),
     ("backoff", "is no wait"): lambda job: _is_backoff(job.backoff),
-    ("rules", "are no rules of a job"): lambda job: _are_rules(job.rules),
+    ("schedule", "is no name"): lambda job: job.schedule is None or _is_name(job.schedule),
     ("review", "is no review"): lambda job: _is_review(job.review),
+    ("rules", "are no rules of a job"): lambda job: _are_rules(job.rules),
 }
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import StoreError
 from . import worker_locks
-from .contract import StartedJobs
+from .results import StartedJobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..core.job import WorkerInfo
-    from .contract import Orphan
+    from .results import Orphan
     from .sqlite.store import SqliteStore
 
 WITHOUT_FILES = "Until then, a worker that dies on this machine is detected only when its lease ends"

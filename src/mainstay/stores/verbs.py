@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Self
 
     from ..core.job import Job
-    from .contract import StartedJobs
     from .local_workers import LocalWorkers
+    from .results import StartedJobs
 
 PACKAGE = "mainstay.stores."
 # The cold verbs by module, the same in `sql` (SQLite and PostgreSQL) and `redis`. An engine's own table overrules them.

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 from ..core import errors
 from . import folder
-from .contract import StartedJobs
+from .results import StartedJobs
 
 if TYPE_CHECKING:
     from ..core.job import Claimed
-    from .contract import Orphan
+    from .results import Orphan
 
 try:
     import fcntl

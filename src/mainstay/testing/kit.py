@@ -22,11 +22,10 @@ from ..upkeep.reviews import act_on_due
 from ..upkeep.schedule import Schedules
 from ..worker.batch_claimer import claimer
 from ..worker.batches import NEVER
-from ..worker.drained import Drained, Tally, drained
+from ..worker.drained import Drained, Tally, count_left, drained
 from ..worker.executors import Executor
 from ..worker.hook_runner import run_hooks
 from ..worker.in_flight import InFlight
-from ..worker.one_shot import count_left
 from ..worker.outcome_buffer import OutcomeBuffer, UpdateBuffer
 from ..worker.registration import Registration
 from ..worker.runner import arun, run

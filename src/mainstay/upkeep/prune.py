@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ..core.events import Events
-    from ..stores.contract import Expired, Pruned, Store
+    from ..stores.contract import Store
+    from ..stores.results import Expired, Pruned
     from .archive import Archive
 
 T = TypeVar("T")

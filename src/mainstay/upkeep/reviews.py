@@ -8,7 +8,8 @@ from ..core.review import DEADLINE, VERDICTS, pack, unpack
 
 if TYPE_CHECKING:
     from ..core.events import Events
-    from ..stores.contract import DueReview, Store
+    from ..stores.contract import Store
+    from ..stores.results import DueReview
 
 _APPROVES = {"approve": True, "reject": False, "dead": None}
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from ..core.clock import Clock
     from ..core.events import Events
-    from ..stores.contract import Orphan, Store
+    from ..stores.contract import Store
+    from ..stores.results import Orphan
 
 SYSTEM = SystemClock()
 LIMIT = 500

@@ -12,7 +12,7 @@ from ..core.clock import monotonic
 from ..core.errors import LeaseLost, StoreError
 from ..core.job import Claimed, field_getter
 from ..core.retry import CRASHES
-from ..stores.contract import Claims
+from ..stores.results import Claims
 from .in_flight import Execution
 from .listener import SlotOffers
 

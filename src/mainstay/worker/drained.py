@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..control.pauses import pauses
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ..core.decide import Transition
+    from ..stores.contract import Store
 
+CAP = 50_000  # jobs of a state that are counted at the end
 WAYS = 6  # the fields that say how attempts ended
 
 
@@ -59,3 +63,15 @@ def drained(*tallies: Tally) -> Drained:
     """Return what these have counted together."""
     ways = [sum(tally.ways[way] for tally in tallies) for way in Drained._fields[:WAYS]]
     return Drained._make([*ways, *Drained()[WAYS:]])
+
+
+def count_left(store: Store, wants: Mapping[str, Sequence[str]], now: int) -> tuple[int, bool]:
+    """Return how many jobs are due that a worker could run which wants these, and whether there are more."""
+    rules = store.rules(["pause", "breaker"])
+    resting = {rule.name for rule in rules if rule.kind == "breaker" and rule.value.get("until", 0) > now}
+    found = [
+        count for count in store.counts(CAP)
+        if count.label == "queued" and count.type in wants.get(count.queue, ()) and count.type not in resting
+        and not pauses(rules, count.type, count.queue)
+    ]  # fmt: skip
+    return sum(count.jobs for count in found), any(count.capped for count in found)

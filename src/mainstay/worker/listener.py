@@ -13,14 +13,14 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from ..core.errors import StoreError
-from ..stores.contract import ClaimingNotifier, SlotOffer
+from ..stores.results import ClaimingNotifier, SlotOffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ..app import Mainstay
     from ..core.job import Claimed
-    from ..stores.contract import Notifier
+    from ..stores.results import Notifier
     from .registration import Registration
 
 LISTEN = 100  # milliseconds: how long a stop may have to wait for the listener

@@ -11,28 +11,25 @@ import time
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from ..control.pauses import pauses
 from ..core.clock import milliseconds
 from ..core.errors import StoreError, UsageError
 from .batches import NEVER
-from .drained import Tally, drained
+from .drained import Tally, count_left, drained
 from .shutdown import STOP, stop_on_order
 from .worker import Worker, wanted_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ..app import Mainstay
     from ..core.clock import Duration
     from ..core.decide import Transition
-    from ..stores.contract import Store
     from .drained import Drained
 
 RESERVE = 2.0  # seconds, and at most a fifth of the time: kept for stopping
 PART = 0.4  # of that: for safe points, and as much for what is interrupted to clean up; the rest for the last writes
 SHORTEST = 0.1  # seconds for each, however late it is
 UNREACHABLE = 10.0  # seconds after which a store that fails ends the drain
-CAP = 50_000  # jobs of a state that are counted at the end
 LONGEST = 1e6  # seconds that a timer takes
 
 
@@ -149,18 +146,6 @@ class OneShot(Worker):
         self.clean_up, self.final_writes = min(self.clean_up, part), min(self.final_writes, part)
         self.grace = round(min(given, part * 1000))
         super().stop()
-
-
-def count_left(store: Store, wants: Mapping[str, Sequence[str]], now: int) -> tuple[int, bool]:
-    """Return how many jobs are due that a worker could run which wants these, and whether there are more."""
-    rules = store.rules(["pause", "breaker"])
-    resting = {rule.name for rule in rules if rule.kind == "breaker" and rule.value.get("until", 0) > now}
-    found = [
-        count for count in store.counts(CAP)
-        if count.label == "queued" and count.type in wants.get(count.queue, ()) and count.type not in resting
-        and not pauses(rules, count.type, count.queue)
-    ]  # fmt: skip
-    return sum(count.jobs for count in found), any(count.capped for count in found)
 
 
 def drain(

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     Attempt = tuple[int | str, int]  # seq, token
 
 FULL, FULL_CHARACTERS = 2_000, 64 << 20  # outcomes waiting: above this nothing more is claimed
-BATCH, BATCH_CHARACTERS = 1_000, 8 << 20  # of one round; a server closes the connection of a statement of 1 GB
+# Of one round. No fewer than a worker claims at once: what is left over takes a round of its own. A server closes the connection of a
+# statement of 1 GB.
+BATCH, BATCH_CHARACTERS = 2_000, 8 << 20
 ROUND, ROUND_CHARACTERS = 5_000, 4 << 20  # of updates in one round: some 100 ms of a server
 MANY, MANY_CHARACTERS = 2 * ROUND, 2 * ROUND_CHARACTERS  # above this a report waits
 PAUSE = 1.0  # seconds that a report waits at most: while the store is away, a handler slows down, but goes on

@@ -12,14 +12,14 @@ from ..core.clock import monotonic
 from ..core.errors import StoreError
 from ..core.ids import encode
 from ..core.job import WorkerInfo
-from ..stores.contract import StartedJobs
+from ..stores.results import StartedJobs
 from ..upkeep.sweep import GRACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..app import Mainstay
-    from ..stores.contract import Renewal
+    from ..stores.results import Renewal
     from .in_flight import Execution
 
 AFTER_AN_ERROR = 1_000  # ms until the next try: the first part to reach the store again wakes the others

@@ -17,8 +17,8 @@ from ...core.job import Claimed, field_getter
 from ...core.states import COMPLETED, QUEUED
 from ...core.updates import Log, Progress
 from ...core.verdict import BUSY, STORED, refusal
-from ..contract import Claims
 from ..operations import together
+from ..results import Claims
 from ..sql.actions import keep_children
 from ..sql.admission import examine
 from ..turns import FULL, is_turn

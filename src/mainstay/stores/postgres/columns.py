@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.decide import Transition
 from ...core.draft import Draft
 from ...core.export import JobRecord
-from ...core.job import field_getter
+from ...core.job import Claimed, field_getter
 from ...core.updates import Checkpoint, Log, Progress
 from ..sql.dialect import column_types
 
@@ -27,6 +27,13 @@ PLAIN = ("id", "type", "queue", "priority", "max_attempts", "timeout", "keep", "
 RARE = tuple(name for name in DRAFT if name not in PLAIN)  # most jobs have the default
 KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces
 FINISH = tuple(name for name in Transition._fields if name not in ("id", "children", "rules", "review"))
+_NOT_OF_JOB = {*BODY, "cancelling", "rank"}
+CLAIMED = (
+    *(name for name in Claimed._fields if name not in _NOT_OF_JOB),
+    "cancel_at",
+    "priority",
+    "lock_until",
+)  # of the job's row
 COMPLETED = ("seq", "token", "finished_at", "expires_at", "result")
 UPDATES: dict[Any, str] = {Log: "log", Progress: "progress", Checkpoint: "checkpoint"}  # and their tables
 
@@ -74,6 +81,7 @@ FRAGMENTS = {
     "plain_job": ", ".join(_PLAIN_JOB), "plain_body": ", ".join(_PLAIN_BODY),
     "replaced_job": _assign(name for name in _JOB if name != "waits"), "replaced_body": _assign(_BODY),
     "transitions": _unnest(column_types(Transition, *FINISH)),
+    "claimed_job": ", ".join(f"j.{name}" for name in CLAIMED),
     "completions": _unnest(column_types(Transition, *COMPLETED)),
     **{f"update_{table}": _unnest(column_types(kind), numbered=True) for kind, table in UPDATES.items()},
     **{f"columns_{table}": ", ".join(kind._fields[1:]) for kind, table in UPDATES.items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..contract import Compacted
+from ..results import Compacted
 from . import schema
 
 if TYPE_CHECKING:

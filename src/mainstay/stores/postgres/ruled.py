@@ -14,8 +14,8 @@ from ...core.breaker import open_lanes, probed
 from ...core.decide import Transition
 from ...core.job import Claimed, field_getter
 from ...core.verdict import STORED
-from ..contract import Claims
 from ..operations import together
+from ..results import Claims
 from ..sql.admission import AHEAD, LINES, charge, examine, finished
 from ..sql.breaker import put_rule, rule_of
 from . import claim as plain, lanes

@@ -15,7 +15,7 @@ from ...core.review import due
 from ...core.states import REVIEW
 from ...core.updates import Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
-from ..contract import Claims
+from ..results import Claims
 from ..turns import may_postpone
 from . import enqueue, header, record, script
 from .record import LETTERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...core.errors import StoreError
-from ..contract import Compacted
+from ..results import Compacted
 from . import schema
 
 if TYPE_CHECKING:

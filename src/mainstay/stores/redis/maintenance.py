@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...core.errors import refuse_nul
 from ...core.job import Attempt, Claimed, Declaration, TypeInfo
 from ...core.outcome import DEATHS, INTERRUPTED
-from ..contract import Expired, Orphan, Pruned, Renewal
+from ..results import Expired, Orphan, Pruned, Renewal
 from . import header, record
 
 if TYPE_CHECKING:

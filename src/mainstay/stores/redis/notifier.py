@@ -19,7 +19,7 @@ from . import errors, script
 from .claim import claimed, packed
 
 if TYPE_CHECKING:
-    from ..contract import SlotOffer
+    from ..results import SlotOffer
     from .connect import Wire
     from .store import RedisStore
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...core.review import unpack
 from ...core.states import REVIEW
-from ..contract import DueReview
+from ..results import DueReview
 from .record import STATES
 
 if TYPE_CHECKING:

@@ -79,7 +79,9 @@ def _import(dialect: Dialect, histories: Sequence[JobHistory]) -> Operations[lis
     yield from together(
         *dialect.insert("attempt", column_types(AttemptRecord) | {"job": "bigint"}, attempts),
         *dialect.insert("log", column_types(LogRecord) | {"job": "bigint"}, logs),
-        *dialect.insert("action", AUDIT, sorted((each for key, each in actions.items() if key not in known), key=itemgetter(0))),
+        *dialect.insert(
+            "action", AUDIT, sorted((each for key, each in actions.items() if key not in known), key=itemgetter(0))
+        ),
     )
     return [history.job.id for history in new]
 

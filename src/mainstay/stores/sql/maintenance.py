@@ -10,8 +10,8 @@ from ...core.errors import refuse_nul
 from ...core.job import Claimed, Declaration, TypeInfo
 from ...core.outcome import INTERRUPTED
 from ...core.states import DEAD
-from ..contract import Expired, Orphan, Pruned, Renewal
 from ..operations import together
+from ..results import Expired, Orphan, Pruned, Renewal
 from .actions import AUDIT, removal
 from .reads import claimed_by, loaded, value
 from .store import rows

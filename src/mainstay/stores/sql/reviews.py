@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...core.review import unpack
 from ...core.states import REVIEW
-from ..contract import DueReview
+from ..results import DueReview
 from .store import rows
 
 if TYPE_CHECKING:

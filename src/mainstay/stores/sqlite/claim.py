@@ -1,32 +1,33 @@
-"""Claiming and finishing: the hot path of a worker, and the one way out of `running`."""
+"""Claiming: the hot path of a worker. Outcomes are written in the same transaction (`finish.py`)."""
 
 from __future__ import annotations
 
 import json
 import os
 import sqlite3
+from contextlib import suppress
 from functools import cache, partial
-from itertools import chain, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING
 
-from ...core.decide import Completed, Transition
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
 from ...core.rules import EXAMINE
-from ...core.states import COMPLETED
-from ...core.updates import Checkpoint, Log, Progress, Update
-from ...core.verdict import STORED, refusal
-from ..contract import Claims
-from ..operations import Statement, together
+from ..operations import together
+from ..results import Claims
 from ..turns import may_wait
-from .sql import batched, batches, load, many, run
+from .finish import RULED, write_outcomes
+from .sql import load, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ..operations import Operations
+    from ...core.decide import Transition
+    from ...core.updates import Update
     from .store import SqliteStore
+
+    Columns = dict[str, Sequence[Any]]
 
 
 MARK = "\x1e"  # between joined texts: JSON has no such character, nor has a sane name
@@ -36,23 +37,18 @@ GROUP = 64  # lanes merged by one statement: the time grows faster than their nu
 DIRECT = 8  # a worker with up to this many lanes walks all of them; others first find those in which jobs wait
 
 # The columns of `Claimed` as a claim reads them, before it changes the rows. The others are the same for all its jobs.
+_NULLABLE = {name: f"coalesce({name}, 'null')" for name in ("timeout", "keep")}
+_JSON = {name: f"CASE WHEN {name} IS NULL THEN 'null' ELSE json_quote({name}) END" for name in ("backoff", "rules")}
 NUMBERS = {
     "attempt": "attempt + 1", "max_attempts": "max_attempts", "crashes": "crashes", "token": "token + 1",
-    "timeout": "timeout", "keep": "keep", "backoff": "backoff", "created_at": "created_at", "rank": "-priority",
-    "ord": "ord", "seq": "seq", "version": "version", "rules": "rules",
+    "created_at": "created_at", "rank": "-j.priority", "ord": "j.ord", "seq": "j.seq", "version": "version", **_NULLABLE, **_JSON,
 }  # fmt: skip
 _TEXT = {
     "id": "j.id", "type": "j.type", "queue": "queue",
-    "payload": "coalesce((SELECT payload FROM mainstay_body WHERE job = seq), '')",
+    "payload": "coalesce((SELECT payload FROM mainstay_body WHERE job = j.seq), '')",
 }  # fmt: skip
-TEXTS, _ONE = tuple(_TEXT), ("id", "type", "payload")  # of several queues, and of one
+TEXTS, _ONE = tuple(_TEXT), ("id", "type", "payload")  # of any jobs, and of one queue
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
-_DONE = field_getter(Completed, "seq", "token", "finished_at")
-_RULED = field_getter(Transition, "rules")
-_ATTEMPT = field_getter(
-    Transition, "seq", "token", "number", "worker", "started_at", "at", "outcome", "error", "traceback", "code"
-)
-_STATEMENTS = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}
 
 
 def claim(
@@ -64,7 +60,7 @@ def claim(
     def work(connection: sqlite3.Connection) -> Claims:
         if connection.execute(load("claim_lease"), {"worker": worker, "now": store.lease_now(now)}).fetchone() is None:
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
-        verdicts, freed = _finish(connection, finishing, updates)
+        verdicts, freed = write_outcomes(connection, finishing, updates)
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
         jobs = _take_open(connection, worker, wants, limit, now)
         if freed or len(jobs) < max(1, limit):  # a claim of nothing promotes and examines
@@ -109,7 +105,7 @@ def _take_in_line(
     from . import lines
 
     return lines.take(
-        connection, wants, limit, map(_RULED, finishing),
+        connection, wants, limit, map(RULED, finishing),
         read=lambda seqs: _columns(connection, seqs, TEXTS), give=lambda columns: _given(connection, worker, wants, now, columns),
     )  # fmt: skip
 
@@ -119,10 +115,9 @@ def _take(
 ) -> list[Claimed]:
     jobs: list[Claimed] = []
     for _ in range(ROUNDS):
-        seqs = _first(connection, _lanes(connection, wants), limit - len(jobs))
-        if not seqs:
+        columns = _first(connection, _lanes(connection, wants), limit - len(jobs))
+        if not columns:
             break
-        columns = _columns(connection, seqs, _ONE if len(wants) == 1 else TEXTS)
         if not any(columns["rules"]):
             return jobs + _given(connection, worker, wants, now, columns)
         taken, more = _take_ruled(connection, worker, wants, now, columns)
@@ -137,11 +132,11 @@ def _given(
     worker: str,
     wants: Mapping[str, Sequence[str]],
     now: int,
-    columns: dict[str, Sequence[Any]],
+    columns: Columns,
 ) -> list[Claimed]:
-    chosen = {"worker": worker, "now": now, "seqs": f"[{','.join(map(str, columns['seq']))}]"}
+    chosen = {"worker": worker, "now": now, "seqs": str(columns["seq"])}  # a list of numbers is JSON
     connection.execute(load("claim"), chosen)
-    jobs = _claimed(columns, {"started_at": now, "cancelling": False, "worker": worker, "queue": next(iter(wants))})
+    jobs = _claimed(columns, {"started_at": now, "cancelling": False, "worker": worker})
     return jobs if len(wants) == 1 else _ordered(jobs, wants)
 
 
@@ -152,7 +147,7 @@ def _ordered(jobs: list[Claimed], wants: Mapping[str, Sequence[str]]) -> list[Cl
 
 def _take_ruled(
     connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], now: int,
-    columns: dict[str, Sequence[Any]],
+    columns: Columns,
 ) -> tuple[list[Claimed], bool]:  # fmt: skip
     """Take jobs of which some have rules: their rates are charged. Return them, and whether others may be taken now."""
     from ..sql.admission import charge
@@ -198,7 +193,7 @@ def _examine(connection: sqlite3.Connection, now: int, freed: set[str], by: Sequ
     from ..sql.admission import examine
     from .dialect import DIALECT
 
-    return run(connection, examine(DIALECT, now, freed, like=map(_RULED, by)))
+    return run(connection, examine(DIALECT, now, freed, like=map(RULED, by)))
 
 
 def _lanes(connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
@@ -217,71 +212,95 @@ def _lanes(connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]]) -
     return found
 
 
-def _first(connection: sqlite3.Connection, lanes: Mapping[str, Sequence[str]], limit: int) -> list[str]:
-    """Return the numbers of the first jobs, queue by queue."""
-    seqs: list[str] = []
-    limit = max(0, limit)
+def _first(connection: sqlite3.Connection, lanes: Mapping[str, Sequence[str]], limit: int) -> Columns:
+    """Return what a worker needs to know of the first jobs, queue by queue: a list per column; none if no job waits."""
+    found: Columns = {}
     for queue, types in lanes.items():
-        if len(seqs) >= limit:
-            break
-        if types:
-            seqs += _merged(connection, queue, list(dict.fromkeys(types)), limit - len(seqs))
-    return seqs
+        left = limit - len(found["seq"]) if found else limit
+        if left > 0 and types:
+            columns, complete = _first_of_queue(connection, queue, list(dict.fromkeys(types)), left)
+            found = {name: [*found[name], *columns[name]] for name in found} if found and columns else found or columns
+            if not complete:
+                break
+    return found
+
+
+def _first_of_queue(connection: sqlite3.Connection, queue: str, types: list[str], limit: int) -> tuple[Columns, bool]:
+    """Return the same of one queue, and whether these are all that were asked for: of large jobs they are fewer."""
+    columns = None
+    if len(types) <= GROUP:  # nearly always: one statement
+        with suppress(sqlite3.DataError):
+            columns = _read(connection, *_group(queue, types, limit, rows_of(_ONE)), _ONE)
+    complete = columns is not None
+    if columns is None:
+        seqs = _merged(connection, queue, types, limit)
+        columns = _columns(connection, seqs, _ONE) if seqs else {}
+        complete = not seqs or len(columns["seq"]) == len(seqs)
+    return columns and {**columns, "queue": [queue] * len(columns["seq"])}, complete
 
 
 def _merged(connection: sqlite3.Connection, queue: str, types: list[str], limit: int) -> list[str]:
-    """Return the numbers of the first jobs of some lanes of a queue; many lanes are read in groups and merged here."""
-    if len(types) <= GROUP:
-        return _group(connection, queue, types, limit, "group_concat(seq)")
+    """Return the numbers of the first jobs of many lanes of a queue, which are read in groups and merged here."""
     places: list[str] = []
     for start in range(0, len(types), GROUP):
-        columns = "group_concat(-priority || ' ' || ord || ' ' || seq)"
-        places += _group(connection, queue, types[start : start + GROUP], limit, columns)
+        (found,) = connection.execute(
+            *_group(queue, types[start : start + GROUP], limit, load("claim_first"))
+        ).fetchone()
+        places += found.split(",") if found else []
     first = sorted(tuple(map(int, place.split())) for place in places)[:limit]
     return [str(seq) for _, _, seq in first]
 
 
-def _group(connection: sqlite3.Connection, queue: str, types: list[str], limit: int, columns: str) -> list[str]:
+def _group(queue: str, types: list[str], limit: int, text: str) -> tuple[str, tuple[Any, ...]]:
+    """Return a statement about the first jobs of some lanes of a queue, and what it is bound to."""
     arms = len(types) if len(types) <= DIRECT else 1 << (len(types) - 1).bit_length()  # few texts to prepare
-    bound = (limit, queue, *types, *(None,) * (arms - len(types)))
-    (found,) = connection.execute(first_of(arms, columns), bound).fetchone()
-    return found.split(",") if found else []
+    return first_of(arms, text), (limit, queue, *types, *(None,) * (arms - len(types)))
 
 
 @cache
-def first_of(arms: int, columns: str = "group_concat(seq)") -> str:
-    """Return the statement `claim_first` for so many lanes."""
+def first_of(arms: int, text: str) -> str:
+    """Return a statement about the first jobs of so many lanes."""
     arm = "SELECT priority, ord, seq FROM mainstay_job WHERE state = 'queued' AND queue = ?2 AND type = ?"
     lanes = " UNION ALL ".join(f"{arm}{number}" for number in range(3, 3 + arms))
-    return load("claim_first").replace("{columns}", columns).replace("{arms}", lanes)
+    return text.replace("{jobs}", f"({lanes} ORDER BY 1 DESC, 2, 3 LIMIT ?1)")
 
 
-def _columns(
-    connection: sqlite3.Connection, seqs: list[str], names: tuple[str, ...], mark: str = MARK
-) -> dict[str, Sequence[Any]]:
-    """Return what a worker needs to know of these jobs, a list per column, in any order; of fewer jobs if they are large."""
-    from ...core.codec import load_plain
-
+def _columns(connection: sqlite3.Connection, seqs: list[str], names: tuple[str, ...], mark: str = MARK) -> Columns:
+    """Return what a worker needs to know of these jobs, in any order; of fewer jobs if they are large."""
+    text = rows_of(names, mark).replace("{jobs}", "(SELECT value AS seq FROM json_each(?))")
     try:
-        row = connection.execute(_rows(names), {"seqs": f"[{','.join(seqs)}]", "mark": mark}).fetchone()
+        found = _read(connection, text, (f"[{','.join(seqs)}]",), names, mark)
     except sqlite3.DataError:  # more text than SQLite can join
         if len(seqs) == 1:
             raise
         return _columns(connection, seqs[: len(seqs) // 2], names)
-    numbers, *texts = row
-    found = [*zip(*load_plain(numbers), strict=True), *(text.split(mark) for text in texts)]
-    if any(len(column) != len(found[0]) for column in found):  # the mark is in a text
-        return _columns(connection, seqs, names, os.urandom(16).hex())
+    return _columns(connection, seqs, names, os.urandom(16).hex()) if found is None else found
+
+
+def _read(
+    connection: sqlite3.Connection, text: str, bound: tuple[Any, ...], names: tuple[str, ...], mark: str = MARK
+) -> Columns | None:
+    """Return a list per column; None if the mark is in a text."""
+    from ...core.codec import load_plain
+
+    numbers, *texts = connection.execute(text, bound).fetchone()
+    if numbers is None:
+        return {}
+    found = [*load_plain(numbers), *(text.split(mark) for text in texts)]
+    if any(len(column) != len(found[0]) for column in found):
+        return None
     return dict(zip((*NUMBERS, *names), found, strict=True))
 
 
 @cache
-def _rows(names: tuple[str, ...]) -> str:
-    texts = ", ".join(f"group_concat({_TEXT[name]}, :mark)" for name in names)
-    return load("claim_rows").replace("{numbers}", ", ".join(NUMBERS.values())).replace("{texts}", texts)
+def rows_of(names: tuple[str, ...], mark: str = MARK) -> str:
+    """Return the statement `claim_rows` with these texts."""
+    numbers = " || '],[' || ".join(f"group_concat({number})" for number in NUMBERS.values())
+    texts = ", ".join(f"group_concat({_TEXT[name]}, '{mark}')" for name in names)
+    return load("claim_rows").replace("{numbers}", numbers).replace("{texts}", texts)
 
 
-def _claimed(columns: dict[str, Sequence[Any]], same: dict[str, Any]) -> list[Claimed]:
+def _claimed(columns: Columns, same: dict[str, Any]) -> list[Claimed]:
     """Return the jobs just claimed, in the order of their queue, which no aggregate promises."""
     rows = zip(*(columns[name] if name in columns else repeat(same[name]) for name in Claimed._fields), strict=False)
     return sorted(map(partial(tuple.__new__, Claimed), rows), key=_PLACE)
@@ -291,99 +310,9 @@ def finish(store: SqliteStore, transitions: Sequence[Transition], updates: Seque
     """Apply transitions; return a verdict for each."""
 
     def work(connection: sqlite3.Connection) -> list[str]:
-        verdicts, freed = _finish(connection, transitions, updates)
+        verdicts, freed = write_outcomes(connection, transitions, updates)
         if freed:
             _examine(connection, transitions[0].at, freed, transitions)
         return verdicts
 
     return store.db.write(work)
-
-
-def _finish(
-    connection: sqlite3.Connection, transitions: Sequence[Transition], updates: Sequence[Update]
-) -> tuple[list[str], set[str]]:
-    """Write updates and transitions; return a verdict for each, and the slots that may have room now."""
-    for update in updates:  # in order; one of an attempt that no longer holds its job changes nothing
-        connection.execute(load(_STATEMENTS[type(update)]), update._asdict())
-    if not transitions:
-        return [], set()
-    connection.execute("SAVEPOINT batch")
-    if _finish_all(connection, transitions):
-        connection.execute("RELEASE batch")
-        return [STORED] * len(transitions), run(connection, _effects(transitions))
-    connection.execute("ROLLBACK TO batch")
-    connection.execute("RELEASE batch")
-    verdicts, freed = [], set()
-    for t in transitions:
-        applied = run(connection, _finish_one(t))
-        verdicts.append(refused(connection, t) if applied is None else STORED)
-        freed |= applied or set()
-    return verdicts, freed
-
-
-def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> bool:
-    """Apply a batch in few statements; return False if some transition did not apply."""
-    simple = [t for t in transitions if type(t) is Completed or (t.state == COMPLETED and t.reason is None)]
-    applied = 0
-    if len(simple) < len(transitions):
-        others = [t._asdict() for t in transitions if t.state != COMPLETED or t.reason is not None]
-        applied = connection.executemany(load("finish"), others).rowcount
-    worker = simple[0].worker if simple else None  # nearly always that of all; the others are applied one by one
-    for start, size in batches(len(simple)):
-        values = [*chain.from_iterable(map(_DONE, simple[start : start + size])), worker]
-        applied += connection.execute(many(load("finish_completed"), size), values).rowcount
-    return applied == len(transitions)
-
-
-def finish_operations(transition: Transition) -> Operations[bool]:
-    """Apply one transition, on any connection; return False if its attempt no longer holds the job."""
-    freed = yield from _finish_one(transition)
-    if freed:
-        from ..sql.admission import wake
-        from .dialect import DIALECT
-
-        yield from wake(DIALECT, freed)
-    return freed is not None
-
-
-def _finish_one(transition: Transition) -> Operations[set[str] | None]:
-    """Apply one transition; return the slots that may have room now, or None if its attempt no longer holds the job."""
-    _, count = yield Statement(load("finish"), transition._asdict())
-    return None if count == 0 else (yield from _effects((transition,)))
-
-
-def refused(connection: sqlite3.Connection, transition: Transition) -> str:
-    """Return why a transition was not applied."""
-    return refusal(transition, connection.execute(load("finish_refused"), {"seq": transition.seq}).fetchone())
-
-
-def _effects(applied: Sequence[Transition]) -> Operations[set[str]]:
-    """Write what belongs to applied transitions: attempts, results, children; return the slots that may have room now."""
-    freed: set[str] = set()
-    if any(map(_RULED, applied)):
-        from ..sql.admission import finished
-        from .dialect import DIALECT
-
-        freed = yield from finished(DIALECT, applied, applied[0].at)
-    rows, _ = yield Statement(load("parents"))
-    if rows:
-        from .dialect import DIALECT
-
-        yield DIALECT.statement("admit_ended", seqs=[t.seq for t in applied if t.finished_at is not None])
-    if (yield from _recorded(applied)) or rows:
-        freed.add(EXAMINE)
-    return freed
-
-
-def _recorded(transitions: Sequence[Transition]) -> Operations[bool]:
-    """Write what belongs to transitions, and return whether there are children."""
-    transitions = [t for t in transitions if type(t) is not Completed]
-    attempts = [_ATTEMPT(t) for t in transitions if t.recorded]
-    results = [(t.seq, t.result) for t in transitions if t.result is not None]
-    yield from together(*batched(load("finish_attempt"), attempts), *batched(load("finish_result"), results))
-    if any(t.children or t.review for t in transitions):
-        from ..sql.actions import keep_children
-        from .dialect import DIALECT
-
-        yield from keep_children(DIALECT, transitions, transitions[0].at)
-    return any(t.children for t in transitions)

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING
 
-from ..contract import Compacted
+from ..results import Compacted
 from . import errors, schema
 from .migrate import connected
 

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
 
-    from ..contract import Notifier
+    from ..results import Notifier
     from .connect import Database
     from .store import SqliteStore
 

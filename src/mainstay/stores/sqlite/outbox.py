@@ -11,9 +11,9 @@ from ..operations import Statement
 from ..outbox.caller_connection import AUTOCOMMIT, OPEN, OwnWork, undo
 from ..sql.actions import cancel_operations
 from . import errors, schema
-from .claim import finish_operations
 from .dialect import DIALECT
 from .enqueue import enqueue_operations
+from .finish import finish_operations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

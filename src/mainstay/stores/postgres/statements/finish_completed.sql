@@ -15,7 +15,7 @@ WITH given AS MATERIALIZED (
         SELECT w.seq FROM done JOIN mainstay.after a ON a.parent = ANY (ARRAY[done.seq]) CROSS JOIN LATERAL (
             SELECT j.seq FROM mainstay.job j WHERE j.seq = ANY (ARRAY[a.child]) AND j.waits = '|parents'
             FOR NO KEY UPDATE SKIP LOCKED
-        ) w WHERE done.finished_at IS NOT NULL AND NOT {waits_on}
+        ) w WHERE (SELECT EXISTS (SELECT 1 FROM mainstay.after)) AND done.finished_at IS NOT NULL AND NOT {waits_on}
     ) AS x WHERE c.seq = ANY (ARRAY[x.seq])
 ), kept AS (
     INSERT INTO mainstay.result (job, body)

@@ -5,7 +5,7 @@ FROM (
     SELECT j.seq, j.finished_at, j.expires_at FROM mainstay.job j
     WHERE j.type = :type::text AND j.state = :state::text AND j.keep_last IS NOT NULL AND j.finished_at IS NOT NULL
       AND (j.lock_until IS NULL OR j.lock_until <= {now})
-      AND NOT EXISTS (SELECT 1 FROM mainstay.after a WHERE a.parent = ANY (ARRAY[j.seq]))
+      AND (SELECT a.parent FROM mainstay.after a WHERE a.parent = ANY (ARRAY[j.seq]) ORDER BY a.parent, a.child LIMIT 1) IS NULL
     ORDER BY j.finished_at DESC, j.seq DESC LIMIT :limit::bigint OFFSET :last::bigint
 ) AS c CROSS JOIN {ids} i
 WHERE i.{number} = ANY (ARRAY[c.seq])

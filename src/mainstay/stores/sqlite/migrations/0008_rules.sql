@@ -3,8 +3,8 @@ ALTER TABLE mainstay_job ADD COLUMN rules TEXT;          -- JSON; NULL for most
 ALTER TABLE mainstay_job ADD COLUMN waits TEXT;          -- of a blocked job: for what
 ALTER TABLE mainstay_job ADD COLUMN start_by INTEGER;    -- cancelled if it has not started by then
 CREATE INDEX mainstay_job_blocked  ON mainstay_job (waits, priority DESC, ord, seq) WHERE state = 'blocked';
-CREATE INDEX mainstay_job_start_by ON mainstay_job (start_by) WHERE start_by IS NOT NULL AND state IN ('queued', 'scheduled', 'blocked');
-CREATE INDEX mainstay_job_later ON mainstay_job (queue, state) WHERE run_at IS NOT NULL OR waits IS NOT NULL;   -- to count what waits in a queue
+CREATE INDEX mainstay_job_start_by ON mainstay_job (start_by) WHERE start_by IS NOT NULL AND finished_at IS NULL;
+CREATE INDEX mainstay_job_later ON mainstay_job (queue, state) WHERE coalesce(run_at, waits) IS NOT NULL;   -- to count what waits in a queue
 CREATE TABLE mainstay_hold (slot TEXT NOT NULL, job INTEGER NOT NULL, PRIMARY KEY (slot, job)) STRICT, WITHOUT ROWID;
 CREATE TABLE mainstay_freed (n INTEGER PRIMARY KEY, slot TEXT NOT NULL UNIQUE) STRICT;   -- slots that may have room, the first first
 CREATE TABLE mainstay_after (

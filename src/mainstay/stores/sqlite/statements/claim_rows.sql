@@ -1,5 +1,5 @@
--- What a worker needs to know of jobs that it is about to claim, as one row: the numbers of each as JSON, texts joined by :mark.
--- A row per job costs a turn of the interpreter's lock each while the file is locked.
+-- What a worker needs to know of jobs that it is about to claim, as one row: a list per column as JSON, texts joined by a mark.
+-- A row per job costs a turn of the interpreter's lock each while the file is locked; a list per job costs more than one per column.
 -- The payload comes by a scalar sub-select, which costs one look-up a job; a join would make SQLite sort.
-SELECT json_group_array(json_array({numbers})), {texts}
-FROM json_each(:seqs) c CROSS JOIN mainstay_job j ON j.seq = c.value
+SELECT '[[' || {numbers} || ']]', {texts}
+FROM {jobs} c CROSS JOIN mainstay_job j ON j.seq = c.seq

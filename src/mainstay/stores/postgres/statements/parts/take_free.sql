@@ -7,7 +7,7 @@ charged AS MATERIALIZED (
     SET state = 'running', token = j.token + 1, attempt = j.attempt + 1, worker = :worker::text,
         started_at = (SELECT {statement_now})
     FROM next WHERE j.ctid = next.ctid AND NOT EXISTS (SELECT 1 FROM charged)
-    RETURNING j.*
+    RETURNING {claimed_job}
 ), freed AS (
     UPDATE mainstay.body b SET lock = NULL FROM taken t WHERE t.lock_until = 0 AND b.job = ANY (ARRAY[t.seq])
 )
