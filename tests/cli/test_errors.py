@@ -155,9 +155,15 @@ def test_a_reader_that_has_seen_enough_is_no_error(app):
 def test_a_full_disk_is_no_bug(app):
     Shop(app).add()
     for words in (["ls"], ["export"]):
-        with open("/dev/full", "w", encoding="utf-8") as full:
-            result = subprocess.run([sys.executable, "-m", "mainstay", *words], stdout=full, stderr=subprocess.PIPE, check=False)
-        assert (result.returncode, b"No space left" in result.stderr, b"bug" in result.stderr) == (exits.FAILED, True, False)
+        with Path("/dev/full").open("wb") as full:
+            result = subprocess.run(
+                [sys.executable, "-m", "mainstay", *words], stdout=full, stderr=subprocess.PIPE, check=False
+            )
+        assert (result.returncode, b"No space left" in result.stderr, b"bug" in result.stderr) == (
+            exits.FAILED,
+            True,
+            False,
+        )
 
 
 def test_an_error_says_where_its_url_comes_from(run, shell, tmp_path, monkeypatch):
