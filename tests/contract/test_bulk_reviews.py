@@ -91,7 +91,7 @@ def test_an_output_that_does_not_fit_changes_nothing(app, desk):
     def work() -> dict[str, int]: ...
 
     job = ask(desk, type="work")
-    with pytest.raises(InvalidPayload, match="the output does not fit work"):
+    with pytest.raises(InvalidPayload, match="the output does not fit what work returns"):
         app.bulk("state:review").approve(output={"pay": "much"})
     with pytest.raises(UsageError, match="100,000 characters"):
         app.bulk("state:review").approve(output={"pay" * 50_000: 1})
