@@ -1,6 +1,7 @@
 """Handlers that a stopping worker cannot stop: no attempt begins beside them, and they cost neither an attempt nor a crash."""
 
 import gc
+import os
 import threading
 
 import pytest
@@ -201,3 +202,18 @@ def test_a_copy_that_a_handler_forks_ends_with_the_handler_and_runs_no_other_job
     forking = [getattr(jobs, kind).enqueue() for _ in range(2)]
     start_worker(concurrency=1)
     assert [handle.result(timeout=20) for handle in forking] == [0, 0]
+
+
+def test_a_worker_that_is_made_before_a_fork_runs_in_the_child(jobs, tmp_path):
+    """As a server does that loads the application before it forks."""
+    worker = jobs.app.worker(concurrency=1)
+    child = os.fork()
+    if not child:
+        try:
+            with worker:
+                results = [jobs.plain.enqueue().result(timeout=20) for _ in range(2)]
+            (tmp_path / "done").write_text(str(len(results)), encoding="ascii")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert (tmp_path / "done").read_text(encoding="ascii") == "2"

@@ -47,7 +47,7 @@ class Slots:
         outcomes: OutcomeBuffer, wake: Callable[..., None], threads: Callable[..., Threads], loop: Callable[..., Loop],
         process_slots: Callable[..., ProcessSlots] = ProcessSlots,
     ) -> None:  # fmt: skip
-        self._pid = os.getpid()
+        self.process = os.getpid()  # in which the worker runs: it may be made before a fork, and started after it
         self.size, self._wake, self._monotonic, self._events = size, wake, monotonic(app.clock), app.events
         self._clock, self._asked_at = app.clock, 0  # when the store was last asked which jobs were cancelled
         self._registration, self._in_flight, self._outcomes = registration, in_flight, outcomes
@@ -132,7 +132,9 @@ class Slots:
 
     def end(self, execution: Execution, outcome: Outcome) -> bool:
         """Record how an attempt ended; False if another call has done so, or this worker no longer holds the job."""
-        if os.getpid() != self._pid:  # a handler forked, and this is the copy: it is no worker, and runs no other job
+        if (
+            os.getpid() != self.process
+        ):  # a handler forked, and this is the copy: it is no worker, and runs no other job
             os._exit(0)
         if execution.ended:
             return False

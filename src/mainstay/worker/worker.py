@@ -141,6 +141,7 @@ class Worker:
             why_closed = None
         if why_closed:
             raise Conflict(why_closed)
+        self.slots.process = os.getpid()
         self.registration.register()
         _warn_unknown(self.app, self.wants)
         self.listener.open()
