@@ -5,22 +5,14 @@ import os
 import pytest
 
 from bench.contenders import bullmq, contenders
-from bench.engines import engine
+from bench.engines import FLOW, UPKEEP, engine
 from tests.bench.test_bench_quick import bench
 
 SERVERS = ("postgres", "redis")
 OURS = ("limit", "mainstay")
 TYPED = ("foreign", "lanes")  # the limit has no types
-FLOW = (
-    "limited",
-    "blocked",
-    "rated",
-    "paused",
-    "pausing",
-    "fair",
-    "bulk_retry",
-)  # they compare mainstay with itself, in rows of their own
-MEASURES = [(name, measure) for name in SERVERS for measure in engine(name).measures if measure not in FLOW]
+OWN = (*FLOW, *UPKEEP, "schedules")  # they compare mainstay with itself, in rows of their own
+MEASURES = [(name, measure) for name in SERVERS for measure in engine(name).measures if measure not in OWN]
 
 
 def here(contender):
