@@ -8,16 +8,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ENGINES = ("sqlite", "postgres", "redis")
-FLOW = (
-    "limited",
-    "blocked",
-    "rated",
-    "paused",
-    "pausing",
-    "fair",
-    "bulk_retry",
-)  # measures of flow control and of operators
-UPKEEP = ("pruning",)  # and of chores
+# Measures of flow control and of operators, and of chores.
+FLOW = ("limited", "blocked", "rated", "paused", "pausing", "fair", "bulk_retry")
+UPKEEP = ("pruning",)
 
 
 class Site(NamedTuple):

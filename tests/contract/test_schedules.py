@@ -204,6 +204,14 @@ def test_overlap_skip_makes_no_job_while_the_last_one_is_alive(app, clock):
     assert fired(app) == hours(1, 4)
 
 
+def test_overlap_skip_of_two_schedules_whose_jobs_have_the_same_key(app, clock):
+    for name in ("first", "second"):
+        job = app.report.options(key="one").prepare()
+        app.create_schedule(name, job, cron="0 * * * *", overlap="skip")
+    steps(app, clock, at("2026-06-01T03:00"))
+    assert [each.skipped for each in app.schedules()] == [2, 2]
+
+
 def test_overlap_queue_starts_the_next_when_the_last_one_has_ended(app, clock):
     app.create_schedule("nightly", app.report.prepare(), cron="0 * * * *", overlap="queue", catch_up="all")
     chore = steps(app, clock, clock.now())

@@ -156,13 +156,14 @@ class Schedules:
 
     def _alive(self, names: Sequence[str]) -> set[str]:
         """Return the schedules whose last job has not ended, of those to which that matters."""
-        jobs = {}
+        jobs = {}  # by schedule; two have the same one if their jobs have the same key
         for name in names:
             value, state = self._entries[name].value, self._entries[name].state
             if state and state.get("job") and effective(value)["overlap"] != ALLOW:
-                jobs[state["job"]] = name
-        found = self._store.get_many(list(jobs)) if jobs else []
-        return {jobs[job.id] for job in found if job.state not in ENDED}
+                jobs[name] = state["job"]
+        found = self._store.get_many(list({*jobs.values()})) if jobs else []
+        alive = {job.id for job in found if job.state not in ENDED}
+        return {name for name, job in jobs.items() if job in alive}
 
     def _done(self, firing: Firing, found: Fired, now: int) -> None:
         name = firing.name

@@ -132,9 +132,7 @@ class Slots:
 
     def end(self, execution: Execution, outcome: Outcome) -> bool:
         """Record how an attempt ended; False if another call has done so, or this worker no longer holds the job."""
-        if (
-            os.getpid() != self.process
-        ):  # a handler forked, and this is the copy: it is no worker, and runs no other job
+        if os.getpid() != self.process:  # a handler forked, and this is the copy: only the original is a worker
             os._exit(0)
         if execution.ended:
             return False

@@ -59,9 +59,10 @@ def _sent(store: RedisStore, fitting: list[tuple[Firing, Texts]], now: int) -> l
         value, state = _values(firing.name, rule, tick)
         jobs: tuple[tuple[str, bool], ...] = ()
         if verdict == "fired":
-            state = state if firing.state is None else firing.state
             each = ((draft.id, next(results)) for draft in firing.drafts)
             jobs = tuple((id, True) if found == 1 else (found, False) for id, found in each)
+            if firing.state is not None:
+                state = {**firing.state, "job": jobs[-1][0]} if jobs else firing.state
         fired.append(Fired(verdict, value, state, jobs))
     return fired
 

@@ -43,7 +43,11 @@ local stopping = false
 for _, each in ipairs(fired) do
     local at, first = unpack(each)
     local name, state, cancelled, actor = ARGV[at], ARGV[at + 3], ARGV[at + 5], ARGV[at + 6]
+    local last = first + tonumber(ARGV[at + 7]) - 1
     if state ~= "" then
+        if last >= first and results[last] ~= 1 then -- another job has the key of the draft: that is the last one
+            state = string.gsub(state, list[(last - 1) * STRIDE + 1], results[last])
+        end
         call("HSET", P .. "rule:tick", name, state)
     end
     local r = cancelled ~= "" and read_one(cancelled)
@@ -53,7 +57,7 @@ for _, each in ipairs(fired) do
         add_action(cancelled, cjson.encode({ asked_at, "schedule " .. name, "cancel", cancelled, {} }))
     end
     if actor ~= "" then
-        for n = first, first + tonumber(ARGV[at + 7]) - 1 do
+        for n = first, last do
             local id = results[n] == 1 and list[(n - 1) * STRIDE + 1] or results[n]
             add_action(id, cjson.encode({ asked_at, actor, "run", id, { schedule = name } }))
         end
