@@ -23,6 +23,7 @@ QUICK = {
 TABLES = """
 SELECT format('%%I.%%I', schemaname, tablename) FROM pg_tables WHERE schemaname = %s AND tablename <> 'schema_version'
 """
+IN_USE = "is still in use"  # the shared memory of a killed server, by a process that has not seen its end yet
 _numbers = itertools.count(1)
 _open = {}
 
@@ -57,6 +58,12 @@ class Postgres(Server):
         settings = {**self.settings, "listen_addresses": "127.0.0.1", "unix_socket_directories": self.folder}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return [self.bin / "postgres", "-D", self.folder / "data", "-p", self.port, *options]
+
+    def _up(self):
+        if self._guardian.poll() is not None and IN_USE in self.log()[-600:]:
+            self.launch()  # processes of the killed server have not ended yet
+            return False
+        return super()._up()
 
     def ready(self):
         try:

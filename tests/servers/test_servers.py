@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -77,6 +78,19 @@ def test_postgres_is_restarted_killed_and_cleared_of_its_clients():
                 client.execute("SELECT 1")
         assert postgres.run(server.socket_url(), "SELECT 1") == [(1,)]
     assert not server.folder.exists()
+
+
+def test_postgres_starts_again_when_the_processes_of_a_killed_server_end_late():
+    with Postgres("18") as server:
+        [(late,)] = server.run("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+        os.kill(late, signal.SIGSTOP)
+        server.kill()
+        with ThreadPoolExecutor() as pool:
+            start = pool.submit(server.start)
+            eventually(lambda: postgres.IN_USE in server.log(), "the start is refused")
+            os.kill(late, signal.SIGCONT)
+            start.result()
+        assert server.run("SELECT 1") == [(1,)]
 
 
 def test_a_durable_redis_keeps_what_it_acknowledged_when_it_is_killed():
