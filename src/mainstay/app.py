@@ -295,7 +295,7 @@ class Mainstay(Flow, Hooked):
 
         return retry(self, self._stored(job_id), note, actor, roles)
 
-    def rerun(self, job_id: str | Handle[Any]) -> Handle[Any]:
+    def copy(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Enqueue a copy of a job that has ended: the same arguments and policy, no key. Its `parent` is the first job."""
         from .job import copy_of_ended
 
@@ -324,14 +324,6 @@ class Mainstay(Flow, Hooked):
 
         return resolve(self, self._stored(job_id), False, note, actor, roles)
 
-    def run_again(
-        self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python", roles: Sequence[str] = ()
-    ) -> str:
-        """Run a job in review again; its handler finds the note in `ctx.review`. Raises `NotAllowed` if another is to decide."""
-        from .control.reviews import run_again
-
-        return run_again(self, self._stored(job_id), note, actor, roles)
-
     def reviews(self, limit: int = 50, after: str | None = None) -> Sequence[ReviewRecord]:
         """Return the jobs in review, the oldest job first; `after` is the id of the last one of the page before."""
         from .control.reviews import reviews
@@ -354,15 +346,15 @@ class Mainstay(Flow, Hooked):
 
     def bulk_resume(
         self, operation: str, *, actor: str = "python", progress: Callable[[Progress], object] | None = None,
-        edit: Function | None = None, roles: Sequence[str] = (),
+        amend: Function | None = None, roles: Sequence[str] = (),
     ) -> Report:  # fmt: skip
         """Go on with an operation that was stopped, from the place that it has reached; each job is changed once.
 
-        An edit by a function needs that function again. An actor who has not begun it gives his own roles.
+        An operation that amends by a function needs that function again. An actor who has not begun it gives his own roles.
         """
         from .control.bulk import resume
 
-        return resume(self, operation, actor, progress, edit, roles)
+        return resume(self, operation, actor, progress, amend, roles)
 
     # run ----------------------------------------------------------------------------------------------------------
     def worker(self, **options: Unpack[WorkerOptions]) -> Worker:

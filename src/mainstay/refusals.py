@@ -13,13 +13,13 @@ _REFUSED = {
     ("cancel", "ended"): "the job has ended: there is nothing to cancel",
     ("retry", "running"): "the job is running: cancel it first, or wait for it to end",
     ("retry", "queued"): "the job is queued already",
-    ("retry", "completed"): "the job completed: app.rerun(id) enqueues a copy",
+    ("retry", "completed"): "the job completed: app.copy(id) enqueues a copy",
     ("delete", "running"): "the job is running: cancel it first",
 }
 
 
 _INSTEAD = {
-    "completed": "app.rerun(id) or mainstay retry ID --copy does the work again",
+    "completed": "app.copy(id) or mainstay retry ID --copy does the work again",
     **dict.fromkeys(("dead", "cancelled"), "app.retry(id) or mainstay retry ID runs it again"),
 }
 

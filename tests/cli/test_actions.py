@@ -7,6 +7,7 @@ import pytest
 
 from mainstay.cli import actions, exits
 from mainstay.control import bulk_run
+from mainstay.core.job import TypeInfo
 
 from .shop import Shop
 
@@ -115,7 +116,10 @@ def test_a_terminal_is_asked(shell, shop, terminal, monkeypatch):
 
 def test_a_search_that_finds_nothing_changes_nothing(run, shop):
     shop.add()
-    assert run("retry", "state:dead", "--yes") == (0, "", "nothing changed\n")
+    assert run("retry", "state:dead", "--yes") == (0, "", "0 jobs match. Nothing changed.\n")
+    hint = '0 jobs match; no type is called mial (did you mean "mail"?). Nothing changed.\n'
+    shop.store.register_types([TypeInfo("mail", "default", "mail()", {}, 1, None, "{}")])
+    assert run("retry", "type:mial", "--yes") == (0, "", hint)
     assert run("retry", "state:dead") == (0, "", "0 jobs match. Nothing changed.\n")
 
 

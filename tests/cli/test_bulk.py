@@ -42,7 +42,7 @@ def test_by_id(run, shop):
     first, second = fill(shop, 2)
     assert run("reprioritise", first, "--to", "-5") == (0, f"{first} changed\n", "")
     assert run("requeue", first, second, "--to", "slow").out == f"{first} changed\n{second} changed\n"
-    assert run("delay", first, "--in", "2h").out == f"{first} changed\n"
+    assert run("reschedule", first, "--in", "2h").out == f"{first} changed\n"
     assert run("amend", first, "--set", "to=b c", "--set", "n=7").out == f"{first} changed\n"
     (job,) = jobs(shop, [first])
     assert (job.priority, job.queue, job.state, job.payload, job.key) == (
@@ -52,7 +52,7 @@ def test_by_id(run, shop):
         '{"n":7,"to":"b c"}',
         "7",
     )
-    assert run("delay", first, "--now").out == f"{first} changed\n"
+    assert run("reschedule", first, "--now").out == f"{first} changed\n"
     same = run("reprioritise", first, "--to", "-5")
     assert (same.code, same.err.splitlines()[0]) == (
         exits.CONFLICT, f"error: job {first} was not changed: it is so already",
@@ -61,7 +61,7 @@ def test_by_id(run, shop):
     assert "requeue  queue=default → slow" not in history  # that was done to two jobs: one line counts them
     assert "reprioritise  priority=0 → -5" in history
     assert "requeue  jobs=2 queue=default → slow:2" in history
-    assert 'edit  payload=n: 0 → 7, to: none → "b c"' in history
+    assert 'amend  payload=n: 0 → 7, to: none → "b c"' in history
 
 
 def test_by_search_with_a_look_first(run, shop):
@@ -84,10 +84,10 @@ def test_by_search_with_a_look_first(run, shop):
         (("reprioritise", "type:mail", "--to", "high"), "is not a valid integer"),
         (("reprioritise", "type:mail"), "--to"),
         (("requeue", "type:mail", "--to", "slwo"), 'did you mean "slow"'),
-        (("delay", "type:mail"), "give one of --in, --at and --now"),
-        (("delay", "type:mail", "--in", "1h", "--now"), "give one of --in, --at and --now"),
-        (("delay", "type:mail", "--in", "soon"), "is not a duration"),
-        (("delay", "type:mail", "--at", "noon"), "is not an instant"),
+        (("reschedule", "type:mail"), "give one of --in, --at and --now"),
+        (("reschedule", "type:mail", "--in", "1h", "--now"), "give one of --in, --at and --now"),
+        (("reschedule", "type:mail", "--in", "soon"), "is not a duration"),
+        (("reschedule", "type:mail", "--at", "noon"), "is not an instant"),
         (("retry", "type:mail", "--stagger", "x"), "is not a duration"),
         (("retry", "type:mail", "--stagger", "1m", "--copy"), "exclude each other"),
         (("amend", "type:mail"), "--set FIELD=VALUE or --unset FIELD"),

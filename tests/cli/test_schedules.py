@@ -127,11 +127,11 @@ def test_dry_runs_change_nothing(run, known):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["add", "x", "mial", "to=a", "--every", "1h"], 'did you mean "mail"'), (["add", "x", "mail", "to=a"], "give cron= or every="),
+        (["add", "x", "mial", "to=a", "--every", "1h"], 'did you mean "mail"'), (["add", "x", "mail", "to=a"], "give --cron or --every"),
         (["add", "x", "mail", "--every", "1h"], "mainstay schedules add x mail to=…"), (["add", "x", "mail", "to=a", "--cron", "61 * * * *"], "no minute"),
         (["add", "x", "mail", "to=a", "--cron", "0-999999999 * * * *"], "no minute"), (["add", "x", "mail", "to=a", "--every", "0s"], "one second"),
         (["add", "x", "mail", "to=a", "--every", "1h", "--cron", "@daily"], "one of them"), (["add", "x\x1b[1m", "mail", "to=a", "--every", "1h"], "name"),
-        (["add", "x", "mail", "to=a", "--every", "1h", "--start", "2027-01-01T00:00Z", "--end", "2026-01-01T00:00Z"], "before start"),
+        (["add", "x", "mail", "to=a", "--every", "1h", "--start", "2027-01-01T00:00Z", "--end", "2026-01-01T00:00Z"], "--end is before --start"),
         (["add", "x", "mail", "to=a", "--every", "1h", "--limit", "0"], "--limit"), (["add", "x", "mail", "to=a", "--cron", "@daily", "--tz", "Europe/Berln"], "Europe/Berlin"),
         (["add", "x", "mail", "to=a", "urgent=3", "--every", "1h"], "payload.urgent is 3, not of type boolean"), (["set", "nightly", "urgent=maybe"], 'payload.urgent is "maybe", not of type boolean'),
         (["add", "nightly", "mail", "to=a", "--every", "1h"], "mainstay schedules set nightly"), (["set", "nightly"], "what to set?"),

@@ -206,7 +206,7 @@ def test_status_by_type_with_what_to_do(run, shop):
     assert total.split() == ["total", "1", "0", "1", "1", "0", "3"]
     assert hour == " last hour: 3 dead"
     assert [line.split("→")[1].strip() for line in findings] == [
-        "mainstay worker --app …", "mainstay ls state:review type:mail", "mainstay ls state:dead type:mail",
+        "mainstay worker --app …", "mainstay reviews", "mainstay ls state:dead type:mail",
     ]  # fmt: skip
 
 

@@ -131,7 +131,7 @@ def test_a_handler_that_cannot_be_stopped_is_named_and_nothing_else_is_printed(s
     assert process.wait(30) == 0
     (line,) = process.stderr.read().splitlines()
     assert line.endswith(
-        f"! ignores {handle.id} still runs and cannot be stopped: it runs again when this process has ended"
+        f"! ignores {handle.id} still runs and cannot be stopped: when this process has ended, it runs again, or is cancelled if it was asked to stop"
     )
     assert handle.state == "running"
 

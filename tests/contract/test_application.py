@@ -88,9 +88,9 @@ def test_a_completed_job_runs_again_as_a_copy(app, run):
 
     first = send.options(key="once", tags=["eu"], tenant="acme", ref="order/7", priority=4).enqueue("ada")
     run()
-    with pytest.raises(Conflict, match=r"app\.rerun"):
+    with pytest.raises(Conflict, match=r"app\.copy"):
         app.retry(first)
-    copy = app.rerun(first)
+    copy = app.copy(first)
     assert copy.created
     job, original = copy.job(), first.job()
     for name in ("type", "args", "queue", "priority", "timeout", "keep", "max_attempts", "tags", "tenant", "ref"):
@@ -107,8 +107,8 @@ def test_only_an_ended_job_is_copied(app):
 
     handle = wait.enqueue()
     with pytest.raises(Conflict, match="it has not ended"):
-        app.rerun(handle)
+        app.copy(handle)
     with pytest.raises(NotFound):
-        app.rerun("0" * 26)
+        app.copy("0" * 26)
     app.cancel(handle)
-    assert app.rerun(handle).job().state == "queued"
+    assert app.copy(handle).job().state == "queued"

@@ -75,9 +75,9 @@ ACTIONS = {
     "cancel": ("queued", lambda bulk, **how: bulk.cancel(**how), "cancelled"),
     "delete": ("queued", lambda bulk, **how: bulk.delete(**how), None),
     "reprioritise": ("queued", lambda bulk, **how: bulk.reprioritise(5, **how), "queued"),
-    "requeue": ("queued", lambda bulk, **how: bulk.move("slow", force=True, **how), "queued"),
-    "delay": ("queued", lambda bulk, **how: bulk.reschedule(delay="1h", **how), "scheduled"),
-    "edit": ("queued", lambda bulk, **how: bulk.edit({"to": "ada"}, **how), "queued"),
+    "requeue": ("queued", lambda bulk, **how: bulk.requeue("slow", force=True, **how), "queued"),
+    "reschedule": ("queued", lambda bulk, **how: bulk.reschedule(delay="1h", **how), "scheduled"),
+    "amend": ("queued", lambda bulk, **how: bulk.amend({"to": "ada"}, **how), "queued"),
 }
 
 
@@ -212,9 +212,9 @@ def test_wrong_use_changes_nothing(app):
     for wrong in (
         app.bulk, lambda: app.bulk("  "), lambda: app.bulk("type:work", everything=True), lambda: app.bulk("state=dead"),
         lambda: app.bulk("text:a\0b").cancel(),
-        lambda: bulk.reprioritise(5000), lambda: bulk.move(""), bulk.reschedule, lambda: bulk.reschedule(delay="1h", at=5),
-        lambda: bulk.reschedule(at="tomorrow"), lambda: bulk.retry(stagger="soon"), lambda: bulk.edit({"a..b": 1}),
-        lambda: bulk.edit({"to": object()}), lambda: bulk.edit({"to": "a\0b"}), lambda: bulk.cancel(actor="a\0b"),
+        lambda: bulk.reprioritise(5000), lambda: bulk.requeue(""), bulk.reschedule, lambda: bulk.reschedule(delay="1h", at=5),
+        lambda: bulk.reschedule(at="tomorrow"), lambda: bulk.retry(stagger="soon"), lambda: bulk.amend({"a..b": 1}),
+        lambda: bulk.amend({"to": object()}), lambda: bulk.amend({"to": "a\0b"}), lambda: bulk.cancel(actor="a\0b"),
     ):  # fmt: skip
         with pytest.raises((UsageError, NotFound)):
             wrong()
@@ -229,14 +229,14 @@ def test_a_queue_that_nobody_uses_is_a_mistake(app):
     fill(app, 1)
     app.store.register_types([app.registry["work"].info(1)])
     with pytest.raises(UsageError, match='did you mean "default"'):
-        app.bulk("type:work").move("defualt")
-    assert app.bulk("type:work").move("defualt", force=True).changed == 1
+        app.bulk("type:work").requeue("defualt")
+    assert app.bulk("type:work").requeue("defualt", force=True).changed == 1
 
 
 # payloads -------------------------------------------------------------------------------------------------------------
 def test_an_edit_is_checked_by_the_code(app):
     jobs = fill(app, 2)
-    report = app.bulk("type:work").edit({"n": "two"})
+    report = app.bulk("type:work").amend({"n": "two"})
     assert (report.changed, report.refused) == (0, {"invalid": 2})
     assert "work(n: int" in report.why["invalid"]
     assert [job.payload for job in app.store.get_many(jobs)] == ['{"n":0}', '{"n":1}']
@@ -251,11 +251,11 @@ def test_an_edit_is_checked_by_what_workers_have_registered(app, store, clock):
         ({"m": 1}, "is not an argument"),
         ({"to": None}, "not of type string"),
     ):
-        report = other.bulk("type:work").edit(wrong)
+        report = other.bulk("type:work").amend(wrong)
         assert (report.changed, report.refused) == (0, {"invalid": 2})
         assert why in report.why["invalid"]
-    assert other.bulk("type:work").edit({}, remove=["n"]).refused == {"invalid": 2}
-    assert other.bulk(ids=jobs[:1]).edit({"n": 7, "to": "b"}).changed == 1
+    assert other.bulk("type:work").amend({}, remove=["n"]).refused == {"invalid": 2}
+    assert other.bulk(ids=jobs[:1]).amend({"n": 7, "to": "b"}).changed == 1
     job = other.get(jobs[0])
     assert (job.args, job.key) == ({"n": 7, "to": "b"}, "7")
 
@@ -267,11 +267,11 @@ def test_a_function_edits_and_is_needed_to_resume(app, small):
         return payload | {"n": payload["n"] + 100}
 
     with pytest.raises(Stopped):
-        app.bulk("type:work").edit(double, progress=after(1))
+        app.bulk("type:work").amend(double, progress=after(1))
     (stopped,) = app.bulk_operations()
     with pytest.raises(UsageError, match="double"):
         app.bulk_resume(stopped.id)
-    assert app.bulk_resume(stopped.id, edit=double).changed == 7
+    assert app.bulk_resume(stopped.id, amend=double).changed == 7
     assert [job.args["n"] for job in map(app.get, jobs)] == [100 + n for n in range(7)]
 
 
@@ -279,7 +279,7 @@ def test_the_slot_of_a_limit_follows_the_payload(app):
     mail = app.registry["mail"]
     jobs = [mail.enqueue("a").id, mail.enqueue("a").id]
     assert states(app, jobs) == ["queued", "blocked"]
-    assert app.bulk(ids=jobs[1:]).edit({"to": "b"}).changed == 1
+    assert app.bulk(ids=jobs[1:]).amend({"to": "b"}).changed == 1
     assert states(app, jobs) == ["queued", "queued"]
 
 

@@ -101,7 +101,7 @@ def test_an_output_that_does_not_fit_changes_nothing(app, desk):
 
 def test_an_edit_keeps_its_note(app):
     jobs = [handle.id for handle in app.enqueue_many(app.prepare("work", {"n": n}) for n in range(2))]
-    app.bulk(ids=jobs[:1]).edit({"n": 7}, note="counted anew")
+    app.bulk(ids=jobs[:1]).amend({"n": 7}, note="counted anew")
     assert app.actions(jobs[0])[0].detail["note"] == "counted anew"
-    assert app.bulk("type:work").edit({"n": 8}, note="all of them").changed == 2
+    assert app.bulk("type:work").amend({"n": 8}, note="all of them").changed == 2
     assert app.actions()[0].detail["note"] == "all of them"

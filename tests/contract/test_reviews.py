@@ -315,14 +315,14 @@ def test_a_handler_that_runs_again_sees_who_let_it_and_why(app, run):
     pay, seen = paying(app)
     handle = pay.enqueue(7)
     run()
-    assert app.run_again(handle, "5", actor="ada") == "queued"
+    assert app.retry(handle, "5", actor="ada") == "queued"
     run()
     assert seen == [None, ("pay 7?", "ada", "5")]
     assert (seen[1].question, seen[1].actor, seen[1].note) == seen[1]
     assert handle.result(0) == {"paid": 5}
 
 
-@pytest.mark.parametrize("verb", ["approve", "reject", "run_again", "retry"])
+@pytest.mark.parametrize("verb", ["approve", "reject", "retry"])
 def test_only_deciders_decide(app, run, verb):
     handle = paying(app, deciders=["ada", "role:editor"])[0].enqueue(7)
     run()
@@ -335,9 +335,9 @@ def test_only_deciders_decide(app, run, verb):
 
 
 @pytest.mark.parametrize(
-    ("state", "fix"), [("completed", "rerun"), ("dead", "retry"), ("queued", "may ask"), ("running", "may ask")]
+    ("state", "fix"), [("completed", "copy"), ("dead", "retry"), ("queued", "may ask"), ("running", "may ask")]
 )
-@pytest.mark.parametrize("verb", ["approve", "reject", "run_again"])
+@pytest.mark.parametrize("verb", ["approve", "reject"])
 def test_a_job_that_is_not_in_review_is_not_decided(app, desk, state, fix, verb):
     job = desk.bring(state)
     with pytest.raises(Conflict, match=f"is {state}, not in review: there is nothing to decide; .*{fix}"):

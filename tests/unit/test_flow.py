@@ -618,5 +618,5 @@ def test_a_full_queue_does_not_wait_in_a_test(app):
 def test_a_rerun_has_the_limits_of_the_first(app, mail):
     handle = mail.options(tenant="a", start_by="1h").enqueue()
     work(app)
-    again = app.get(app.rerun(handle))
+    again = app.get(app.copy(handle))
     assert json.loads(again.rules).keys() == {"limits", "rates"}

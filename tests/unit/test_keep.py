@@ -81,7 +81,7 @@ def test_a_copy_of_a_job_is_kept_like_it(app):
 
     first = work.enqueue()
     app.store.cancel([first.id], app.clock.now(), "me")
-    assert columns(app.store.get(app.rerun(first.id).id)) == (HOUR, None, DAY, 10)
+    assert columns(app.store.get(app.copy(first.id).id)) == (HOUR, None, DAY, 10)
 
 
 def test_operators_override_each_value(app):

@@ -84,7 +84,7 @@ def test_a_copy_of_a_job_is_for_the_same_tick(app):
         kit.advance("1h")
         kit.drain()
         (job,) = kit.jobs
-        again = app.rerun(job.id).job()
+        again = app.copy(job.id).job()
         assert (again.schedule, again.tick, again.parent) == ("hourly", job.tick, job.id)
 
 

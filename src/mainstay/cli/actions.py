@@ -50,7 +50,7 @@ class Command(NamedTuple):
 
     def verb(self, copy: bool = False, **_given: Any) -> str:
         """Return the name of what it does (`control.bulk_run.VERBS`)."""
-        return "copy" if copy else {"amend": "edit"}.get(self.name, self.name)
+        return "copy" if copy else self.name
 
 
 ACTOR = click.option("--actor", "by", default="", help="Who; default: the user of this terminal.")
@@ -93,10 +93,10 @@ def _retry(bulk: Bulk, how: dict[str, Any], stagger: str | None, copy: bool, **d
     return bulk.retry(stagger=_duration("--stagger", stagger), **decision, **how)
 
 
-def _delay(bulk: Bulk, how: dict[str, Any], at_once: bool, **times: str | None) -> Report:
+def _reschedule(bulk: Bulk, how: dict[str, Any], at_once: bool, **times: str | None) -> Report:
     given = options({name: text for name, text in times.items() if text is not None})
     if at_once + len(given) != 1:
-        raise UsageError("when? give one of --in, --at and --now", "mainstay delay 'type:report' --in 2h")
+        raise UsageError("when? give one of --in, --at and --now", "mainstay reschedule 'type:report' --in 2h")
     return bulk.reschedule(**({"delay": 0} if at_once else given), **how)
 
 
@@ -108,7 +108,7 @@ def _amend(bulk: Bulk, how: dict[str, Any], given: tuple[str, ...], remove: tupl
         )
     if any(not name or not equals for name, equals, _ in pairs):
         raise UsageError("a field is set by --set FIELD=VALUE", "mainstay amend 01JQ93 --set width=80")
-    return bulk.edit({name: value(text) for name, _, text in pairs}, remove=remove, **how)
+    return bulk.amend({name: value(text) for name, _, text in pairs}, remove=remove, **how)
 
 
 def _duration(flag: str, text: str | None) -> float | None:
@@ -182,15 +182,15 @@ COMMANDS = (
         The limits and the fairness of that queue apply from then on. A full queue takes them all the same.
         """,
         ("01JQ93 --to slow", "'tenant:acme state:waiting' --to slow --dry-run", "'tenant:acme state:waiting' --to slow --yes"),
-        lambda bulk, how, queue, force: bulk.move(queue, force=force, **how), (TO_QUEUE, FORCE),
+        lambda bulk, how, queue, force: bulk.requeue(queue, force=force, **how), (TO_QUEUE, FORCE),
     ),
     Command(
-        "delay",
+        "reschedule",
         """Let waiting jobs run later, at a time, or now.
 
         They keep their arguments, their place and the attempts they have left.
         """,
-        ("01JQ93 --in 2h", "01JQ93 --now", "'type:report state:waiting' --at 2030-01-31T09:30 --dry-run"), _delay, TIMES,
+        ("01JQ93 --in 2h", "01JQ93 --now", "'type:report state:waiting' --at 2030-01-31T09:30 --dry-run"), _reschedule, TIMES,
     ),
     Command(
         "amend",
@@ -240,7 +240,7 @@ def _command(made_of: Command) -> click.Command:
     return command("\n".join(f"mainstay {made_of.name} {example}" for example in made_of.examples))(made)
 
 
-retry, cancel, delete, approve, reject, reprioritise, requeue, delay, amend = map(_command, COMMANDS)
+retry, cancel, delete, approve, reject, reprioritise, requeue, reschedule, amend = map(_command, COMMANDS)
 
 
 def act(
@@ -265,6 +265,9 @@ def act(
                 return exits.OK
         with Watch(output, verb, by_id, RUNNING if wait else "") as watch:
             report = chosen.act(bulk, {"actor": by or actor(), "progress": watch}, **given)
+        if not report.matched and not by_id:
+            _preview(output, verb, report, dry_run, misspelt(app, " ".join(jobs)))
+            return exits.OK
         if wait:
             return _wait(app, output, report, watch, by_id, patience)
     return tell(output, verb, report, by_id)
@@ -379,6 +382,8 @@ def why_not(verb: str, word: str, more: str = "") -> str:
         return f"it is {word}, not in review"
     if word == keys.DUPLICATE:
         return keys.explained(f"{word} {more}")
+    if (verb, word) == ("reschedule", "ended"):
+        return "it has ended; mainstay retry runs it again"
     return REFUSED.get(word, more or f"it is {word}")
 
 

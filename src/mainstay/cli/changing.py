@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ TYPED = {
     "app.pause(type=…)": "mainstay pause --type", "app.pause(queue=…)": "mainstay pause --queue", "app.disable(type)": "mainstay disable",
     ", or None;": ", or none;",
 }  # fmt: skip
+OPTION = re.compile(r"\b(cron|every|tz|start|end|limit|jitter|catch_up|overlap)=(['\d]?)")
 
 
 @contextmanager
@@ -41,6 +43,8 @@ def advised(listing: str, command: str) -> Iterator[None]:
         unknown = not isinstance(error, UsageError) or " is called " in text
         for method, instead in TYPED.items():
             text = text.replace(method, instead)
+        if command.startswith("schedules"):
+            text = OPTION.sub(lambda found: f"--{found[1].replace('_', '-')}{' ' if found[2] else ''}{found[2]}", text)
         advice = f"mainstay {listing}" if unknown else f"mainstay {command} --help"
         said = type(error)(text, error.attempt or advice)
         for note in getattr(error, "__notes__", ()):

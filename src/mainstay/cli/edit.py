@@ -138,7 +138,7 @@ def _edit_arguments(app: Mainstay, output: Output, job: Job, file: str | None, b
             _remove(path)
             output.talk("Nothing changed." if made == before else "The arguments would change. Nothing changed.")
             return exits.OK
-        found = Bulk(app, "", [job.id]).edit(replacing(before, made), note=by.reason, actor=by.actor)
+        found = Bulk(app, "", [job.id]).amend(replacing(before, made), note=by.reason, actor=by.actor)
         for word, more in found.why.items():
             raise Conflict(f"job {job.id} was not changed: {why_not('edit', word, more)}", f"mainstay show {job.id}")
     except MainstayError as error:
@@ -147,7 +147,7 @@ def _edit_arguments(app: Mainstay, output: Output, job: Job, file: str | None, b
             error.attempt = typed("edit", job.id, "--from", path)
         raise
     _remove(path)
-    return tell(output, "edit", found, by_id=True)
+    return tell(output, "amend", found, by_id=True)
 
 
 def _arguments(text: str) -> dict[str, Any]:

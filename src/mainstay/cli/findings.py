@@ -51,7 +51,7 @@ def findings(
 ) -> list[Finding]:
     """Return all findings, the most urgent first. `start` is the command that starts a worker."""
     review = [
-        Finding(f"{_wait(count.jobs, count.type, count.capped)} for a decision", f"mainstay ls state:review type:{count.type}")
+        Finding(f"{_wait(count.jobs, count.type, count.capped)} for a decision", "mainstay reviews")
         for count in by_type(counts) if count.label == "review"
     ]  # fmt: skip
     dead = [

@@ -166,7 +166,10 @@ class Output:
             return "–" if self.tty else ""
         if not self.tty:
             return iso(at)
-        distance = human(abs(at - self.now)).split()[0]  # the largest unit is enough
+        parts = human(abs(at - self.now)).split()
+        distance = " ".join(
+            parts[: 2 if parts[0] in ("1d", "1h") else 1]
+        )  # the largest unit is enough, unless there is one of it
         return f"in {distance}" if at > self.now else f"{distance} ago"
 
     def since(self, at: int) -> str:

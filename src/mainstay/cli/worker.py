@@ -251,7 +251,7 @@ class WorkerLog(Log):
         self.write("error", "stuck", text, job=job.id, type=job.type)
 
     def _left(self, job: Claimed) -> None:
-        text = f"{job.type} {job.id} still runs and cannot be stopped: it runs again when this process has ended"
+        text = f"{job.type} {job.id} still runs and cannot be stopped: when this process has ended, it runs again, or is cancelled if it was asked to stop"
         self.write("warning", "left", text, job=job.id, type=job.type)
 
     def _cancelling(self, job: Claimed) -> None:

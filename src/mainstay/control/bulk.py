@@ -122,7 +122,7 @@ class Bulk:
         """Give jobs that do not run another priority; higher runs first."""
         return self._run("reprioritise", Options({"priority": priority}).values, how)
 
-    def move(self, queue: str, *, force: bool = False, **how: Unpack[How]) -> Report:
+    def requeue(self, queue: str, *, force: bool = False, **how: Unpack[How]) -> Report:
         """Move jobs that do not run to another queue, whose rules apply from then on. `force`: also to one that nobody knows."""
         values = Options({"queue": queue}).values
         known = {} if force else self._queues()
@@ -139,9 +139,9 @@ class Bulk:
         if (delay is None) == (at is None):
             raise UsageError("give delay= or at=: reschedule(delay='1h'), reschedule(at=…), or delay=0 for now")
         run_at = self._at + _span("delay", delay) if delay is not None else instant("at", at)
-        return self._run("delay", {"run_at": run_at if run_at > self._at else NOW}, how)
+        return self._run("reschedule", {"run_at": run_at if run_at > self._at else NOW}, how)
 
-    def edit(
+    def amend(
         self, change: Function | Mapping[str, Any], *, remove: Sequence[str] = (), note: str = "", **how: Unpack[How]
     ) -> Report:  # fmt: skip
         """Change the payloads of waiting, dead and cancelled jobs: by a function, or by the values of fields, `{"a.b": 1}`.
@@ -150,7 +150,7 @@ class Bulk:
         follow from the payload follow it. What an earlier attempt has saved is removed.
         """
         function, arguments = _function(change, remove)
-        return self._run("edit", arguments | _decision(note, ()), how, function)
+        return self._run("amend", arguments | _decision(note, ()), how, function)
 
     def _output(self, output: Any) -> dict[str, str]:
         """Return an output as it is kept. It has to fit every type, as far as the code is here."""
@@ -199,7 +199,7 @@ def _decision(note: str, roles: Sequence[str]) -> dict[str, Any]:
 
 
 def _function(change: Function | Mapping[str, Any], remove: Sequence[str]) -> tuple[Function, dict[str, Any]]:
-    """Return the function of an edit, and its arguments as they are kept."""
+    """Return the function that amends, and its arguments as they are kept."""
     from .edits import setter
 
     if callable(change):
@@ -207,9 +207,9 @@ def _function(change: Function | Mapping[str, Any], remove: Sequence[str]) -> tu
     try:
         text = json.dumps({"set": dict(change), "remove": list(remove)}, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"edit takes JSON values (numbers, texts, lists, objects): {error}") from None
+        raise UsageError(f"amend takes JSON values (numbers, texts, lists, objects): {error}") from None
     if len(text) > LONGEST_TEXT or "\\u0000" in text:
-        raise UsageError(f"edit: the values have up to {LONGEST_TEXT:,} characters as JSON, and no NUL")
+        raise UsageError(f"amend: the values have up to {LONGEST_TEXT:,} characters as JSON, and no NUL")
     return setter(change, remove), json.loads(text)
 
 
@@ -242,7 +242,7 @@ def _line(app: Mainstay, operation: str) -> Action:
 
 def resume(
     app: Mainstay, operation: str, actor: str, progress: Callable[[Progress], object] | None = None,
-    edit: Function | None = None, roles: Sequence[str] = (), declared: bool = False,
+    amend: Function | None = None, roles: Sequence[str] = (), declared: bool = False,
 ) -> Report:  # fmt: skip
     """Go on with an operation from the place that it has reached. Another actor does not have the roles of the one who began it."""
     line = _line(app, operation)
@@ -258,20 +258,20 @@ def resume(
     if line.action == "delete":  # what was deleted is gone: the search finds the rest, and no place is needed
         run.place, run.refused = top, Counter()
         run.told[REFUSED] = None
-    if line.action == "edit":
-        run.editor = _editor(app, run, edit)
+    if line.action == "amend":
+        run.editor = _editor(app, run, amend)
     return run.whole(progress)
 
 
-def _editor(app: Mainstay, run: Run, edit: Function | None) -> Any:
+def _editor(app: Mainstay, run: Run, amend: Function | None) -> Any:
     from .edits import Editor, setter
 
     if FUNCTION in run.arguments:
-        if edit is None:
+        if amend is None:
             raise UsageError(
-                f"the operation {run.id} edits by the function {run.arguments[FUNCTION]}: app.bulk_resume({run.id!r}, edit=…) takes it"
+                f"the operation {run.id} amends by the function {run.arguments[FUNCTION]}: app.bulk_resume({run.id!r}, amend=…) takes it"
             )
-        return Editor(app, edit)
+        return Editor(app, amend)
     return Editor(app, setter(run.arguments["set"], run.arguments["remove"]))
 
 

@@ -93,7 +93,7 @@ class Run:
         self.top = self.place = ""  # the place before the newest job; the one that was reached
         self.was: str | None = None  # the place in the audit trail
         self.told: dict[str, Any] = {}  # what the next chunk tells beside what each of them does
-        self.editor: Editor  # of an operation that edits
+        self.editor: Editor  # of an operation that amends
 
     @property
     def done(self) -> int:
@@ -237,7 +237,7 @@ def _change(run: Run, ids: list[str], bulk: Bulk | None) -> dict[str, str]:
     return _labelled(run.app, run.app.store.change(ids, run.app.clock.now(), run.actor, wish, run.terms, bulk))
 
 
-def _edit(run: Run, ids: list[str], bulk: Bulk | None) -> dict[str, str]:
+def _amend(run: Run, ids: list[str], bulk: Bulk | None) -> dict[str, str]:
     edits, refused = run.edits(ids)
     found = run.app.store.change(ids, run.app.clock.now(), run.actor, Wish(edits=edits), run.terms, bulk, run.note)
     return found | {job: why for job, why in refused.items() if found[job] == INVALID}
@@ -265,7 +265,7 @@ def _copy(run: Run, ids: list[str], _bulk: Bulk | None) -> dict[str, str]:
 
 def _copied(app: Mainstay, job_id: str) -> str:
     try:
-        return f"copied as {app.rerun(job_id).id}"
+        return f"copied as {app.copy(job_id).id}"
     except NotFound:
         return "missing"
     except Conflict:
@@ -283,7 +283,7 @@ VERBS = {
         Verb("reject", ("rejected",), _resolve(approve=False), 1),
         Verb("reprioritise", (CHANGED,), _change),
         Verb("requeue", (CHANGED,), _change),
-        Verb("delay", (CHANGED,), _change),
-        Verb("edit", (CHANGED,), _edit, 50),
+        Verb("reschedule", (CHANGED,), _change),
+        Verb("amend", (CHANGED,), _amend, 50),
     )
 }

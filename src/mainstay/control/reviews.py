@@ -53,17 +53,11 @@ def resolve(
 
 
 def retry(app: Mainstay, job: Job, note: str, actor: str, roles: Collection[str] = ()) -> str:
-    """Run a job again, if this actor may decide its review."""
+    """Run a job again; one in review only if this actor may decide about it."""
     if job.state == REVIEW:
-        return run_again(app, job, note, actor, roles)
-    return checked("retry", job.id, app.store.retry([job.id], app.clock.now(), actor, note=note)[job.id])
-
-
-def run_again(app: Mainstay, job: Job, note: str, actor: str, roles: Collection[str] = ()) -> str:
-    """Run a job in review again, if this actor may."""
-    in_review(job)
-    asked(job).check(actor, roles)
-    found = app.store.retry([job.id], app.clock.now(), actor, [IN_REVIEW], note=note)[job.id]
+        asked(job).check(actor, roles)
+    terms = [IN_REVIEW] if job.state == REVIEW else []
+    found = app.store.retry([job.id], app.clock.now(), actor, terms, note=note)[job.id]
     if found == "unmatched":
         raise Conflict(f"job {job.id} is not in review any more: look at it again")
     return checked("retry", job.id, found)

@@ -41,7 +41,7 @@ class Wish(NamedTuple):
     @property
     def action(self) -> str:
         """The name of the action in the audit trail."""
-        names = {"queue": "requeue", "priority": "reprioritise", "run_at": "delay", "edits": "edit"}
+        names = {"queue": "requeue", "priority": "reprioritise", "run_at": "reschedule", "edits": "amend"}
         return next(name for field, name in names.items() if getattr(self, field) is not None)
 
 
