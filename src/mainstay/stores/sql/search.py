@@ -101,7 +101,7 @@ def _count(dialect: Dialect, terms: Sequence[Term], now: int, after: str | None)
     path = yield from _choose(dialect, _paths(terms))
     below = yield from _below(dialect, after)
     checks = [check(term, now) for term in terms if term not in path.covers]
-    candidates, values = _candidates(dialect, path, [("j.seq = c.seq", ()), *checks, *_bounds(below)])
+    candidates, values = _candidates(dialect, path, [("j.seq IS NOT NULL", ()), *checks, *_bounds(below)])
     found = yield dialect.built((f"SELECT j.type, count(*) {candidates} GROUP BY j.type", values))
     return dict(found.rows)
 
@@ -133,8 +133,8 @@ def _candidates(dialect: Dialect, path: Path, checks: list[Sql]) -> Sql:
     """Return the candidates of the path that pass the checks, from FROM on; with `j` and `b` where the checks name them."""
     where, values = joined(" AND ", checks) if checks else ("true", ())
     where = dialect.fill(where)
-    joins = " {join} mainstay.job j ON j.seq = c.seq" if "j." in where else ""
-    joins += " {join} mainstay.body b ON b.job = c.seq" if "b." in where else ""
+    joins = " {join} mainstay.job j ON j.seq = ANY (ARRAY[c.seq])" if "j." in where else ""
+    joins += " {join} mainstay.body b ON b.job = ANY (ARRAY[c.seq])" if "b." in where else ""
     return f"FROM ({path.sql}) c{joins} WHERE {where}", (*path.values, *values)
 
 
