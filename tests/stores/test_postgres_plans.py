@@ -11,9 +11,11 @@ import pytest
 
 from mainstay.core.clock import ManualClock
 from mainstay.core.outcome import COMPLETED
+from mainstay.query import parse
 from mainstay.stores import open_store, operations
 from mainstay.stores.postgres import dialect as own
 from mainstay.stores.sql.actions import BELONGINGS
+from mainstay.stores.sql.search import matching
 from tests.contract.building import Desk, draft, transition
 from tests.servers import postgres
 from tests.servers.engines import postgres_server
@@ -174,6 +176,15 @@ def test_jobs_are_locked_in_the_order_given(store, name):
 def test_counts_walk_the_index_of_each_state(store):
     found = plan(store, "counts")
     assert {index for index, _ in walks(found)} == WHOLE["counts"], found
+
+
+def test_jobs_are_compared_with_a_search_again_one_by_one(store):
+    """A bulk action does it for each chunk."""
+    checks = matching(store.dialect, [1, 2, 3], parse("type:work state:dead", 0), 0)
+    found = explained(store, next(checks).text)
+    assert found.count("Index Scan using job_pkey") == 1, found
+    assert not walks(found), found
+    assert "Seq Scan" not in found, found
 
 
 def test_tags_are_deleted_by_their_primary_key(store):

@@ -55,6 +55,10 @@ SELECTS = {
     "tenant": "SELECT job AS seq FROM mainstay.body WHERE tenant = ?::text",
 }
 
+# The tables of the candidates. A search leaves PostgreSQL the choice how to join them; jobs given by number are looked up one by one.
+JOINED = (" {join} mainstay.job j ON j.seq = c.seq", " {join} mainstay.body b ON b.job = c.seq")
+LOOKED_UP = (" {look_up_job}", " {look_up_body}")
+
 
 class Path(NamedTuple):
     """A way to the candidates: a select of `seq`, and the terms that it covers, which need no check."""
@@ -101,7 +105,7 @@ def _count(dialect: Dialect, terms: Sequence[Term], now: int, after: str | None)
     path = yield from _choose(dialect, _paths(terms))
     below = yield from _below(dialect, after)
     checks = [check(term, now) for term in terms if term not in path.covers]
-    candidates, values = _candidates(dialect, path, [("j.seq IS NOT NULL", ()), *checks, *_bounds(below)])
+    candidates, values = _candidates(dialect, path, [("j.seq = c.seq", ()), *checks, *_bounds(below)])
     found = yield dialect.built((f"SELECT j.type, count(*) {candidates} GROUP BY j.type", values))
     return dict(found.rows)
 
@@ -110,7 +114,8 @@ def matching(dialect: Dialect, seqs: Sequence[int], terms: Sequence[Term], now: 
     """Return the ids of those of these jobs for which every term holds."""
     terms = yield from _with_ids(dialect, terms)
     path = Path("{seqs}", (json.dumps(seqs),), ())
-    found = yield dialect.built(_selected(dialect, path, [check(term, now) for term in terms], len(seqs)))
+    checks = [check(term, now) for term in terms]
+    found = yield dialect.built(_selected(dialect, path, checks, len(seqs), LOOKED_UP))
     return {row[0] for row in found.rows}
 
 
@@ -123,18 +128,18 @@ def _page(dialect: Dialect, found: list[str], limit: int, floor: int | None) -> 
     return Page(tuple(found[:limit]), after, None if floor is None else WINDOW)
 
 
-def _selected(dialect: Dialect, path: Path, checks: list[Sql], limit: int) -> Sql:
+def _selected(dialect: Dialect, path: Path, checks: list[Sql], limit: int, tables: tuple[str, str] = JOINED) -> Sql:
     """Select the candidates of the path that pass the checks, the newest `limit` of them, and only then their ids."""
-    candidates, values = _candidates(dialect, path, checks)
+    candidates, values = _candidates(dialect, path, checks, tables)
     return _ids_of(f"SELECT c.seq {candidates} ORDER BY c.seq DESC LIMIT ?::bigint"), (*values, limit)
 
 
-def _candidates(dialect: Dialect, path: Path, checks: list[Sql]) -> Sql:
+def _candidates(dialect: Dialect, path: Path, checks: list[Sql], tables: tuple[str, str] = JOINED) -> Sql:
     """Return the candidates of the path that pass the checks, from FROM on; with `j` and `b` where the checks name them."""
     where, values = joined(" AND ", checks) if checks else ("true", ())
     where = dialect.fill(where)
-    joins = " {join} mainstay.job j ON j.seq = ANY (ARRAY[c.seq])" if "j." in where else ""
-    joins += " {join} mainstay.body b ON b.job = ANY (ARRAY[c.seq])" if "b." in where else ""
+    job, body = tables
+    joins = job * ("j." in where) + body * ("b." in where)
     return f"FROM ({path.sql}) c{joins} WHERE {where}", (*path.values, *values)
 
 

@@ -23,6 +23,7 @@ FRAGMENTS = {
     "indexed_ids": "mainstay.job INDEXED BY sqlite_autoindex_mainstay_job_1",
     "ids_of": "SELECT id FROM mainstay.job s WHERE seq IN", "newest_first": "ORDER BY s.seq DESC",
     "join": "CROSS JOIN",  # keeps the order of the tables: the candidates of a search first
+    "look_up_job": "CROSS JOIN mainstay.job j ON j.seq = c.seq", "look_up_body": "CROSS JOIN mainstay.body b ON b.job = c.seq",
     "json_valid": "json_valid(b.payload)", "json_type": "json_type(b.payload, ?)",
     "seqs": "SELECT value AS seq FROM json_each(?)",
     "difference": "mainstay_difference(b.payload, ?, ?)", "json_value": "json_extract(b.payload, ?)", "json_literal": "json_type(b.payload, ?)",
