@@ -157,6 +157,11 @@ class Context:
         return None if self._labels.tick is None else _instant(self._labels.tick)
 
     @property
+    def trace(self) -> str | None:
+        """The span in which the job was enqueued, as W3C traceparent; None: the producer was not traced."""
+        return self._labels.trace
+
+    @property
     def review(self) -> LastReview | None:
         """The last review of the job: the question, and the actor and the note of the one who let it run again. None: there was none."""
         found = self._labels.review
@@ -251,7 +256,7 @@ class Context:
             )
         children = tuple(draft.again() for draft in drafts)  # the caller may use the draft again, for another job too
         for child in children:
-            child.parent = parent
+            child.parent, child.trace = parent, span.get()
         self.children += children
 
     def rate_limited(self, retry_after: Duration, reason: str = "rate limited") -> NoReturn:
@@ -314,6 +319,9 @@ def _instant(ms: int) -> datetime:
 
 
 current: ContextVar[Context] = ContextVar("mainstay.ctx")
+span: ContextVar[str | None] = ContextVar(
+    "mainstay.span", default=None
+)  # of the attempt that runs here, as traceparent
 plain_items: ContextVar[int] = ContextVar("mainstay.items", default=1)  # of a batch handler that is called plainly
 
 

@@ -22,7 +22,7 @@ def rich(desk):
     """A dead job with attempts, codes, a log, a checkpoint, progress, tags, a key, actions by itself and with others."""
     job = desk.run(
         payload='{"n":7,"text":"é \\u0007"}', tags=("eu", "a b"), tenant="acme", ref="doc/7", key="k", lock="work:k",
-        keep_dead=DAY, keep_last=5,
+        keep_dead=DAY, keep_last=5, trace=f"00-{7:032x}-{9:016x}-01",
     )  # fmt: skip
     desk.store.finish([], [log(job, n, f"line {n} ☃") for n in range(3)])
     desk.store.finish([], [progress(job, 1.5, None, "read"), checkpoint(job)])

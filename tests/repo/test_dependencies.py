@@ -9,7 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOADED_BY = {"hiredis": "redis"}  # redis-py imports it where it is installed: a faster parser
+# redis-py imports hiredis where it is installed: a faster parser. The other packages have another name than their module.
+LOADED_BY = {"hiredis": "redis", "opentelemetry-api": "opentelemetry"}
 
 
 def imported():

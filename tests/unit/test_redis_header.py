@@ -30,7 +30,7 @@ def test_a_header_of_schema_1_is_read():
         "type": "mail", "queue": "default", "priority": 5, "max_attempts": 3, "timeout": 300_000, "keep": None,
         "backoff": None, "created_at": 1_750_000_000_000, "parent": "p", "key": "k", "tenant": None, "ref": "r",
         "tags": ("a", "b"), "version": 1, "schedule": None, "tick": None,
-        "keep_cancelled": None, "keep_dead": None, "keep_last": None,
+        "keep_cancelled": None, "keep_dead": None, "keep_last": None, "trace": None,
     }  # fmt: skip
 
 

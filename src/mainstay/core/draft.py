@@ -21,7 +21,7 @@ class Draft:
     __slots__ = (
         "accepted", "after", "backoff", "created_at", "id", "keep", "keep_cancelled", "keep_dead", "keep_last",
         "key", "lock", "lock_until", "max_attempts", "on_conflict", "parent",
-        "payload", "priority", "queue", "ref", "rules", "run_at", "schedule", "start_by", "tags", "tenant", "tick", "timeout", "type",
+        "payload", "priority", "queue", "ref", "rules", "run_at", "schedule", "start_by", "tags", "tenant", "tick", "timeout", "trace", "type",
         "undeclared", "version", "waits",
     )  # fmt: skip
 
@@ -53,6 +53,7 @@ class Draft:
         self.waits: str | None = None  # for what it waits at first; None: it may be queued at once
         self.schedule: str | None = None  # whose tick made the job …
         self.tick: int | None = None  # … and that tick's instant
+        self.trace: str | None = None  # the span that enqueued the job, as W3C traceparent
         self.version: int = 1  # of the payload: what its type's code was when it was made
         self.undeclared: tuple[str, ...] | None = None  # set where the producer lacks the type: what it chose itself
         self.accepted: bool = False  # an enqueue has returned; until then, sending it again means the same job

@@ -71,6 +71,7 @@ class Job(NamedTuple, Generic[At, Span]):
     keep_cancelled: Span | None = None  # None: as `keep`; this and the next: `core.retention`
     keep_dead: Span | None = None  # None: for ever
     keep_last: int | None = None  # None: all
+    trace: str | None = None  # the span that enqueued the job, as W3C traceparent
 
     @property
     def retrying(self) -> bool:
@@ -121,6 +122,7 @@ class Labels(NamedTuple):
     schedule: str | None = None
     tick: int | None = None
     review: tuple[str, str, str] | None = None  # of the last review: question, actor, note
+    trace: str | None = None  # the span that enqueued it, as W3C traceparent
 
 
 class Attempt(NamedTuple, Generic[At]):

@@ -8,6 +8,7 @@ other JSON are texts, exactly as the store has them.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from . import ids, keys, review, rules
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FORMAT = 1
+TRACEPARENT = r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"  # of W3C
 WHAT = "jobs"
 PARTS: dict[str, type[Any]] = {"attempts": AttemptRecord, "logs": LogRecord, "actions": ActionRecord}
 LARGEST = 1 << 53  # of a number: some engines count in doubles
@@ -267,6 +269,7 @@ _FITS: dict[tuple[str, str], Callable[[JobRecord], bool]] = {
     ("reason", "is missing"): lambda job: job.state != DEAD or bool(job.reason),
     ("backoff", "is no wait"): lambda job: _is_backoff(job.backoff),
     ("schedule", "is no name"): lambda job: job.schedule is None or _is_name(job.schedule),
+    ("trace", "is no traceparent"): lambda job: job.trace is None or re.fullmatch(TRACEPARENT, job.trace) is not None,
     ("review", "is no review"): lambda job: _is_review(job.review),
     ("rules", "are no rules of a job"): lambda job: _are_rules(job.rules),
 }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BODY = (
     "id", "payload", "backoff", "created_at", "timeout", "keep", "max_attempts", "lock", "key", "tenant", "ref", "tags", "parent", "version",
-    "schedule", "tick",
+    "schedule", "tick", "trace",
 )  # fmt: skip
 DRAFT = tuple(name for name in JobRecord._fields if name in Draft.__slots__)
 PLAIN = ("id", "type", "queue", "priority", "max_attempts", "timeout", "keep", "backoff", "created_at", "payload")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NOT_STORED = ("on_conflict", "undeclared", "accepted", "after")
-BODY = ("payload", "key", "tenant", "ref", "tags", "parent", "schedule", "tick")
+BODY = ("payload", "key", "tenant", "ref", "tags", "parent", "schedule", "tick", "trace")
 RARE = (
     "run_at",
     "backoff",

@@ -1,0 +1,1 @@
+"""Bridges to other libraries. Each is an extra, and is imported by whoever uses it."""
