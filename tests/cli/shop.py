@@ -39,8 +39,11 @@ class Shop:
 
     def end(self, outcome=COMPLETED, **options):
         claimed = self.claim(**options)
-        self.store.finish([decide(claimed, outcome, self.app.clock.now(), lambda: 0.0)])
+        self.finish(claimed, outcome)
         return claimed.id
+
+    def finish(self, claimed, outcome=COMPLETED):
+        self.store.finish([decide(claimed, outcome, self.app.clock.now(), lambda: 0.0)])
 
     def dead(self, **options):
         return self.end(DEAD, **options)

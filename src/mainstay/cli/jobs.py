@@ -143,6 +143,7 @@ def logs(target: Target, output: Output, job: str, follow: bool) -> None:
             ended = not follow or stored(app, job_id).state in ENDED  # read before the lines, so that none is missed
             seen += _print_lines(app, output, job_id, seen)
             if not ended:
+                output.flush()
                 time.sleep(POLL)
     if not seen:
         output.talk(f"job {job_id} has logged nothing")

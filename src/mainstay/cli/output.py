@@ -141,6 +141,10 @@ class Output:
             cells = [part for n in widths for part in ("  ", *_aligned(row[n], widths[n], n in right))]
             self.line(*cells[1:], indent=indent)
 
+    def flush(self) -> None:
+        """Give what was printed to whoever reads it now: a pipe gets it in large blocks else."""
+        sys.stdout.flush()
+
     # messages -------------------------------------------------------------------------------------------------------
     def talk(self, text: str) -> None:
         """Print a message to stderr, but not with JSON or `-q`."""

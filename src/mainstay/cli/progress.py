@@ -60,6 +60,11 @@ class Watch:
 
 
 def _bar(progress: Progress) -> str:
-    full = WIDTH * progress.done // progress.matched
-    percent = 100 * progress.done // progress.matched
-    return f"{'█' * full}{'░' * (WIDTH - full)} {percent:>3} %  {progress.done:,} of {progress.matched:,}"
+    return f"{bar(progress.done, progress.matched)}  {progress.done:,} of {progress.matched:,}"
+
+
+def bar(done: float | None, total: float) -> str:
+    """Return a bar with its percentage: as full as so much of the total is done."""
+    share = min(max((done or 0) / total, 0.0), 1.0)
+    full = int(WIDTH * share)
+    return f"{'█' * full}{'░' * (WIDTH - full)} {int(100 * share):>3} %"
