@@ -66,7 +66,7 @@ def test_a_job_is_followed_to_its_end(shop, follow):
     shop.store.finish([], [line, Progress(claimed.seq, claimed.token, now, 2.0, 8.0, "read")])
     told = process.stdout.readline() + process.stdout.readline()
     assert "info    read  page \\x1b[31m3" in told
-    assert "██████░░░░░░░░░░░░░░░░░░  25 %  read" in told
+    assert "━━━━━━──────────────────  25 %  read" in told
     shop.finish(claimed)
     assert "✓ completed" in process.stdout.readline()
     assert process.wait(10) == exits.OK

@@ -39,6 +39,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "logs": ("jobs", "Show what a job has logged."),
         "watch": ("watch", "Follow one job until it ends, with its progress and its log."),
         "tail": ("tail", "Print what happens to jobs, as it happens."),
+        "top": ("top", "Watch everything on one screen, and act on it by a key."),
         "audit": ("audit", "Show what operators did: to jobs, types, queues, limits and settings."),
         "reviews": ("reviews", "List the jobs that wait for a person, the oldest job first."),
         "workers": ("workers", "List the workers; show what one runs; drain or stop it."),
@@ -80,7 +81,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
 }
 # What people type who come from other programs, or guess.
 MEANT = {
-    "stats": "status", "ps": "workers", "top": "status",
+    "stats": "status", "ps": "workers", "htop": "top", "monitor": "top", "dashboard": "top",
     "list": "ls", "jobs": "ls", "search": "ls", "find": "ls", "get": "show", "inspect": "show", "info": "show",
     "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "serve": "worker", "rm": "delete",
     "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "run-again": "retry", "run_again": "retry", "result": "show", "output": "show", "log": "logs", "follow": "tail", "events": "tail", "attach": "watch", "wait": "watch", "decide": "reviews", "init": "migrate", "vacuum": "compact",

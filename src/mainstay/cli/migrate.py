@@ -16,7 +16,7 @@ from ..stores import open_migrations, open_store
 from . import exits
 from .options import command, existing, shaped, targeted
 from .output import plural, size
-from .show import bar
+from .progress import bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable

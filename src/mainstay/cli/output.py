@@ -31,7 +31,7 @@ GLYPHS = {
 STYLES = {
     "scheduled": "38;5;105", "queued": "38;5;75", "blocked": "38;5;103", "running": "38;5;43", "cancelling": "38;5;214",
     "review": "38;5;141", "retrying": "38;5;214", "completed": "38;5;108", "cancelled": "38;5;245", "dead": "38;5;203",
-    "bold": "1", "dim": "2", "good": "38;5;108", "warn": "38;5;214", "bad": "38;5;203", "link": "38;5;75",
+    "bold": "1", "dim": "2", "selected": "7", "good": "38;5;108", "warn": "38;5;214", "bad": "38;5;203", "link": "38;5;75",
 }  # fmt: skip
 NARROW, LAST = 8, 12  # columns that a shortened column keeps; and the last one, before others are dropped for it
 _SPECIAL = re.compile(r"[^\x20-\x7e\n]")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..control.bulk_run import Progress
-    from .output import Output
+    from .output import Cell, Output
 
 WIDTH = 24  # columns of the bar
 
@@ -39,7 +39,7 @@ class Watch:
                 job for job, result in progress.jobs.items() if result.split()[0] in done and result != self._wait
             )
         if progress.done < progress.matched:
-            self._output.live(_bar(progress))
+            self._output.live(*_bar(progress))
 
     def __enter__(self) -> Self:
         return self
@@ -59,12 +59,14 @@ class Watch:
             exits.say(told)
 
 
-def _bar(progress: Progress) -> str:
-    return f"{bar(progress.done, progress.matched)}  {progress.done:,} of {progress.matched:,}"
+def _bar(progress: Progress) -> list[Cell]:
+    percent = 100 * progress.done // progress.matched
+    return [*bar(progress.done, progress.matched), f" {percent:>3} %  {progress.done:,} of {progress.matched:,}"]
 
 
-def bar(done: float | None, total: float) -> str:
-    """Return a bar with its percentage: as full as so much of the total is done."""
-    share = min(max((done or 0) / total, 0.0), 1.0)
-    full = int(WIDTH * share)
-    return f"{'█' * full}{'░' * (WIDTH - full)} {int(100 * share):>3} %"
+def bar(done: float | None, total: float | None, width: int = WIDTH) -> list[Cell]:
+    """Return how much is done as a bar; empty if it is unknown."""
+    if done is None or not total:
+        return []
+    full = round(width * min(max(done / total, 0), 1))
+    return [("━" * full, "running"), ("─" * (width - full), "dim")]

@@ -15,6 +15,7 @@ from .audit import described
 from .jobs import log_line, stored
 from .options import command, shaped, targeted
 from .output import size, state
+from .progress import bar
 from .why import STARTED, local, reasons
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def show(target: Target, output: Output, job: str) -> None:
         output.now = app.clock.now()
         output.give(
             lambda: _record(app, found, output.now, target), [found.id],
-            lambda: records.print_fields(output, [found]) if output.shape.fields else _print(app, output, found, target),
+            lambda: records.print_fields(output, [found]) if output.shape.fields else print_job(app, output, found, target),
         )  # fmt: skip
 
 
@@ -88,7 +89,8 @@ def _reasons(app: Mainstay, job: Job, target: Target) -> list[Step]:
 # Text -------------------------------------------------------------------------------------------------------------------
 
 
-def _print(app: Mainstay, output: Output, job: Job, target: Target) -> None:
+def print_job(app: Mainstay, output: Output, job: Job, target: Target) -> None:
+    """Print everything about a job, for people."""
     attempts = app.store.attempts(job.id)
     _print_head(output, job)
     if job.state == "running" and (job.done is not None or job.stage):
@@ -143,14 +145,6 @@ def _stage(app: Mainstay, job: Job) -> str:
     stages = list(declared[0]) if declared else []
     place = f" ({stages.index(job.stage) + 1} of {len(stages)})" if job.stage in stages else ""
     return (job.stage or "") + place
-
-
-def bar(done: float | None, total: float | None, width: int = 24) -> list[Cell]:
-    """Return how much is done as a bar; empty if it is unknown."""
-    if done is None or not total:
-        return []
-    full = round(width * min(max(done / total, 0), 1))
-    return [("━" * full, "running"), ("─" * (width - full), "dim")]
 
 
 def _section(output: Output, title: str, lines: Sequence[str]) -> None:

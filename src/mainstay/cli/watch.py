@@ -125,11 +125,12 @@ class _Watching:
         if job.state != "running":
             return
         took = human(max(self._output.now - (job.started_at or self._output.now), 0))
-        text = "  ".join(filter(None, [bar(job.done, job.total) if job.total else "", job.stage or "", took]))
-        self._output.live(text)
+        percent = f" {int(100 * job.done / job.total):>3} %  " if job.total and job.done is not None else ""
+        cells = [*bar(job.done, job.total), percent + (f"{job.stage}  " if job.stage else "") + took]
+        self._output.live(*cells)
         tenth = (job.stage, int(TENTHS * (job.done or 0) / job.total) if job.total else None)
         if not self._output.tty and tenth not in (self._tenth, (None, None)):
-            self._output.line(f"{self._output.moment(self._output.now)} progress {text}")
+            self._output.line((self._output.moment(self._output.now), "dim"), " progress ", *cells)
         self._tenth = tenth
 
     # the end --------------------------------------------------------------------------------------------------------

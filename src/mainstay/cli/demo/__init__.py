@@ -19,8 +19,8 @@ from ...core.states import ENDED
 from ..exits import FAILED, OK, say
 from ..options import command
 from ..output import GLYPHS, Output, cut, plural
+from ..progress import bar
 from ..records import about, progress
-from ..show import bar
 
 if TYPE_CHECKING:
     from ...app import Mainstay
