@@ -10,7 +10,7 @@ from .core.payload import MAX_BYTES, decode_result, encode
 from .flow import Flow
 from .handle import Handle
 from .options import Options, checked_name
-from .stores import open_store
+from .stores import existing, open_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Mainstay(Flow, Hooked):
 
     def __init__(
         self, url: str | None = None, *, max_payload: int = MAX_BYTES, clock: Clock | None = None,
-        store: Store | None = None,
+        store: Store | None = None, read_url: str | None = None,
     ) -> None:  # fmt: skip
         self.max_payload = max_payload  # bytes of JSON
         self.clock: Clock = clock or SystemClock()
@@ -61,8 +61,14 @@ class Mainstay(Flow, Hooked):
 
             store = configured_store(clock)
         self.store: Store = store or open_store(str(url), clock)
+        self._replica: Store | None = open_store(existing(read_url), clock) if read_url else None
         self._registry: Registry | None = None
         self.kit: Kit | None = None  # the test kit that has replaced the store and the clock
+
+    @property
+    def reader(self) -> Store:
+        """The store that `list` and `search` read: the replica `read_url`, if there is one."""
+        return self.store if self._replica is None or self.kit is not None else self._replica
 
     @property
     def registry(self) -> Registry:
@@ -237,8 +243,8 @@ class Mainstay(Flow, Hooked):
         """Return the jobs that match a search such as `type:resize state:dead age:>1h`, newest first."""
         from .job import job_of
 
-        found = self.store.get_many(self.search(query, limit, after, exact=True).ids)
-        return [job_of(job, self.store.result) for job in found]
+        found = self.reader.get_many(self.search(query, limit, after, exact=True).ids)
+        return [job_of(job, self.reader.result) for job in found]
 
     def search(self, query: str = "", limit: int = 50, after: str | None = None, *, exact: bool = False) -> Page:
         """Return the ids that match a search, where the next page starts, and how far a text search looked.
@@ -248,7 +254,7 @@ class Mainstay(Flow, Hooked):
         """
         from .query import search
 
-        return search(self.store, query, limit, after, self.clock.now(), exact)
+        return search(self.reader, query, limit, after, self.clock.now(), exact)
 
     def attempts(self, job_id: str | Handle[Any]) -> Sequence[Attempt[datetime]]:
         """Return every attempt at a job, oldest first."""
@@ -384,6 +390,8 @@ class Mainstay(Flow, Hooked):
     def close(self) -> None:
         """Close the store's connections."""
         self.store.close()
+        if self._replica is not None:
+            self._replica.close()
 
 
 def _prepared(job: Draft) -> Draft:

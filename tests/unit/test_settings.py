@@ -231,7 +231,7 @@ def test_a_misspelled_argument_variable_or_key_is_an_error_with_the_right_word(t
 
 
 def test_a_name_unlike_any_other_gets_the_list(tmp_path):
-    with pytest.raises(ConfigError, match="there are: MAINSTAY_URL, MAINSTAY_APP"):
+    with pytest.raises(ConfigError, match="there are: MAINSTAY_URL, MAINSTAY_READ_URL, MAINSTAY_APP"):
         load(tmp_path, {"MAINSTAY_XYZZY": "1"})
 
 

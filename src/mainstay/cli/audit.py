@@ -55,7 +55,7 @@ def audit(
     With words, only the actions whose line has all of them, such as the name of a type. Workers remove the lines after the
     time that the setting audit_keep gives.
     """
-    with target.open() as app:
+    with target.reading() as app:
         output.now = app.clock.now()
         oldest = output.now - _span(since) if since else 0
         lines = (

@@ -20,8 +20,9 @@ from click.shell_completion import (
 )  # fmt: skip
 
 from ..query import GROUPS, LABELS, READERS
+from ..stores import existing
 from .main import COMPLETING
-from .options import command, existing, shaped
+from .options import command, shaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

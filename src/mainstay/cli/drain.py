@@ -15,11 +15,11 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..core.errors import UsageError
+from ..stores import existing
 from ..worker.one_shot import OneShot
 from ..worker.shutdown import NOW, STOP, THREAD_GRACE, exit_process, on_signals, tune_gc
 from . import enqueue_args, exits
 from .drained import HANDOVER, report
-from .options import existing
 
 if TYPE_CHECKING:
     from ..app import Mainstay

@@ -59,7 +59,7 @@ def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after
     A terminal of fewer than 110 columns shows ids as 01JQ93ZK5M…000A; commands accept them so. -q prints them whole.
     """
     records.check_fields(output.shape.fields)
-    with target.open() as app:
+    with target.reading() as app:
         programs = output.shape.machine or output.shape.quiet  # they cannot read how far a search looked
         page = app.search(" ".join(query), limit, after, exact=programs)
         jobs = app.store.get_many(page.ids)
@@ -137,7 +137,7 @@ def logs(target: Target, output: Output, job: str, follow: bool) -> None:
 
     The beginning of the id is enough. Lines of earlier attempts come first.
     """
-    with target.open() as app:
+    with target.reading() as app:
         job_id, seen, ended = stored(app, job).id, 0, False
         while not ended:
             ended = not follow or stored(app, job_id).state in ENDED  # read before the lines, so that none is missed

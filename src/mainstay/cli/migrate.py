@@ -12,9 +12,9 @@ import click
 
 from ..core.errors import UsageError
 from ..core.masking import masked
-from ..stores import open_migrations, open_store
+from ..stores import existing, open_migrations, open_store
 from . import exits
-from .options import command, existing, shaped, targeted
+from .options import command, shaped, targeted
 from .output import plural, size
 from .progress import bar
 

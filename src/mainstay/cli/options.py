@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..core.clock import SECOND, human
 from ..core.errors import ConfigError, StoreError, UsageError
 from ..core.masking import masked
-from ..stores import open_store
-from .exits import from_source
+from ..stores import existing
+from .exits import from_source, say
 from .output import Output, Shape
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 url_option = click.option("--url", metavar="URL", help="The store, e.g. sqlite:///jobs.db. [env: MAINSTAY_URL]")
 app_option = click.option("--app", metavar="MODULE:APP", help="Your application, e.g. jobs:app. [env: MAINSTAY_APP]")
+LAG = SECOND  # of a replica: more is said
 _FIELDS = click.option("--fields", metavar="A,B", default="", help="Print only these fields.")
 _JSON = (
     click.option("--jsonl", is_flag=True, help="Print JSON, one object per line."),
@@ -136,6 +138,29 @@ class Target:
         with self.located() as url, closing(Mainstay(url if create else existing(url))) as app:
             yield app
 
+    @contextmanager
+    def reading(self) -> Iterator[Mainstay]:
+        """Open a store only to look: the replica `read_url`, if the settings name one and the command line no URL."""
+        replica = "" if self.given_url or self.given_app else self._read_url()
+        if not replica:
+            with self.open() as app:
+                yield app
+            return
+        from ..app import Mainstay
+
+        try:
+            with closing(Mainstay(existing(replica))) as app:
+                say_lag(app.store.behind())
+                yield app
+        except (StoreError, ConfigError) as error:
+            raise from_source(error, replica, "the setting read_url") from error.__cause__
+
+    def _read_url(self) -> str:
+        """Return the URL of the replica; most installations have none, and no settings file is searched for it in vain twice."""
+        if "MAINSTAY_URL" in os.environ and "MAINSTAY_READ_URL" not in os.environ:
+            return ""
+        return self.settings().read_url
+
     def wants_code(self) -> bool:
         """Whether to use the application: it is named, and the command line gives no URL."""
         if self.given_url or self.given_app:
@@ -177,10 +202,9 @@ class Target:
         return spec
 
 
-def existing(url: str) -> str:
-    """Return the URL with the option that creates nothing."""
-    scheme = url.partition(":")[0].partition("+")[0]
-    if scheme not in ("sqlite", "postgresql", "postgres") or ":memory:" in url or "mode=" in url:
-        return url
-    open_store(url)  # opens nothing, but an error about the URL shows it as its user wrote it
-    return f"{url}{'&' if '?' in url else '?'}mode=existing"
+def say_lag(behind: int | None) -> None:
+    """Say how far the replica is behind, if that may surprise whoever reads."""
+    if behind is None:
+        say("read_url names a primary, not a replica")
+    elif behind > LAG:
+        say(f"from a replica that is {human(behind)} behind")

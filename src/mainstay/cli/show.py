@@ -58,7 +58,7 @@ def show(target: Target, output: Output, job: str) -> None:
     them whole.
     """
     records.check_fields(output.shape.fields)
-    with target.open() as app:
+    with target.reading() as app:
         found = stored(app, job)
         output.now = app.clock.now()
         output.give(

@@ -36,7 +36,7 @@ def status(target: Target, output: Output) -> None:
 
     Problems follow below the table, each with the command that fixes it.
     """
-    with target.open() as app:
+    with target.reading() as app:
         now = output.now = app.clock.now()
         counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.diagnostics()
         ended = sorted(app.store.throughput(now - HOUR, CAP), key=lambda each: ENDED.index(each.state))

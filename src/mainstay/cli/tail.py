@@ -67,7 +67,7 @@ def tail(target: Target, output: Output, query: tuple[str, ...], since: str | No
     second: of a job that starts and ends in between, only the end is printed. A search, as for mainstay ls, says which jobs; Ctrl-C ends it.
     """
     begin = 0 if since is None else round(enqueue_args.duration("--since", since) * 1000)
-    with target.open() as app:
+    with target.reading() as app:
         now = app.clock.now()
         following = Following(app, parse(" ".join(query), now), now - begin)
         try:

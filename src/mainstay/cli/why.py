@@ -46,7 +46,7 @@ def why(target: Target, output: Output, job: str) -> None:
 
     Below each reason is the command that changes it. The beginning of the id is enough.
     """
-    with target.open() as app:
+    with target.reading() as app:
         output.now = app.clock.now()
         found = stored(app, job)
         told = app.why(found.id)

@@ -48,7 +48,7 @@ def workers(target: Target, output: Output) -> None:
     and then remove it from this list.
     """
     records.check_fields(output.shape.fields, FIELDS)
-    with target.open() as app:
+    with target.reading() as app:
         now = output.now = app.clock.now()
         found = sorted(app.store.workers(), key=lambda worker: (worker.started_at, worker.id))
         start = target.start()

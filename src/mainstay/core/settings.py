@@ -28,6 +28,7 @@ class Settings(NamedTuple):
     """Everything that can be configured from outside the code."""
 
     url: str = ""
+    read_url: str = ""
     app: str = ""
     queues: tuple[str, ...] = ()
     concurrency: int = 50
@@ -43,7 +44,7 @@ class Settings(NamedTuple):
 
     def explain(self) -> list[tuple[str, Any, str]]:
         """Return each field with its value and its source; passwords are masked."""
-        shown = self._asdict() | {"url": masked(self.url)}
+        shown = self._asdict() | {"url": masked(self.url), "read_url": masked(self.read_url)}
         return [(field, shown[field], self.sources.get(field, "default")) for field in FIELDS]
 
     def __repr__(self) -> str:
@@ -110,6 +111,12 @@ def _url(value: Any) -> str:
     return value
 
 
+def _replica(value: Any) -> str:
+    if not _url(value).startswith(("postgresql", "postgres")):
+        raise ValueError("give the URL of a PostgreSQL replica: postgresql://host/name")
+    return str(value)
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ValueError("give some text")
@@ -160,6 +167,10 @@ def _one_of(*words: str) -> Callable[[Any], str]:
 
 FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "url": (_url, "The store: `sqlite:///jobs.db` (in a settings file: beside it), `postgresql://…`, `redis://…`"),
+    "read_url": (
+        _replica,
+        "A replica of a PostgreSQL store, for commands and searches that only look: `postgresql://…`",
+    ),
     "app": (_text, "Your application, `module:app`, for the commands that run your code"),
     "queues": (_names, "The queues a worker serves, in this order; none named: those of its types"),
     "concurrency": (_whole(1, 10_000), "Jobs that run at the same time in a worker process"),

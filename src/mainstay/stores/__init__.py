@@ -30,6 +30,15 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
     return store
 
 
+def existing(url: str) -> str:
+    """Return the URL with the option that creates nothing."""
+    scheme = url.partition(":")[0].partition("+")[0]
+    if scheme not in ("sqlite", *POSTGRES) or ":memory:" in url or "mode=" in url:
+        return url
+    open_store(url)  # opens nothing, but an error about the URL shows it as its user wrote it
+    return f"{url}{'&' if '?' in url else '?'}mode=existing"
+
+
 def open_migrations(url: str) -> Migrations:
     """Return the migrations of the store behind a URL."""
     url = without_driver(url)

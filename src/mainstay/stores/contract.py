@@ -344,6 +344,9 @@ class Store(Protocol):
     def diagnostics(self) -> dict[str, str]:
         """Return what `mainstay doctor` prints: engine, version, durability level, size, schema."""
 
+    def behind(self) -> int | None:
+        """Return how many milliseconds a replica is behind its primary; None if this is no replica."""
+
     # wake-up and life ---------------------------------------------------------------------------------------------
     def started_jobs(self, worker: str) -> StartedJobs:
         """Return where a registered worker records the jobs that it runs."""

@@ -70,6 +70,10 @@ class Verbs:
         """See `contract.Store`: a server's clock decides over leases, and its clients wait for nobody's writes."""
         return 0
 
+    def behind(self) -> int | None:
+        """See `contract.Store`."""
+        return None
+
     def get(self, job_id: str) -> Job | None:
         """See `contract.Store`."""
         return next(iter(self.get_many([job_id])), None)

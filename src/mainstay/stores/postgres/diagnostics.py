@@ -18,6 +18,20 @@ _SIZE = (
     "WHERE c.relnamespace = to_regnamespace($1::text) AND c.relkind = 'r'"
 )
 
+# Of an idle primary nothing comes, so the time of the last transaction says nothing while all that came is replayed.
+_BEHIND = """
+SELECT CASE WHEN NOT pg_is_in_recovery() THEN NULL
+            WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() AND EXISTS (SELECT FROM pg_stat_wal_receiver) THEN 0
+            ELSE greatest(0, extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000)::bigint END
+"""
+
+
+def behind(store: PostgresStore) -> int | None:
+    """Return how many milliseconds this server is behind its primary; None if it is none."""
+    with store.db.checkout() as wire:
+        ((found,),) = schema.execute(wire.connection, _BEHIND)
+    return None if found is None else int(found)
+
 
 def diagnostics(store: PostgresStore) -> dict[str, str]:
     """Return engine, versions, durability level and size."""

@@ -77,6 +77,11 @@ class PostgresStore(Verbs):
             self._outbox = PostgresOutbox(self.db)
         return self._outbox
 
+    def behind(self) -> int | None:
+        from .diagnostics import behind
+
+        return behind(self)
+
     def close(self) -> None:
         """Send what waits to be sent and close every connection; the next use opens them again."""
         self.debouncer.flush()
