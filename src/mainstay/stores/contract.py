@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..core.bulk import Bulk
     from ..core.change import Wish
+    from ..core.dead import DeadCount
     from ..core.decide import Transition
     from ..core.draft import Draft
     from ..core.export import ActionRecord, Batch, JobHistory
@@ -337,6 +338,15 @@ class Store(Protocol):
 
     def throughput(self, since: int, cap: int) -> list[Ended]:
         """Return how many jobs ended in each state since an instant; the dead, and all others, are read up to `cap`."""
+
+    def dead_counts(self, since: int, cap: int) -> list[DeadCount]:
+        """Return how many dead jobs there are by fingerprint, type and hour since an instant, reading the `cap` that died last."""
+
+    def unprinted(self, since: int, limit: int) -> list[str]:
+        """Return the ids of up to `limit` jobs that died since an instant and have no fingerprint, the one that died first before others."""
+
+    def set_fingerprints(self, prints: Mapping[str, str]) -> int:
+        """Give dead jobs that have no fingerprint theirs, by id; return how many."""
 
     def workers(self) -> list[WorkerInfo]:
         """Return the registered workers, oldest first; one that is known to be dead has no lease left."""

@@ -21,6 +21,7 @@ COLD = {
     "reads": "get_many find claimed_by result checkpoint attempts logs actions audit counts throughput workers diagnostics",
     "actions": "cancel retry resolve_review delete",
     "change": "change",
+    "dead": "dead_counts unprinted set_fingerprints",
     "reviews": "reviews due_reviews set_review",
     "maintenance": "register renew ask_worker deregister orphans retract_crashes expired prune_jobs prune prune_actions register_types types declarations "
     "setting set_setting",
