@@ -178,7 +178,9 @@ def _prints(field: str, op: str, values: list[str], now: int) -> Term:
     found = tuple(text.lower() for text in values)
     for text in found:
         if not re.fullmatch(r"[0-9a-f]{1,64}", text):
-            raise UsageError(f"{field}:{text} is no fingerprint: it has the digits 0 to 9 and a to f; mainstay dead lists them")
+            raise UsageError(
+                f"{field}:{text} is no fingerprint: it has the digits 0 to 9 and a to f; mainstay dead lists them"
+            )
     return Term(field, op, found)
 
 

@@ -190,7 +190,8 @@ def test_a_resolved_group_is_open_again_when_a_job_dies_of_it_and_one_process_sa
     events.on("dead_reopened", lambda **fields: told.append(fields))
     resolve(desk, desk.job(job).fingerprint)
     chores = [Triage(desk.store, events), Triage(desk.store, events)]
-    assert [chore.step(desk.now) for chore in chores] and not told
+    assert [chore.step(desk.now) for chore in chores]
+    assert not told
     desk.clock.advance(1)
     again = kill(desk)
     assert [chore.step(desk.now) for chore in chores]

@@ -71,7 +71,9 @@ def test_any_text_has_a_fingerprint(message, traceback):
     assert len(normalised(message)) <= KEPT
 
 
-@pytest.mark.parametrize("text", ["'\\" * 5_000, "/a" * 50_000, "9" * 100_000, "a1" * 100_000, "\x1b[31m'" * 9_999, '"' * 10**7])
+@pytest.mark.parametrize(
+    "text", ["'\\" * 5_000, "/a" * 50_000, "9" * 100_000, "a1" * 100_000, "\x1b[31m'" * 9_999, '"' * 10**7]
+)
 def test_no_message_takes_long(text):
     began = time.process_time()
     normalised(text)
@@ -79,7 +81,10 @@ def test_no_message_takes_long(text):
 
 
 def test_a_job_without_an_error_is_known_by_the_reason_of_its_end():
-    parents = [of_reason("t", f"its parent {id} is dead") for id in ("01JQ93ABCDEFGHJKMNPQRSTVWX", "01JQ94BBBBBBBBBBBBBBBBBBBB")]
+    parents = [
+        of_reason("t", f"its parent {id} is dead")
+        for id in ("01JQ93ABCDEFGHJKMNPQRSTVWX", "01JQ94BBBBBBBBBBBBBBBBBBBB")
+    ]
     assert parents[0] == parents[1] == fingerprint("t", None, None, "its parent 01JQ95 is dead")
     assert parents[0] != of_reason("t", "its parent 01JQ95 is cancelled")
 

@@ -93,7 +93,7 @@ class Bulk:
 
         A job in review is run again if the actor may decide about it; its handler finds the note in `ctx.review`.
         """
-        spread = {"stagger": _span("stagger", stagger)} if stagger is not None else {}
+        spread = {"stagger": span("stagger", stagger)} if stagger is not None else {}
         return self._run("retry", spread | _decision(note, roles), how)
 
     def cancel(self, **how: Unpack[How]) -> Report:
@@ -138,7 +138,7 @@ class Bulk:
         """Let waiting jobs run after a delay or at an instant, with the attempts they have left; `delay=0`: now."""
         if (delay is None) == (at is None):
             raise UsageError("give delay= or at=: reschedule(delay='1h'), reschedule(at=…), or delay=0 for now")
-        run_at = self._at + _span("delay", delay) if delay is not None else instant("at", at)
+        run_at = self._at + span("delay", delay) if delay is not None else instant("at", at)
         return self._run("reschedule", {"run_at": run_at if run_at > self._at else NOW}, how)
 
     def amend(
@@ -184,7 +184,8 @@ class Bulk:
         return run.whole(how.get("progress"))
 
 
-def _span(name: str, value: Any) -> int:
+def span(name: str, value: Any) -> int:
+    """Return a duration in milliseconds; raise for what is none."""
     try:
         found = milliseconds(value)
     except (ValueError, OverflowError) as error:

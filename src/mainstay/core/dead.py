@@ -53,11 +53,19 @@ def grouped(counts: Iterable[DeadCount]) -> list[Group]:
 def _group(counts: list[DeadCount]) -> Group:
     hours = [0] * HOURS
     for count in counts:
-        if 0 <= count.hour:
+        if count.hour >= 0:
             hours[min(count.hour, HOURS - 1)] += count.jobs  # one that another clock dated ahead died now
     newest = max(counts, key=lambda count: count.last)
     first = min(count.first for count in counts)
-    return Group(newest.fingerprint, newest.type, sum(count.jobs for count in counts), first, newest.last, newest.sample, tuple(hours))
+    return Group(
+        newest.fingerprint,
+        newest.type,
+        sum(count.jobs for count in counts),
+        first,
+        newest.last,
+        newest.sample,
+        tuple(hours),
+    )
 
 
 def status_of(status: str, at: int, last: int) -> str:
@@ -71,6 +79,8 @@ def short_names(prints: Iterable[str], shortest: int) -> dict[str, str]:
     found = {}
     for place, name in enumerate(known):
         near = known[max(place - 1, 0) : place] + known[place + 1 : place + 2]
-        size = next((n for n in range(shortest, len(name)) if not any(other[:n] == name[:n] for other in near)), len(name))
+        size = next(
+            (n for n in range(shortest, len(name)) if not any(other[:n] == name[:n] for other in near)), len(name)
+        )
         found[name] = name[:size]
     return found

@@ -29,6 +29,7 @@ COLD = {
     "schedules": "schedules_version fire",
     "search": "search count",
     "move": "export_rows import_rows",
+    "duplicates": "duplicates",
     "history": "export_jobs import_jobs record_action",
     "keys": "keys forget_key",
 }
@@ -78,6 +79,10 @@ class Verbs:
     def started_jobs(self, worker: str) -> StartedJobs:
         """See `contract.Store`."""
         return self.local_workers.started_jobs(worker)
+
+    def unstarted(self, worker: str) -> set[str]:
+        """See `contract.Store`."""
+        return self.local_workers.unstarted(worker, self.claimed_by)
 
     def __enter__(self) -> Self:
         return self

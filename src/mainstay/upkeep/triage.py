@@ -35,7 +35,9 @@ class Triage:
         try:
             missing = self._store.unprinted(self._since, CHUNK)
             if missing:
-                self._store.set_fingerprints({job.id: print_of(self._store, job) for job in self._store.get_many(missing)})
+                self._store.set_fingerprints(
+                    {job.id: print_of(self._store, job) for job in self._store.get_many(missing)}
+                )
             else:
                 self._since = now - HOUR  # a worker of an older version may be late
                 reopen(self._store, self._events, now)

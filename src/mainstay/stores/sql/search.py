@@ -315,7 +315,8 @@ CHECKS: Checks = {
     ),
     **dict.fromkeys(("id", "parent"), ("{0} >= ?::text AND {0} < ?::text", lambda value, _: _range(value))),
     "fingerprint": (  # of a dead job: one that was retried keeps that of its last death
-        "j.state = 'dead' AND {0} >= ?::text AND {0} < ?::text", lambda value, _: _range(value),
+        "j.state = 'dead' AND {0} >= ?::text AND {0} < ?::text",
+        lambda value, _: _range(value),
     ),
     **dict.fromkeys(("created", "finished"), ("{0} {1} ?::bigint", lambda value, _: (value,))),
     # Numeric, so that the value may be any number.
