@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from ..control.stuck import CAP
-from ..core.clock import human
 from . import exits, records
 from .enqueue_args import duration
 from .options import command, shaped, targeted
@@ -75,7 +74,7 @@ def dupes(target: Target, output: Output, within: str) -> int:
             f"looked at the newest {plural(found.looked, 'job')} only: --within with a shorter time looks at all of them"
         )
     if not found.found:
-        output.talk(f"no duplicates among the jobs of the last {human(round(span * 1000))}")
+        output.talk(f"no duplicates among the jobs of the last {within}")
     return exits.PARTIAL if found.found else exits.OK
 
 

@@ -18,6 +18,7 @@ from .rules import REASON, instant, rules_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
     from typing import Unpack
 
     from ..app import Mainstay
@@ -115,7 +116,7 @@ def _record(group: Group, rule: Rule | None, sample: Any, capped: bool) -> DeadR
     status = status_of(value["status"], value.get("last") or (rule.at if rule else 0), group.last)
     first = min(group.first, value.get("first") or group.first)
     error = None if sample is None else sample.error or sample.reason
-    told: tuple[Any, ...] = (rule.actor, instant(rule.at), rule.reason) if rule else ("", None, "")
+    told: tuple[str, datetime | None, str] = (rule.actor, instant(rule.at), rule.reason) if rule else ("", None, "")
     if rule and status != value["status"]:
         told = (
             ACTOR,

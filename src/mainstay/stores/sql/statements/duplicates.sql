@@ -2,7 +2,7 @@
 -- newest jobs are looked at, and of them those created since an instant.
 WITH seen AS MATERIALIZED (
     SELECT j.seq, j.type, b.key, CASE WHEN j.state IN ('completed', 'cancelled', 'dead') THEN 0 ELSE 1 END AS alive,
-           CASE WHEN b.key IS NULL AND b.schedule IS NULL AND b.payload <> '{{}}' AND length(b.payload) <= :longest::bigint THEN b.payload END AS args
+           CASE WHEN b.key IS NULL AND b.schedule IS NULL AND b.payload <> '{}' AND length(b.payload) <= :longest::bigint THEN b.payload END AS args
     FROM (SELECT seq FROM mainstay.job ORDER BY seq DESC LIMIT :cap::bigint) AS few
     JOIN mainstay.job j ON j.seq = ANY (ARRAY[few.seq])
     JOIN mainstay.body b ON b.job = ANY (ARRAY[few.seq])
