@@ -11,8 +11,7 @@ from ..core.dead import OPEN, short_names
 from ..core.errors import UsageError
 from ..core.fingerprint import SHORTEST
 from ..core.frames import frames
-from . import actions, records
-from .actions import STAGGER, act
+from . import records
 from .changing import report
 from .groups import acting, group, subcommand
 from .options import shaped, targeted
@@ -35,7 +34,7 @@ FINGERPRINT = click.argument("fingerprint")
 CHANGING = (
     click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
     click.option("--dry-run", is_flag=True, help="Only print what would be done."),
-    actions.ACTOR,
+    click.option("--actor", "by", default="", help="Who; default: the user of this terminal."),
 )
 
 
@@ -189,15 +188,17 @@ def _changing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _run(target: Target, output: Output, verb: str, jobs: tuple[str, ...], **given: Any) -> int:
     """Do what the command of this name does to these jobs."""
-    chosen = next(each for each in actions.COMMANDS if each.name == verb)
+    from .actions import COMMANDS, act  # to list groups takes none of it
+
+    chosen = next(each for each in COMMANDS if each.name == verb)
     return act(chosen, target, output, jobs, everything=False, **given)
 
 
 @subcommand(dead, "retry", "mainstay dead retry 7f3a --one\nmainstay dead retry 7f3a --stagger 10m --yes")
 @FINGERPRINT
 @click.option("--one", is_flag=True, help="Only its newest job: does it complete now?")
-@STAGGER
-@actions.NOTE
+@click.option("--stagger", metavar="DURATION", help="Spread them evenly over this time, the oldest first.")
+@click.option("--note", default="", help="Kept in the history of the jobs; their handlers see it.")
 @_changing
 @shaped("Print only the ids of the jobs that were changed.")
 @targeted

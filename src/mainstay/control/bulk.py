@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.bulk import PLACE, PLAN, REFUSED, Bulk as Line
 from ..core.change import NOW
-from ..core.clock import milliseconds
 from ..core.codec import encode_result
 from ..core.errors import Conflict, NotFound, UsageError
 from ..core.suggest import did_you_mean
@@ -17,6 +16,7 @@ from ..options import Options, instant
 from ..query import parse
 from .bulk_run import VERBS, Report, Run, newest
 from .reviews import PROPOSED, encoded
+from .rules import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -182,15 +182,6 @@ class Bulk:
             return found._replace(verb=verb)
         run.matched, run.top, run.place = found.matched, self._top or "", self._top or ""
         return run.whole(how.get("progress"))
-
-
-def span(name: str, value: Any) -> int:
-    """Return a duration in milliseconds; raise for what is none."""
-    try:
-        found = milliseconds(value)
-    except (ValueError, OverflowError) as error:
-        raise UsageError(f"{name}: {error}") from None
-    return found
 
 
 def _decision(note: str, roles: Sequence[str]) -> dict[str, Any]:

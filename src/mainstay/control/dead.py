@@ -12,7 +12,6 @@ from ..core.payload import clean
 from ..core.rules import TRIAGE
 from ..core.suggest import did_you_mean
 from ..upkeep.triage import ACTOR, AGAIN, CAP, print_of
-from .bulk import Bulk
 from .records import Change, DeadRecord
 from .rules import REASON, instant, rules_by_name
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..app import Mainstay
     from ..core.clock import Duration
-    from .bulk import How
+    from .bulk import Bulk, How
     from .bulk_run import Report
     from .edits import Function
 
@@ -40,7 +39,12 @@ class DeadGroup:
     @property
     def jobs(self) -> Bulk:
         """All jobs of the group, to act on."""
-        return Bulk(self._app, f"fingerprint:{self.record.fingerprint}", declared=self._declared)
+        return self._bulk(f"fingerprint:{self.record.fingerprint}")
+
+    def _bulk(self, search: str, ids: Sequence[str] | None = None) -> Bulk:
+        from .bulk import Bulk  # to list groups takes none of it
+
+        return Bulk(self._app, search, ids, self._declared)
 
     def retry(
         self, *, one: bool = False, stagger: Duration | None = None, note: str = "", **how: Unpack[How]
@@ -48,7 +52,7 @@ class DeadGroup:
         """Run the jobs again, with fresh attempts: all, spread over a time, or only `one`, the newest, to see whether it completes now."""
         if one and stagger is not None:
             raise UsageError("one=True runs one job now: it takes no stagger=")
-        jobs = Bulk(self._app, "", [self.record.sample], self._declared) if one and self.record.sample else self.jobs
+        jobs = self._bulk("", [self.record.sample]) if one and self.record.sample else self.jobs
         return jobs.retry(stagger=stagger, note=note, **how)
 
     def amend(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .bulk import span
+from .rules import span
 
 if TYPE_CHECKING:
     from ..core.clock import Duration

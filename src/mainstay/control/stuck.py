@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from ..core.clock import SECOND, human
 from ..core.search_terms import Term
 from ..core.states import RUNNING
-from .bulk import span
 from .records import StuckRecord
-from .rules import instant
+from .rules import instant, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

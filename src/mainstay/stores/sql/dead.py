@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ...core.dead import DeadCount
 from ...core.states import DEAD
 from ..operations import together
-from .actions import PRINT, Locked
 from .store import rows
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ def set_fingerprints(store: SqlStore, prints: Mapping[str, str]) -> int:
 
 
 def _set(dialect: Dialect, prints: Mapping[str, str]) -> Operations[int]:
+    from .actions import PRINT, Locked  # to count takes none of it
+
     found = map(Locked._make, (yield dialect.statement("lock_jobs", ids=list(prints))).rows)
     dead = {job.seq: prints[job.id] for job in found if job.state == DEAD}
     without = [seq for (seq,) in (yield dialect.statement("without_print", seqs=list(dead))).rows]
