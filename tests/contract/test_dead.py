@@ -2,12 +2,12 @@
 
 from mainstay.core.dead import grouped, since
 from mainstay.core.events import Events
-from mainstay.core.fingerprint import fingerprint, of_reason
+from mainstay.core.fingerprint import fingerprint, of_reason, print_of
 from mainstay.core.job import Rule
 from mainstay.core.outcome import Outcome
 from mainstay.query import parse
 from mainstay.stores.move import move
-from mainstay.upkeep.triage import Triage, print_of
+from mainstay.upkeep.triage import Triage
 from tests.contract.building import FINAL, REVIEW, draft, keyed, transition
 from tests.contract.moving import silent
 from tests.contract.ruled import after
@@ -182,7 +182,7 @@ def test_the_chore_gives_old_dead_jobs_the_fingerprint_that_they_would_have(desk
     assert chore.step(desk.now) > 0
     assert desk.job(job.id).fingerprint == fingerprint("work", "ValueError: no account 1", TRACE.format(1, ""), None)
     assert {id: desk.job(id).fingerprint for id in before} == before
-    assert {id: print_of(desk.store, desk.job(id)) for id in before} == before
+    assert {id: print_of(desk.job(id), desk.store.attempts(id)) for id in before} == before
 
 
 def test_a_resolved_group_is_open_again_when_a_job_dies_of_it_and_one_process_says_so(desk):

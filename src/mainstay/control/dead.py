@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.dead import IGNORED, OPEN, RESOLVED, Group, grouped, since, status_of
+from ..core.dead import ACTOR, AGAIN, CAP, IGNORED, OPEN, RESOLVED, Group, grouped, since, status_of
 from ..core.errors import NotFound, StoreError, UsageError
-from ..core.fingerprint import LENGTH
+from ..core.fingerprint import LENGTH, print_of
 from ..core.job import Rule
 from ..core.payload import clean
 from ..core.rules import TRIAGE
 from ..core.suggest import did_you_mean
-from ..upkeep.triage import ACTOR, AGAIN, CAP, print_of
 from .records import Change, DeadRecord
 from .rules import REASON, instant, rules_by_name
 
@@ -110,7 +109,7 @@ def _fill(app: Mainstay) -> int:
     """Give some jobs of an older version their fingerprint, in case no worker runs that does; 0 if the store is read-only."""
     try:
         jobs = app.store.get_many(app.store.unprinted(0, FILLED))
-        return app.store.set_fingerprints({job.id: print_of(app.store, job) for job in jobs})
+        return app.store.set_fingerprints({job.id: print_of(job, app.store.attempts(job.id)) for job in jobs})
     except StoreError:
         return 0
 

@@ -9,6 +9,8 @@ from .clock import HOUR
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+CAP = 100_000  # dead jobs that are counted
+ACTOR, AGAIN = "mainstay", "a job died of it again"  # who reopens a resolved group, and why
 HOURS = 24  # of which a group says how many jobs died in each
 OPEN, IGNORED, RESOLVED = STATUSES = ("open", "ignored", "resolved")
 

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import re
 from hashlib import sha1
+from typing import TYPE_CHECKING
 
 from .frames import top_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .job import Attempt, Job
 
 LENGTH = 12  # hex digits
 SHORTEST = 4  # that are shown
@@ -48,6 +54,14 @@ def fingerprint(type: str, error: str | None, traceback: str | None, reason: str
     kind, message = (named[1], error[named.end() :]) if named else ("", error)
     frame = top_frame(traceback)
     return _hashed(type, kind, normalised(message), frame.place if frame else "")
+
+
+def print_of(job: Job, attempts: Sequence[Attempt]) -> str:
+    """Return the fingerprint of a dead job: by the attempt with which it died, or by the reason if it died otherwise."""
+    last = attempts[-1] if attempts else None
+    if last is None or last.ended_at != job.finished_at:
+        return of_reason(job.type, job.reason or "")
+    return fingerprint(job.type, last.error, last.traceback, job.reason)
 
 
 def of_reason(type: str, reason: str) -> str:

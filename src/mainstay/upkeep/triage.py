@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..core.clock import HOUR, MINUTE
-from ..core.dead import OPEN, RESOLVED
+from ..core.dead import ACTOR, AGAIN, CAP, OPEN, RESOLVED
 from ..core.errors import StoreError
 from ..core.job import RuleChanged
 from ..core.rules import TRIAGE
 
 if TYPE_CHECKING:
     from ..core.events import Events
-    from ..core.job import Job, Rule
+    from ..core.job import Rule
     from ..stores.contract import Store
 
 CHUNK = 100  # jobs that one step gives a fingerprint
-CAP = 100_000  # dead jobs that are counted
-AGAIN = "a job died of it again"
-ACTOR = "mainstay"
 
 
 class Triage:
@@ -35,9 +32,7 @@ class Triage:
         try:
             missing = self._store.unprinted(self._since, CHUNK)
             if missing:
-                self._store.set_fingerprints(
-                    {job.id: print_of(self._store, job) for job in self._store.get_many(missing)}
-                )
+                self._print(missing)
             else:
                 self._since = now - HOUR  # a worker of an older version may be late
                 reopen(self._store, self._events, now)
@@ -46,15 +41,11 @@ class Triage:
             return MINUTE
         return 0 if len(missing) == CHUNK else MINUTE
 
+    def _print(self, missing: list[str]) -> None:
+        from ..core.fingerprint import print_of
 
-def print_of(store: Store, job: Job) -> str:
-    """Return the fingerprint of a dead job: by the attempt with which it died, or by the reason if it died otherwise."""
-    from ..core.fingerprint import fingerprint
-
-    last = next(iter(store.attempts(job.id)[-1:]), None)
-    if last is None or last.ended_at != job.finished_at:
-        return fingerprint(job.type, None, None, job.reason)
-    return fingerprint(job.type, last.error, last.traceback, job.reason)
+        jobs = self._store.get_many(missing)
+        self._store.set_fingerprints({job.id: print_of(job, self._store.attempts(job.id)) for job in jobs})
 
 
 def reopen(store: Store, events: Events, now: int) -> None:
