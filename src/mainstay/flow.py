@@ -12,76 +12,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
-    from typing import Any, Literal, TypedDict, Unpack
+    from typing import Any, Unpack
 
+    from .control.dead import DeadGroup
     from .control.declared import TypeRules
+    from .control.given import QueueRules, ScheduleValues, Times, TypeOverrides
     from .control.records import (
         BreakerRecord,
         Change,
+        DeadRecord,
         LimitRecord,
         QueueRecord,
         ScheduleRecord,
         SettingRecord,
+        StuckRecord,
         TypeRecord,
         Why,
         WorkerRecord,
     )  # fmt: skip
     from .core.clock import Clock, Duration
     from .core.draft import Draft
+    from .core.duplicates import Duplicates
     from .core.job import Job as StoredJob
-    from .core.limits import Limit
-    from .core.retention import Keep
-    from .core.retry import Retry
     from .handle import Handle
     from .options import JobOptions
     from .registry import Registry
     from .stores.contract import Store
     from .testing.kit import Kit
-
-    class TypeOverrides(TypedDict, total=False):
-        """What an operator may set on a type, as type checkers see it; `control.types.NAMES` is the same list."""
-
-        queue: str
-        priority: int
-        attempts: int
-        retry: Retry | int
-        timeout: Duration | None
-        keep: Duration | Keep | None
-        keep_cancelled: Duration | None
-        keep_dead: Duration | None
-        keep_last: int | None
-        limit: Limit | Sequence[Limit] | None
-
-    class QueueRules(TypedDict, total=False):
-        """What a queue may have, as type checkers see it; `control.queues.NAMES` is the same list."""
-
-        max_depth: int | None
-        when_full: Literal["raise", "wait", "shed", "sample"]
-        wait: Duration
-        below: int
-        one_in: int
-        fair: bool
-        weights: Mapping[str, float]
-        aging: Duration | None
-        limit: Limit | None
-
-    class Times(TypedDict, total=False):
-        """When a schedule fires, as type checkers see it; `control.schedules.NAMES` is the same list."""
-
-        cron: str | None
-        every: Duration | None
-        tz: str
-        start: datetime | str | float | None
-        end: datetime | str | float | None
-        limit: int | None
-        jitter: Duration | None
-        catch_up: Literal["skip", "latest", "all"]
-        overlap: Literal["allow", "skip", "queue", "cancel"]
-
-    class ScheduleValues(Times, total=False):
-        """What can be changed of a schedule."""
-
-        job: Draft
 
 
 class Flow:
@@ -394,3 +351,28 @@ class Flow:
         from .control.why import why
 
         return why(self, self._stored(job))
+
+    # what went wrong ----------------------------------------------------------------------------------------------
+    def dead(self, *, everything: bool = False) -> Sequence[DeadRecord]:
+        """Return the dead jobs in groups by what they died of, the largest first; with `everything` also ignored and resolved groups."""
+        from .control.dead import dead
+
+        return dead(self, everything)  # type: ignore[arg-type]  # of which this is a part
+
+    def dead_group(self, fingerprint: str) -> DeadGroup:
+        """Return one group of dead jobs, by the beginning of its fingerprint, to act on: `app.dead_group("7f3a").retry(one=True)`."""
+        from .control.dead import dead_group
+
+        return dead_group(self, fingerprint)  # type: ignore[arg-type]
+
+    def stuck(self, after: Duration = "5m") -> Sequence[StuckRecord]:
+        """Return running jobs that are stuck: for longer than `after`, past their timeout, cancelled and going on, or of a silent worker."""
+        from .control.stuck import stuck
+
+        return stuck(self, after)
+
+    def duplicates(self, within: Duration = "24h") -> Duplicates:
+        """Return jobs with the same type and key, or the same type and arguments, of the newest jobs created within this time."""
+        from .control.duplicates import duplicates
+
+        return duplicates(self, within)

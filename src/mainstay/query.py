@@ -173,6 +173,17 @@ def _ids(field: str, op: str, values: list[str], now: int) -> Term:
     return Term(field, op, tuple(filter(None, found)))
 
 
+def _prints(field: str, op: str, values: list[str], now: int) -> Term:
+    """Fingerprints of dead jobs, or beginnings of them."""
+    found = tuple(text.lower() for text in values)
+    for text in found:
+        if not re.fullmatch(r"[0-9a-f]{1,64}", text):
+            raise UsageError(
+                f"{field}:{text} is no fingerprint: it has the digits 0 to 9 and a to f; mainstay dead lists them"
+            )
+    return Term(field, op, found)
+
+
 def _labels(field: str, op: str, values: list[str], now: int) -> Term:
     found: list[str] = []
     for value in values:
@@ -283,7 +294,7 @@ READERS: dict[str, tuple[Callable[[str, str, list[str], int], Term], str]] = {
     "state": (_labels, "state:dead,retrying"), "priority": (_numbers, "priority:>5"), "attempt": (_numbers, "attempt:>2"),
     "worker": (_words, "worker:wk7q2"), "key": (_words, "key:invoice-42"), "ref": (_words, "ref:profile/9"),
     "tenant": (_words, "tenant:acme/*"), "tag": (_words, "tag:eu"), "parent": (_ids, "parent:01JQ93"),
-    "schedule": (_words, "schedule:nightly"),
+    "schedule": (_words, "schedule:nightly"), "fingerprint": (_prints, "fingerprint:7f3a"),
     "error": (_words, 'error:"connection refused"'), "code": (_words, "code:429"),
     "text": (_words, 'text:"connection refused"'),
     "args": (_words, "args.user.id:42"), "age": (_durations, "age:>1h"), "took": (_durations, "took:>30s"),

@@ -196,6 +196,7 @@ def test_status_by_type_with_what_to_do(run, shop):
     shop.review()
     shop.end(FAILED)
     shop.add("thumb")
+    (fingerprint,) = run("dead", "-q").out.split()
     out = run("status").out
     head, names, mail, thumb, total, hour, *findings = out.splitlines()
     assert "(SQLite 3." in head
@@ -206,7 +207,7 @@ def test_status_by_type_with_what_to_do(run, shop):
     assert total.split() == ["total", "1", "0", "1", "1", "0", "3"]
     assert hour == " last hour: 3 dead"
     assert [line.split("→")[1].strip() for line in findings] == [
-        "mainstay worker --app …", "mainstay reviews", "mainstay ls state:dead type:mail",
+        "mainstay worker --app …", "mainstay reviews", f"mainstay dead show {fingerprint[:4]}",
     ]  # fmt: skip
 
 

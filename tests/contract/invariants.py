@@ -3,6 +3,7 @@
 from collections import Counter
 
 from mainstay.core import states
+from mainstay.core.dead import grouped
 from tests.contract import postgres_rows, redis_keys, sqlite_rows
 
 PAGE = 1_000
@@ -17,6 +18,7 @@ def check(store, now):
         assert not broken, f"{broken}: {job}"
     check_attempts(store, jobs[:SAMPLE])
     check_counts(store, jobs)
+    check_dead(store, jobs)
     raw(store).check(store)
 
 
@@ -88,6 +90,13 @@ def check_counts(store, jobs):
     held = Counter(job.worker for job in jobs if job.worker is not None)
     for worker in store.workers():
         assert worker.running == held[worker.id], worker
+
+
+def check_dead(store, jobs):
+    """The groups of dead jobs have exactly the dead jobs."""
+    dead = Counter((job.fingerprint, job.type) for job in jobs if job.state == states.DEAD)
+    groups = {(group.fingerprint, group.type): group.jobs for group in grouped(store.dead_counts(0, 10**9))}
+    assert groups == dead, (groups, dead)
 
 
 def block(store, job_id):

@@ -17,7 +17,7 @@ HELD = rules.PAUSED + "type:nothing"
 PLAIN = {
     "schema", "migration", "seq", "actions", "action", "acted", "first_action", "bulk", "bulk_of", "rings", "armed", "gone", "workers", "worker", "declared",
     "beat", "wanted", "type", "setting", "setting_note", "seen", "stalled", "key", "keys", "ruled", "rule:pause", "rule:type", "rule:queue", "rule:limit",
-    "rule:breaker", "rule:schedule", "rule:tick", "schedules", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow", "kept",
+    "rule:breaker", "rule:schedule", "rule:tick", "rule:triage", "schedules", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow", "kept",
 }  # fmt: skip
 PASSING = ("bell:",)  # markers of notifications, which expire
 _open = {}
@@ -159,7 +159,7 @@ def check(store):
     held = {job["lock"]: id for id, job in jobs.items() if job["held"]}
     assert content.pop("lock", {}) == held, "a lock is held by the job that says so"
     assert content.pop("review_due", set()) <= jobs.keys(), "nothing is due about a job that is gone"
-    for name in ("result", "asked", "children", "checkpoint", "progress", "error", "code", "bulks"):
+    for name in ("result", "asked", "children", "checkpoint", "progress", "error", "code", "bulks", "fingerprint"):
         assert content.pop(name, {}).keys() <= jobs.keys(), f"no {name} without its job"
     for name in [name for name in content if name.startswith(("attempt:", "codes:", "log:", *PASSING))]:
         assert name.startswith(PASSING) or name.partition(":")[2] in jobs, f"no {name} without its job"

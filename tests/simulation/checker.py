@@ -1,4 +1,4 @@
-"""The invariants (I1 to I36), checked in one pass over a history. Jobs are independent, so time is linear.
+"""The invariants (I1 to I37), checked in one pass over a history. Jobs are independent, so time is linear.
 
     violations = check(history)                         # safety: whatever the faults, none of this may happen
     violations = check(history, live=True)              # liveness: the faults stopped, everything must be at rest
@@ -20,7 +20,8 @@ I34 what is blocked at the end waits for something.
 
 The simulator itself checks, as they happen: I11 a tick of a schedule fires once, and none is missing while the
 schedule is not paused · I19 a signal and a fork leave locks and transactions as they were · I22 what one
-round writes is bounded · I23 new work does not begin with a checkpoint of other work.
+round writes is bounded · I23 new work does not begin with a checkpoint of other work · I37 the groups of dead jobs have exactly
+the dead jobs, and each of these a fingerprint.
 
 (I10 is checked by the campaign that has business rows, I17 with tenants; I13, limits, is now I27 to I29.)
 """

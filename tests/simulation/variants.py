@@ -382,3 +382,19 @@ def review_forgotten() -> AbstractContextManager[object]:
     return patched(
         (stored_reviews, "due_reviews", lambda store, now, limit: []), (Approver, "act", lambda person: None)
     )
+
+
+# Dead jobs ------------------------------------------------------------------------------------------------------------
+@variant("I37")
+def death_without_fingerprint() -> AbstractContextManager[object]:
+    """A job that dies belongs to no group until a chore comes by."""
+    return statements(finish=("fingerprint = :fingerprint", "fingerprint = NULL"))
+
+
+@variant("I37", only="searches")
+def retry_leaves_group() -> AbstractContextManager[object]:
+    """A job that is retried stays in the group of those that died of the same."""
+    text = DIALECT.text("dead_counts")
+    kept = text.replace("WHERE state = 'dead'", "WHERE fingerprint IS NOT NULL")
+    assert kept != text
+    return patched((DIALECT, "_texts", {**DIALECT._texts, "dead_counts": kept}))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mainstay.core.ids import IDS, Ids
+from mainstay.core.states import DEAD
 from mainstay.query import parse
 from mainstay.stores import local_workers, turns
 from mainstay.stores.sqlite.store import SqliteStore
@@ -163,6 +165,7 @@ class World:
         self._rest(LONG_PEACE if self.flow.used else PEACE)
         if not self.scheduler.halted:
             self._examine()
+            self._check_dead()
             self.recorder.close()
 
     def _rest(self, budget: int) -> None:
@@ -261,7 +264,9 @@ class World:
         self.bugs.append(Violation(invariant, job, len(self.history), story))
 
     def _stored(self, process: Process, transition: Transition) -> None:
-        """Check the children of a job that gave the same draft to ctx.enqueue twice."""
+        """Check the groups when a job has died, and the children of a job that gave the same draft to ctx.enqueue twice."""
+        if transition.state == DEAD:
+            self._check_dead()
         if (transition.id, transition.token) not in self.stage.twins or transition.state != "completed":
             return
         now = self.scheduler.now
@@ -270,6 +275,19 @@ class World:
             self.recorder.add(process, "enqueue", "invoke", child, parent=transition.id, parent_token=transition.token)
         if len(found) != 2:
             self.breach("I2", f"gave ctx.enqueue two drafts and has {len(found)} children", transition.id)
+
+    def _check_dead(self) -> None:
+        """The groups have exactly the dead jobs, and each knows of what it died."""
+        rows = (
+            self.store.db.writer().execute("SELECT id, fingerprint FROM mainstay_job WHERE state = 'dead'").fetchall()
+        )
+        groups = Counter[str | None]()
+        for count in self.store.dead_counts(0, 1_000_000):
+            groups[count.fingerprint] += count.jobs
+        if groups != Counter(name for _, name in rows):
+            self.breach("I37", f"groups of dead jobs {groups}, but these are dead: {rows}")
+        for job in (job for job, name in rows if name is None):
+            self.breach("I37", "died, and has no fingerprint", job)
 
     def _runtime(self) -> Runtime:
         """Return virtual time and the seed, where the real worker uses threads, the clock and the system's randomness."""

@@ -53,9 +53,9 @@ LANE = re.compile(r"using job_lane on job.*\n +Index Cond: (.*)")
 SMALL = ("worker", "declaration", "type", "setting", "schema_version", "rule", "meter", "hold", "freed")
 # These read a whole index, because they count what is in it, or because it holds little: what runs, the first and the last actions.
 WHOLE = {
-    "reviews": {"job_review"}, "prune_actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"},
+    "reviews": {"job_review"}, "prune_actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"}, "dead_counts": {"job_dead"},
     # These stop at the first row, or at the first of a few.
-    "admit_missed": {"job_blocked"}, "claim_next": {"job_ruled", "job_due"}, "claim": {"job_ruled"}, "claim_lane": {"job_ruled"}, "claim_wide": {"job_ruled"}, "claim_ready": {"job_ruled"}, "pause_holders": {"job_ruled"}, "finish_completed": {"after_child"},
+    "duplicates": {"job_pkey"}, "duplicates_beyond": {"job_pkey"}, "admit_missed": {"job_blocked"}, "claim_next": {"job_ruled", "job_due"}, "claim": {"job_ruled"}, "claim_lane": {"job_ruled"}, "claim_wide": {"job_ruled"}, "claim_ready": {"job_ruled"}, "pause_holders": {"job_ruled"}, "finish_completed": {"after_child"},
     "listen_poll": {"job_lane"}, "counts": {"job_lane", "job_due", "job_running", "job_review", "job_dead", "job_blocked"},
 }  # fmt: skip
 

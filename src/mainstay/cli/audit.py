@@ -12,7 +12,7 @@ from ..core.bulk import PLACE, PLAN
 from ..core.clock import human, iso, milliseconds
 from ..core.errors import UsageError
 from ..core.limits import effective
-from ..core.rules import SCHEDULE
+from ..core.rules import SCHEDULE, TRIAGE
 from . import records, rule_text
 from .options import command, shaped, targeted
 from .output import plural
@@ -29,6 +29,7 @@ PER_PAGE, MOST = 50, 100_000
 PAGE = 1_000  # lines that are read at once
 RULE, SETTING = "rule", "setting"  # the actions that change those
 QUOTED = ("note", "search")  # details that have spaces
+TRIAGED = {"open": "reopened"}  # what is done to a group of dead jobs; otherwise it is called as what it is then
 VERBS = {"pause": ("paused", "resumed"), "breaker": ("opened", "closed")}
 
 
@@ -151,6 +152,9 @@ def _rule(detail: dict[str, Any]) -> str:
     before, after = detail.get("before"), detail.get("after")
     if kind == SETTING:
         what = f"setting {name}: {_shown(before)} → {_shown(after)}"
+    elif kind == TRIAGE:
+        status, of = str((after or {}).get("status")), (after or {}).get("type")
+        what = f"{TRIAGED.get(status, status)} the group {name} of dead jobs{f' of {of}' if of else ''}"
     elif kind in VERBS:
         begun, ended = VERBS[kind]
         again = " again" * (before is not None and after is not None)

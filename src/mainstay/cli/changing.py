@@ -84,7 +84,7 @@ def _record(changes: Sequence[Change], by: By, changed: bool) -> dict[str, Any]:
 
 def differences(change: Change, declared: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the names whose values differ, each with the value before and after."""
-    if change.kind in ("pause", "breaker"):
+    if change.kind in ("pause", "breaker", "triage"):
         return []  # the sentence says it
     before, after = ({name: value for name, value in (side or {}).items() if name != "disabled"} for side in change[2:])
     return [

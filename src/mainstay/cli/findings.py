@@ -6,13 +6,17 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import human
-from .output import plural
+from ..core.dead import short_names
+from ..core.fingerprint import SHORTEST
+from .output import cut, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ..control.records import DeadRecord
     from ..core.job import Count, Declaration, Job, WorkerInfo
 
+GROUPS, LONGEST = 3, 60  # groups of dead jobs that are named, and columns of what they died of
 WAITING = ("queued", "retrying", "scheduled")
 
 
@@ -47,18 +51,34 @@ def by_type(counts: Iterable[Count]) -> list[Count]:
 
 
 def findings(
-    counts: Sequence[Count], workers: Sequence[WorkerInfo], declared: Sequence[Declaration], now: int, start: str
-) -> list[Finding]:
-    """Return all findings, the most urgent first. `start` is the command that starts a worker."""
+    counts: Sequence[Count], workers: Sequence[WorkerInfo], declared: Sequence[Declaration], now: int, start: str,
+    groups: Sequence[DeadRecord] = (),
+) -> list[Finding]:  # fmt: skip
+    """Return all findings, the most urgent first. `start` is the command that starts a worker, `groups` are the open groups of dead jobs."""
     review = [
         Finding(f"{_wait(count.jobs, count.type, count.capped)} for a decision", "mainstay reviews")
         for count in by_type(counts) if count.label == "review"
     ]  # fmt: skip
-    dead = [
-        Finding(f"{'at least ' * count.capped}{plural(count.jobs, 'job')} of {count.type} failed for good", f"mainstay ls state:dead type:{count.type}")
-        for count in by_type(counts) if count.label == "dead"
-    ]  # fmt: skip
-    return [*trouble(counts, workers, now, start), *differences(declared), *review, *dead]
+    return [*trouble(counts, workers, now, start), *differences(declared), *review, *deaths(groups)]
+
+
+def deaths(groups: Sequence[DeadRecord]) -> list[Finding]:
+    """Return a finding about each of the largest groups of dead jobs, and one about all others."""
+    names = short_names((group.fingerprint for group in groups if group.fingerprint), SHORTEST)
+    found = [
+        Finding(
+            f"{'at least ' * group.capped}{plural(group.jobs, 'job')} of {group.type} died of {_what(group.error)}",
+            f"mainstay dead show {names[group.fingerprint]}" if group.fingerprint else "mainstay dead",
+        )
+        for group in groups[:GROUPS]
+    ]
+    rest = sum(group.jobs for group in groups[GROUPS:])
+    return [*found, Finding(f"{plural(rest, 'job')} died of other causes", "mainstay dead")] if rest else found
+
+
+def _what(error: str | None) -> str:
+    """Return the class of an error; of a job that died of none, its reason."""
+    return cut(error.partition(": ")[0] if error else "an unknown cause", LONGEST)
 
 
 def differences(declared: Sequence[Declaration]) -> list[Finding]:

@@ -41,6 +41,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "tail": ("tail", "Print what happens to jobs, as it happens."),
         "top": ("top", "Watch everything on one screen, and act on it by a key."),
         "audit": ("audit", "Show what operators did: to jobs, types, queues, limits and settings."),
+        "dead": ("dead", "List dead jobs in groups by what they died of; act on a group."),
+        "stuck": ("stuck", "List running jobs that are stuck, each with the command that helps."),
+        "dupes": ("stuck", "List jobs that look like duplicates: same type and key, or arguments."),
         "reviews": ("reviews", "List the jobs that wait for a person, the oldest job first."),
         "workers": ("workers", "List the workers; show what one runs; drain or stop it."),
     },
@@ -88,7 +91,7 @@ MEANT = {
     "clean": "prune", "purge": "prune", "cleanup": "prune", "dump": "export", "backup": "export", "load": "import", "restore": "import",
     "prioritise": "reprioritise", "prioritize": "reprioritise", "reprioritize": "reprioritise", "priority": "reprioritise",
     "postpone": "reschedule", "delay": "reschedule", "snooze": "reschedule", "update": "amend", "modify": "amend", "operations": "bulk",
-    "forget": "keys", "unlock": "keys", "locks": "keys",
+    "failures": "dead", "errors": "dead", "dlq": "dead", "duplicates": "dupes", "hung": "stuck", "forget": "keys", "unlock": "keys", "locks": "keys",
     "unpause": "resume", "hold": "pause", "breakers": "breaker", "type": "types", "queue": "queues", "limit": "limits", "rates": "limits",
     "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "history": "audit", "actions": "audit", "explain": "why", "set": "settings", "review": "reviews", "inbox": "reviews", "drain": "workers", "complete": "completion",
 }  # fmt: skip

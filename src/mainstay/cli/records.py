@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FIELDS = (
     "id", "type", "queue", "state", "label", "priority", "args", "attempt", "max_attempts", "crashes", "worker",
     "created_at", "run_at", "started_at", "cancel_at", "finished_at", "expires_at", "took", "cancel_took", "timeout", "key", "tenant", "ref", "tags",
-    "parent", "schedule", "tick", "done", "total", "stage", "error", "code", "reason",
+    "parent", "schedule", "tick", "done", "total", "stage", "error", "code", "reason", "fingerprint",
 )  # fmt: skip
 
 

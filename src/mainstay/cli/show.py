@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.clock import human, iso
-from ..core.states import ENDED
+from ..core.states import DEAD, ENDED
 from . import records
 from .audit import described
 from .jobs import log_line, stored
@@ -119,6 +119,7 @@ def _print_head(output: Output, job: Job) -> None:
         for name in ("worker", "key", "tenant", "ref", "parent", "schedule", "code")
         if getattr(job, name)
     ]
+    facts += [f"fingerprint {job.fingerprint}"] if job.state == DEAD and job.fingerprint else []
     facts += [f"tick {iso(job.tick)}"] if job.tick is not None else []
     facts += [f"tags {', '.join(job.tags)}"] if job.tags else []
     facts += [f"timeout {human(job.timeout)}"] if job.timeout else []

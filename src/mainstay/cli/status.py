@@ -43,9 +43,10 @@ def status(target: Target, output: Output) -> None:
         declared, stopped = app.store.declarations(now), held(app.store, counts, now)
         lines = in_line(app.store, counts)
         clock = scheduled(app.store, {info.name for info in app.store.types()})
+        groups = app.dead() if any(count.label == "dead" for count in counts) else []
         url, why_closed = masked(target.url()), closed(app.store)
     found = [Finding(why_closed, "")] if why_closed else []
-    found += [*stopped, *clock, *findings(counts, workers, declared, now, target.start()), *lines]
+    found += [*stopped, *clock, *findings(counts, workers, declared, now, target.start(), groups), *lines]
     record = {
         "version": __version__, "store": {name.replace(" ", "_"): _typed(fact) for name, fact in facts.items()},
         "counts": [records.of(count) for count in counts], "workers": [records.of(worker) for worker in workers],

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.bulk import PLACE, PLAN, REFUSED, Bulk as Line
 from ..core.change import NOW
-from ..core.clock import milliseconds
 from ..core.codec import encode_result
 from ..core.errors import Conflict, NotFound, UsageError
 from ..core.suggest import did_you_mean
@@ -17,6 +16,7 @@ from ..options import Options, instant
 from ..query import parse
 from .bulk_run import VERBS, Report, Run, newest
 from .reviews import PROPOSED, encoded
+from .rules import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -93,7 +93,7 @@ class Bulk:
 
         A job in review is run again if the actor may decide about it; its handler finds the note in `ctx.review`.
         """
-        spread = {"stagger": _span("stagger", stagger)} if stagger is not None else {}
+        spread = {"stagger": span("stagger", stagger)} if stagger is not None else {}
         return self._run("retry", spread | _decision(note, roles), how)
 
     def cancel(self, **how: Unpack[How]) -> Report:
@@ -138,7 +138,7 @@ class Bulk:
         """Let waiting jobs run after a delay or at an instant, with the attempts they have left; `delay=0`: now."""
         if (delay is None) == (at is None):
             raise UsageError("give delay= or at=: reschedule(delay='1h'), reschedule(at=…), or delay=0 for now")
-        run_at = self._at + _span("delay", delay) if delay is not None else instant("at", at)
+        run_at = self._at + span("delay", delay) if delay is not None else instant("at", at)
         return self._run("reschedule", {"run_at": run_at if run_at > self._at else NOW}, how)
 
     def amend(
@@ -182,14 +182,6 @@ class Bulk:
             return found._replace(verb=verb)
         run.matched, run.top, run.place = found.matched, self._top or "", self._top or ""
         return run.whole(how.get("progress"))
-
-
-def _span(name: str, value: Any) -> int:
-    try:
-        found = milliseconds(value)
-    except (ValueError, OverflowError) as error:
-        raise UsageError(f"{name}: {error}") from None
-    return found
 
 
 def _decision(note: str, roles: Sequence[str]) -> dict[str, Any]:

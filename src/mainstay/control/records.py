@@ -205,3 +205,34 @@ class Why(NamedTuple):
 
     def __str__(self) -> str:
         return "\n".join(reason.text for reason in self.reasons)
+
+
+class DeadRecord(NamedTuple):
+    """The dead jobs that died of the same: of which error, how many, since when, and what was decided about them."""
+
+    fingerprint: str | None  # None: of an older mainstay; a worker finds out within minutes
+    type: str
+    jobs: int
+    capped: bool  # there are more dead jobs than were counted
+    error: str | None  # of the newest job
+    first: datetime | None  # when the first of them died
+    last: datetime | None
+    status: str  # open, ignored, resolved
+    actor: str  # who decided that …
+    at: datetime | None  # … and when
+    note: str
+    hours: tuple[int, ...]  # how many died in each of the last 24 hours
+    sample: str  # the id of the newest job
+
+
+class StuckRecord(NamedTuple):
+    """A running job that is stuck."""
+
+    id: str
+    type: str
+    kind: str  # silent, cancel, unstarted, timeout, long
+    worker: str | None
+    attempt: int
+    since: datetime | None  # when it was claimed
+    text: str  # for people
+    fix: str  # what to type

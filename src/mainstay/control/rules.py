@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from ..core.clock import milliseconds
 from ..core.errors import Conflict, UnknownType, UsageError
 from ..core.job import Rule, RuleChanged
 from ..core.payload import clean
@@ -27,6 +28,15 @@ TRIES = 20  # of a change while others change the same rule
 def instant(ms: int | None) -> datetime | None:
     """Return an instant as applications read it."""
     return None if ms is None else EPOCH + timedelta(milliseconds=ms)
+
+
+def span(name: str, value: Any) -> int:
+    """Return a duration in milliseconds; raise for what is none."""
+    try:
+        found = milliseconds(value)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{name}: {error}") from None
+    return found
 
 
 def rules_by_name(app: Flow, kind: str) -> dict[str, Rule]:

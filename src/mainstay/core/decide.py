@@ -42,6 +42,7 @@ class Transition(NamedTuple):
     code: str | None = None  # of the error
     rules: str | None = None  # the job's, for the slots that it gives back
     review: str | None = None  # what is asked of a person, see `core.review`
+    fingerprint: str | None = None  # of a job that dies: of what (`core.fingerprint`)
 
     @property
     def recorded(self) -> bool:
@@ -89,7 +90,7 @@ def completed(job: Claimed, now: int) -> Completed:
     expires = None if keep is None else now + keep
     return tuple.__new__(Completed, (
         seq, id, token, states.COMPLETED, attempt, crashes, None, now, expires, None,
-        started_at, attempt, worker, now, "completed", None, None, None, (), None, rules, None,
+        started_at, attempt, worker, now, "completed", None, None, None, (), None, rules, None, None,
     ))  # fmt: skip
 
 
@@ -116,8 +117,14 @@ def _ended(job: Claimed, outcome: Outcome, now: int, state: str, reason: str | N
     return Transition(
         job.seq, job.id, job.token, state, job.attempt, job.crashes, None, now, expires, reason,
         job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, result, children,
-        outcome.code, job.rules,
+        outcome.code, job.rules, fingerprint=_fingerprint(job, outcome, reason) if state == states.DEAD else None,
     )  # fmt: skip
+
+
+def _fingerprint(job: Claimed, outcome: Outcome, reason: str | None) -> str:
+    from .fingerprint import fingerprint  # few jobs die
+
+    return fingerprint(job.type, outcome.error, outcome.traceback, reason)
 
 
 def _review(job: Claimed, outcome: Outcome, now: int) -> Transition:

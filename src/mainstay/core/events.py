@@ -40,6 +40,7 @@ NAMES = (
     "review_reminder",  # job (its id), question, deciders, asked_at: it still waits for a decision; one process emits each reminder
     "review_expired",  # job (its id), question, verdict: nobody decided by the deadline, which approved or rejected it, or let it die
     "worker_asked",  # worker (the object), what: an operator asks it to drain or to stop
+    "dead_reopened",  # fingerprint, type, job (its id): a job died in a group of dead jobs that was resolved; one process emits it
     "pruned",  # count: so many ended jobs were removed by retention
 )
 START, COMPLETE, FAILED, CANCEL, PROGRESS = "start", "complete", "failed", "cancel", "progress"  # the hooks

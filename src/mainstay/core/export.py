@@ -55,6 +55,7 @@ class JobRecord(NamedTuple):
     keep_last: int | None  # so many of its type and state are kept
     review: str | None  # what the last review of the job asks, as JSON
     trace: str | None  # the span that enqueued the job, as W3C traceparent
+    fingerprint: str | None  # of a dead job: of what it died
 
 
 class AttemptRecord(NamedTuple):

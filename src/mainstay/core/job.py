@@ -72,6 +72,7 @@ class Job(NamedTuple, Generic[At, Span]):
     keep_dead: Span | None = None  # None: for ever
     keep_last: int | None = None  # None: all
     trace: str | None = None  # the span that enqueued the job, as W3C traceparent
+    fingerprint: str | None = None  # of what it died, or had died before it was retried (`core.fingerprint`)
 
     @property
     def retrying(self) -> bool:

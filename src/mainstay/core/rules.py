@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 EXAMINE, EXAMINE_NEW, PARENTS, PAUSED = "", "+", "|parents", "|paused "  # what a blocked job waits for, besides slots
+TRIAGE = "triage"  # the kind of rules that say what is done about a group of dead jobs
 SCHEDULE, TICK = "schedule", "tick"  # the kinds of rules that are schedules and their states: they hold no job back
 ALL = "all"  # the name of a pause of the whole installation
 

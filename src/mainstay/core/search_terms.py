@@ -16,7 +16,7 @@ _EQUALS, _COMPARES, _CONTAINS = ("=",), ("=", "<", "<=", ">", ">="), ("=", "~")
 FIELDS = {
     "id": _EQUALS, "type": _EQUALS, "queue": _EQUALS, "state": _EQUALS, "priority": _COMPARES, "attempt": _COMPARES,
     "worker": _EQUALS, "key": _EQUALS, "ref": _EQUALS, "tenant": _EQUALS, "tag": _EQUALS, "parent": _EQUALS,
-    "schedule": _EQUALS,
+    "schedule": _EQUALS, "fingerprint": _EQUALS,
     "error": _CONTAINS, "code": _EQUALS, "args": _COMPARES, "took": _COMPARES, "created": _COMPARES, "finished": _COMPARES,
     "text": _CONTAINS,
 }  # fmt: skip

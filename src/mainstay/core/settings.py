@@ -38,6 +38,7 @@ class Settings(NamedTuple):
     poll: Duration = "1s"
     audit_keep: Duration = "365d"
     archive: str = ""
+    stuck_after: Duration = "5m"
     log_level: str = "info"
     log_format: str = "text"
     sources: Mapping[str, str] = MappingProxyType({})
@@ -183,6 +184,7 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
         _text,
         "Where jobs go before retention removes them: a folder (in a settings file: beside it), or `s3://bucket/prefix`",
     ),
+    "stuck_after": (_duration, "How long a job may run before `mainstay stuck` lists it"),
     "log_level": (_one_of("debug", "info", "warning", "error"), "The least severe log lines that are written"),
     "log_format": (_one_of("text", "json"), "Log lines for people (`text`) or for machines (`json`)"),
 }

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from ..core.bulk import Bulk
     from ..core.change import Wish
+    from ..core.dead import DeadCount
     from ..core.decide import Transition
     from ..core.draft import Draft
+    from ..core.duplicates import Duplicates
     from ..core.export import ActionRecord, Batch, JobHistory
     from ..core.job import (
         Action,
@@ -81,6 +83,9 @@ class Store(Protocol):
 
     def claimed_by(self, worker: str) -> list[Claimed]:
         """Return the running jobs that a worker holds: for a worker whose claim was committed, but the reply lost."""
+
+    def unstarted(self, worker: str) -> set[str]:
+        """Return the ids of the jobs that a worker holds and has not started; none if it runs on another machine."""
 
     def finish(self, transitions: Sequence[Transition], updates: Sequence[Update] = ()) -> list[str]:
         """Apply each transition whose job runs under its token; return a verdict per transition (`core.verdict`)."""
@@ -337,6 +342,18 @@ class Store(Protocol):
 
     def throughput(self, since: int, cap: int) -> list[Ended]:
         """Return how many jobs ended in each state since an instant; the dead, and all others, are read up to `cap`."""
+
+    def dead_counts(self, since: int, cap: int) -> list[DeadCount]:
+        """Return how many dead jobs there are by fingerprint, type and hour since an instant, reading the `cap` that died last."""
+
+    def duplicates(self, since: int, cap: int) -> Duplicates:
+        """Return jobs created since an instant that have the same type and key, or the same type and arguments; of the `cap` newest."""
+
+    def unprinted(self, since: int, limit: int) -> list[str]:
+        """Return the ids of up to `limit` jobs that died since an instant and have no fingerprint, the one that died first before others."""
+
+    def set_fingerprints(self, prints: Mapping[str, str]) -> int:
+        """Give dead jobs that have no fingerprint theirs, by id; return how many."""
 
     def workers(self) -> list[WorkerInfo]:
         """Return the registered workers, oldest first; one that is known to be dead has no lease left."""

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import StoreError
 from . import worker_locks
-from .results import StartedJobs
+from .results import Orphan, StartedJobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..core.job import WorkerInfo
-    from .results import Orphan
+    from ..core.job import Claimed, WorkerInfo
     from .sqlite.store import SqliteStore
 
 WITHOUT_FILES = "Until then, a worker that dies on this machine is detected only when its lease ends"
@@ -131,6 +130,14 @@ class LocalWorkers:
             for worker in set(dead).difference(orphan.worker for orphan in found):
                 worker_locks.remove_files(self._path, worker)
         return found
+
+    def unstarted(self, worker: str, claimed_by: Callable[[str], list[Claimed]]) -> set[str]:
+        """Return the ids of those of a worker's jobs whose handler has not started, if it runs on this machine."""
+        if self._distrust() or not self.locked(worker):
+            return set()
+        claimed = [Orphan(job, worker, gone=False) for job in claimed_by(worker)]
+        found = worker_locks.with_started(self._path, claimed, None)
+        return {each.job.id for each in found if each.begun is False}
 
     def locked(self, worker: str) -> bool:
         """Return whether a worker's process exists on this machine."""

@@ -21,6 +21,7 @@ COLD = {
     "reads": "get_many find claimed_by result checkpoint attempts logs actions audit counts throughput workers diagnostics",
     "actions": "cancel retry resolve_review delete",
     "change": "change",
+    "dead": "dead_counts unprinted set_fingerprints",
     "reviews": "reviews due_reviews set_review",
     "maintenance": "register renew ask_worker deregister orphans retract_crashes expired prune_jobs prune prune_actions register_types types declarations "
     "setting set_setting",
@@ -28,6 +29,7 @@ COLD = {
     "schedules": "schedules_version fire",
     "search": "search count",
     "move": "export_rows import_rows",
+    "duplicates": "duplicates",
     "history": "export_jobs import_jobs record_action",
     "keys": "keys forget_key",
 }
@@ -81,6 +83,10 @@ class Verbs:
     def started_jobs(self, worker: str) -> StartedJobs:
         """See `contract.Store`."""
         return self.local_workers.started_jobs(worker)
+
+    def unstarted(self, worker: str) -> set[str]:
+        """See `contract.Store`."""
+        return self.local_workers.unstarted(worker, self.claimed_by)
 
     def __enter__(self) -> Self:
         return self

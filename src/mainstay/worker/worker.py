@@ -27,6 +27,7 @@ from ..upkeep.archive import open_archive
 from ..upkeep.prune import Prune, PruneActions
 from ..upkeep.schedule import Schedules
 from ..upkeep.sweep import GRACE, Sweep
+from ..upkeep.triage import Triage
 from .batch_claimer import claimer
 from .executors import CLEAN_UP, Loop, Threads
 from .hook_runner import run_hooks
@@ -100,14 +101,12 @@ class Worker:
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         self._archive = open_archive(archive) if archive else None
         # What keeps an installation healthy. Each is safe when several processes do it at the same time.
-        self.chores: tuple[Sweep | Prune | PruneActions | Admit | Expire | Schedules, ...] = (
+        self.chores: tuple[Sweep | Prune | PruneActions | Admit | Expire | Schedules | Triage, ...] = (
             Sweep(self.store, runtime.random, app.events, self.store.sweep_interval, runtime.sweep_grace, app.clock),
             Prune(self.store, app.events, self._archive),
             PruneActions(self.store, app.events, milliseconds(audit_keep)),
-            Admit(self.store, app.events),
-            Expire(self.store, app.events),
-            Schedules(app),
-        )
+            Admit(self.store, app.events), Expire(self.store, app.events), Schedules(app), Triage(self.store, app.events),
+        )  # fmt: skip
         self._block = signalled_block(self) if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.bulk import BUSY, NOTE, SAME, bulk_for, busy
 from ...core.draft import unpack_drafts
 from ...core.errors import refuse_nul
+from ...core.fingerprint import normalised
 from ...core.review import VERDICTS, edit
 from . import enqueue, header
 
@@ -64,9 +65,10 @@ def resolve_review(
     if output is not None:
         detail |= edit(store.result(job_id), output)
     edited = ["", ""] if output is None else ["1", output]
+    reason = note or f"{done} by {actor}"
     values = [
         "c" if approve else "d",
-        note or f"{done} by {actor}",
+        reason,
         verb,
         header.dumps(detail),
         "" if token is None else token,
@@ -77,7 +79,7 @@ def resolve_review(
         # The script checks that the job still keeps the children that are read here.
         kept = store.server.read("HGET", "children", job_id) if approve else None
         drafts = enqueue.prepared_children(store.server, unpack_drafts(kept), now) if kept else []
-        last = [*values, kept or "", *enqueue.flat(drafts)]
+        last = [*values, kept or "", normalised(reason), *enqueue.flat(drafts)]
         found = changed(store, "resolve_review", [job_id], now, actor, terms, bulk, lambda _: last)[job_id]  # noqa: B023
         bulk = _again(bulk)
     return found or done

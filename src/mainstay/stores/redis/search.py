@@ -183,6 +183,8 @@ def _path(server: Server, term: Term, types: Sequence[Term]) -> Path | None:
     if term.field == "parent":
         starts = [header.term("p", value)[:-1] for value in values]
         return Path(tuple(Part("terms", f"[{start}", f"({start}~", -1) for start in starts), (term,))
+    if term.field == "fingerprint":
+        return Path((_by_id("dead"),))
     if term.field == "finished":
         return Path(tuple(Part(f"ended:{letter}", *span) for letter in "cxd" for span in _spans(term)), (term,))
     if term.field == "state" and {"retrying", "cancelling", *EXACT}.issuperset(values):

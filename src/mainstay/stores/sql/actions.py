@@ -42,6 +42,7 @@ BELONGINGS = ("body", "attempt", "log", "result", "checkpoint", "progress", "act
 AUDIT = column_types(ActionRecord)
 ASKED = {"job": "bigint", "due_at": "bigint", "body": "text"}
 RESULT = {"job": "bigint", "body": "text"}
+PRINT = {"fingerprint": "text"}
 
 
 class Locked(NamedTuple):
@@ -145,8 +146,12 @@ def _ended(by: Change, jobs: Sequence[Locked], state: str, reason: str) -> list[
     """Return the statements that end jobs which do not run. Their keys are released; a key that is held for a period stays."""
     seqs = [job.seq for job in jobs]
     keyed = [job.seq for job in jobs if job.key is not None and not job.lock_until]  # `lock` may be older than our wait
-    ended = by.statement("end", seqs=seqs, state=state, now=by.now, reason=reason)
-    return [by.statement("unlock_keys", seqs=keyed), ended] if keyed else [ended]
+    ended = [by.statement("end", seqs=seqs, state=state, now=by.now, reason=reason)]
+    if state == DEAD:
+        from ...core.fingerprint import of_reason
+
+        ended += by.dialect.update("job", "seq", PRINT, [(job.seq, of_reason(job.type, reason)) for job in jobs])
+    return [by.statement("unlock_keys", seqs=keyed), *ended] if keyed else ended
 
 
 def _let_go(dialect: Dialect, jobs: Iterable[Locked]) -> Operations[None]:

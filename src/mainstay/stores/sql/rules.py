@@ -11,7 +11,7 @@ from ...core.clock import iso
 from ...core.depth import depth_meter
 from ...core.errors import StoreBusy, refuse_nul
 from ...core.job import Rule, SlotInfo, check_unchanged
-from ...core.rules import PAUSED, SCHEDULE, TICK
+from ...core.rules import PAUSED, SCHEDULE, TICK, TRIAGE
 from ...core.states import CANCELLED
 from ..operations import together
 from .actions import AUDIT, end_jobs, examine_marked
@@ -55,7 +55,7 @@ def set_rule(
 
 def react(store: SqlStore, rule: Rule, removed: bool = False) -> None:
     """Block what a changed rule holds back, and examine what it lets pass, in short transactions."""
-    if rule.kind == SCHEDULE:
+    if rule.kind in (SCHEDULE, TRIAGE):
         return None
     if rule.kind in ("limit", "queue"):
         return _react_to_limit(store, rule, removed)

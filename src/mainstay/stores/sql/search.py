@@ -50,6 +50,7 @@ SELECTS = {
     "ref": "SELECT job AS seq FROM mainstay.body WHERE ref = ?::text",
     "code": "SELECT DISTINCT job AS seq FROM mainstay.attempt WHERE code = ?::text",
     "parent": "SELECT job AS seq FROM mainstay.body WHERE parent >= ?::text AND parent < ?::text",
+    "fingerprint": "SELECT seq FROM mainstay.job INDEXED BY mainstay.job_dead WHERE state = 'dead' AND fingerprint >= ?::text AND fingerprint < ?::text",
     "tag": "SELECT job AS seq FROM mainstay.tag WHERE tag = ?::text",
     "schedule": "SELECT job AS seq FROM mainstay.body WHERE schedule = ?::text",
     "tenant": "SELECT job AS seq FROM mainstay.body WHERE tenant = ?::text",
@@ -216,7 +217,7 @@ def _values(term: Term) -> Path:
 
 
 def _select(field: str, value: object) -> Sql:
-    if field in {"id", "parent"}:
+    if field in {"id", "parent", "fingerprint"}:
         return SELECTS[field], _range(value)
     of_type = reference_range(value) if field in {"ref", "tenant"} else None
     return (SELECTS["parent"].replace("parent", field), of_type) if of_type else (SELECTS[field], (value,))
@@ -313,6 +314,10 @@ CHECKS: Checks = {
         ("key", "ref", "tenant", "schedule", "type", "queue"), ("{0} = ?::text", lambda value, _: (value,))
     ),
     **dict.fromkeys(("id", "parent"), ("{0} >= ?::text AND {0} < ?::text", lambda value, _: _range(value))),
+    "fingerprint": (  # of a dead job: one that was retried keeps that of its last death
+        "j.state = 'dead' AND {0} >= ?::text AND {0} < ?::text",
+        lambda value, _: _range(value),
+    ),
     **dict.fromkeys(("created", "finished"), ("{0} {1} ?::bigint", lambda value, _: (value,))),
     # Numeric, so that the value may be any number.
     **dict.fromkeys(("priority", "attempt"), ("{0}::numeric {1} ?::numeric", lambda value, _: (value,))),

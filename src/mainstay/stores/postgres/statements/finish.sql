@@ -17,7 +17,7 @@ WITH given AS MATERIALIZED (
                      THEN {admit.waits | CASE WHEN g.state = 'scheduled' THEN g.run_at END | g.at - 1 | j.rules | ''} END,
         worker = NULL, attempt = g.attempt, run_at = g.run_at,
         crashes = least(g.crashes, j.crashes + CASE WHEN g.outcome IN ('crashed', 'lost_unknown') THEN 1 ELSE 0 END),
-        finished_at = g.finished_at, reason = g.reason,
+        finished_at = g.finished_at, reason = g.reason, fingerprint = g.fingerprint,
         expires_at = (
             SELECT CASE WHEN j.lock_until > e.at THEN j.lock_until ELSE e.at END
             FROM (SELECT CASE g.state WHEN 'dead' THEN g.finished_at + j.keep_dead

@@ -9,7 +9,7 @@ local before = call("HGET", key, name)
 if ARGV[4] ~= "*" and ARGV[4] ~= (before or "") then
     return "changed"
 end
-if kind ~= "schedule" then -- which holds no job back
+if kind ~= "schedule" and kind ~= "triage" then -- which hold no job back
     call("SET", P .. "flow", 1)
 end
 if text == "" then
@@ -25,6 +25,9 @@ if kind == "schedule" then
     if text == "" then
         call("HDEL", P .. "rule:tick", name)
     end
+    return { before, 0 }
+end
+if kind == "triage" then
     return { before, 0 }
 end
 

@@ -10,7 +10,7 @@ SET state = CASE WHEN :state IN ('queued', 'scheduled')
     waits = CASE WHEN :state IN ('queued', 'scheduled')
                  THEN {admit.waits | CASE WHEN :state = 'scheduled' THEN :run_at END | :at - 1 | rules | ''} END,
     worker = NULL, attempt = :attempt, crashes = min(:crashes, crashes + (:outcome IN ('crashed', 'lost_unknown'))),
-    run_at = :run_at, finished_at = :finished_at, reason = :reason,
+    run_at = :run_at, finished_at = :finished_at, reason = :reason, fingerprint = :fingerprint,
     expires_at = max(CASE :state WHEN 'dead' THEN :finished_at + keep_dead
                                  WHEN 'cancelled' THEN coalesce(:finished_at + keep_cancelled, :expires_at) ELSE :expires_at END,
                      coalesce(lock_until, 0)),

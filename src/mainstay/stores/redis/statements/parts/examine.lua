@@ -136,6 +136,9 @@ local function examiner(now)
 
     local function end_child(r, id, state, reason)
         finish(r, id, state, now, state == "x" and r[KEEP] and now + r[KEEP], reason)
+        if state == "d" then
+            later("HSET", P .. "fingerprint", id, reason_print(r[LANE], (string.gsub(reason, "^its parent %S+", "its parent <id>"))))
+        end
         write(id, r)
         flush()
     end

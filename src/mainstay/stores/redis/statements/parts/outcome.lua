@@ -2,7 +2,7 @@
 -- a failover to a replica that lagged behind, a token is given again: then the worker tells two attempts apart.
 -- An empty extra means that a job of the worker that is named once completed, and no more. Otherwise it is JSON: worker, state,
 -- attempt, crashes, and where there are any crashed (1), run_at, finished, reason, record, error, code, result, children (a flat list
--- of drafts), kept (children of a job in review, as text), review and due (what it asks, and when something is due), trial (completed or failed, for a breaker).
+-- of drafts), kept (children of a job in review, as text), fingerprint (of a dead job), review and due (what it asks, and when something is due), trial (completed or failed, for a breaker).
 -- A verdict is one letter: s stored, a already, c cancelling, l lost.
 local FINAL = { x = true, d = true }
 
@@ -36,6 +36,9 @@ local function move(r, id, expires, extra)
         else
             admit(r, id, extra.state == "s", r[ORD], r[RULES] and "") -- a released job keeps its place in the order
         end
+    end
+    if extra.fingerprint then
+        later("HSET", P .. "fingerprint", id, extra.fingerprint)
     end
     if extra.record then
         call("RPUSH", P .. "attempt:" .. id, extra.record)

@@ -10,7 +10,7 @@ local function remove(found)
         end
         release(r)
         remove_terms(r, id)
-        for _, hash in ipairs({ "job", "payload", "result", "children", "checkpoint", "progress", "error", "code", "bulks", "asked" }) do
+        for _, hash in ipairs({ "job", "payload", "result", "children", "checkpoint", "progress", "error", "code", "bulks", "asked", "fingerprint" }) do
             later("HDEL", P .. hash, id)
         end
         later("ZREM", P .. "ids", id)

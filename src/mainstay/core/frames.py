@@ -1,0 +1,45 @@
+"""The frames of a stored traceback: which are of the user's code, and which of Python, of installed packages or of mainstay."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+_FRAME = re.compile(r'^ *File "(.+?)", line (\d+)(?:, in (.+))?$', re.MULTILINE)
+_LIBRARY = re.compile(
+    r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib(?:64)?[\\/]python[\d.]+[\\/]|[\\/]python[^\\/]*[\\/]lib[\\/]", re.IGNORECASE
+)  # fmt: skip
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+PARTS = 2  # of a path that name a file wherever the program is installed
+
+
+class Frame(NamedTuple):
+    """One frame of a traceback."""
+
+    file: str
+    line: int
+    function: str
+    user: bool  # of the user's own code
+
+    @property
+    def place(self) -> str:
+        """The end of the file's path, and the function: the same on every machine and in every version of the file."""
+        parts = self.file.replace("\\", "/").split("/")
+        return f"{'/'.join(parts[-PARTS:])}:{self.function}"
+
+
+def frames(traceback: str | None) -> list[Frame]:
+    """Return the frames of a traceback in its order: of the last exception, the one that was raised comes last."""
+    found = _FRAME.findall(traceback or "")
+    return [Frame(file, int(line), function, is_user_file(file)) for file, line, function in found]
+
+
+def is_user_file(file: str) -> bool:
+    """Return whether a file is neither of Python, nor of an installed package, nor of mainstay."""
+    return not (file.startswith(("<frozen ", _OURS)) or _LIBRARY.search(file))
+
+
+def top_frame(traceback: str | None) -> Frame | None:
+    """Return the frame of the user's code that is nearest to the error; None: there is none."""
+    return next((frame for frame in reversed(frames(traceback)) if frame.user), None)
