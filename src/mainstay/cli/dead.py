@@ -56,7 +56,7 @@ def dead(target: Target, output: Output, everything: bool) -> None:
     A group has the jobs of one type with the same class of error, the same message but for numbers, ids and the like, raised in
     the same function of your code. LAST 24H shows when they died.
     """
-    with target.open() as app:
+    with target.reading() as app:
         output.now, found = app.clock.now(), app.dead(everything=True)
     names = _names(found)
     shown = [each for each in found if everything or each.status == OPEN]
@@ -116,7 +116,7 @@ def show(target: Target, output: Output, fingerprint: str) -> None:
 
     The frames are those of your own code; mainstay show ID prints the whole traceback.
     """
-    with target.open() as app:
+    with target.reading() as app:
         output.now = app.clock.now()
         record = dead_group(app, fingerprint).record
         few = 1_000 if output.shape.quiet or output.shape.machine else LISTED

@@ -33,7 +33,7 @@ def stuck(target: Target, output: Output, after: str | None) -> int:
     or if a worker on this machine has claimed it and not started it. The exit code is 3 if there is one.
     """
     limit = duration("--after", after) if after else target.settings().stuck_after
-    with target.open() as app:
+    with target.reading() as app:
         output.now, found = app.clock.now(), app.stuck(limit)
     records.give(output, records.plain(found), [each.id for each in found], lambda: _print_stuck(output, found))
     if not found:
@@ -61,7 +61,7 @@ def dupes(target: Target, output: Output, within: str) -> int:
     looks at the newest jobs, and says so if there are more. The exit code is 3 if there are duplicates.
     """
     span = duration("--within", within)
-    with target.open() as app:
+    with target.reading() as app:
         output.now, found = app.clock.now(), app.duplicates(span)
     records.give(
         output,

@@ -1,7 +1,7 @@
 """Fingerprints of dead jobs: jobs of a type that died of the same error have the same one.
 
 A fingerprint is a hash of the type, the class of the error, its message without what varies, and the nearest frame of the user's
-code. The line number is left out: it changes with every edit of the file. The script `parts/print.lua` of Redis makes the same.
+code. The line number is left out: it changes with every edit of the file.
 """
 
 from __future__ import annotations
