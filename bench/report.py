@@ -74,6 +74,12 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
         [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("longest ms", "longest"), Column("rest % core", "idle_cpu"),
          Column("without", "plain_cpu")],
     ),
+    "looks": (
+        "Commands that only look, on {looks:,} jobs (Redis: a fifth), interpreter included, p50 ms",
+        [Column(name.replace("_", " "), name) for name in (
+            "status", "stats", "dead", "stuck", "dupes", "history", "why", "health", "ls_type", "ls_state", "ls_ref", "ls_tag", "ls_finished", "text",
+        )],
+    ),
     "wal": (
         "Write-ahead log, {wal:,} jobs of 200 bytes, enqueued one by one",
         [Column("bytes/job", "wal"), Column("of them enqueue", "wal_enqueue"), Column("run", "wal_run"), Column("of limit", "wal", of_limit=True),

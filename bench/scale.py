@@ -30,6 +30,7 @@ class Scale(NamedTuple):
     hold: float  # seconds for which a transaction is held open
     schedules: int  # of one worker
     ticking: float  # seconds over which their ticks are spread
+    looks: int  # jobs of a store that commands look at
 
     @property
     def conclusive(self) -> bool:
@@ -43,11 +44,11 @@ class Scale(NamedTuple):
 
 FULL = Scale(
     rounds=3, singles=2_000, bulk=50_000, drain=30_000, backlog=500_000, foreign=1_000_000, limited=50_000, blocked=100_000, paused=1_000_000, pruning=100_000, lanes=300, bursts=20, pickups=100, idle=4.0, starts=20, wal=3_000,
-    crowd=100, crowd_backlog=1_000_000, crowd_seconds=20.0, hold=180.0, schedules=1_000, ticking=60.0,
+    crowd=100, crowd_backlog=1_000_000, crowd_seconds=20.0, hold=180.0, schedules=1_000, ticking=60.0, looks=1_000_000,
 )  # fmt: skip
 QUICK = Scale(
     rounds=1, singles=100, bulk=2_000, drain=2_000, backlog=20_000, foreign=20_000, limited=5_000, blocked=5_000, paused=20_000, pruning=4_000, lanes=300, bursts=2, pickups=10, idle=0.5, starts=3, wal=200,
-    crowd=10, crowd_backlog=2_000, crowd_seconds=1.0, hold=3.0, schedules=100, ticking=3.0,
+    crowd=10, crowd_backlog=2_000, crowd_seconds=1.0, hold=3.0, schedules=100, ticking=3.0, looks=5_000,
 )  # fmt: skip
 # A round of `--against`; a pair is two rounds. Short rounds: both commits of a pair should meet the same machine. A worker at rest is not
 # compared.

@@ -36,6 +36,7 @@ class PostgresEngine(Engine):
         *UPKEEP,
         "pickup",
         "schedules",
+        "looks",
         "cold",
         "wal",
         "claimers",

@@ -29,6 +29,7 @@ class RedisEngine(Engine):
         *UPKEEP,
         "pickup",
         "schedules",
+        "looks",
         "cold",
         "claimers",
     )

@@ -29,6 +29,7 @@ class SqliteEngine(Engine):
         *UPKEEP,
         "pickup",
         "schedules",
+        "looks",
         "cold",
         "imports",
     )

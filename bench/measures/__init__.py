@@ -70,7 +70,22 @@ def in_turn(things: Sequence[T], turn: int) -> Sequence[T]:
 
 def measures(engine: Engine) -> list[Measure]:
     """Every measure of an engine, in the order of the report."""
-    from . import backlog, bulk, claimers, cold, drain, enqueue, flow, held, lanes, pickup, pruning, schedules, wal
+    from . import (
+        backlog,
+        bulk,
+        claimers,
+        cold,
+        drain,
+        enqueue,
+        flow,
+        held,
+        lanes,
+        looks,
+        pickup,
+        pruning,
+        schedules,
+        wal,
+    )
 
     known = [
         Measure("enqueue", enqueue.singles),
@@ -89,6 +104,7 @@ def measures(engine: Engine) -> list[Measure]:
         each("bulk_retry", bulk.bulk_retry),
         each("pickup", pickup.pickup),
         each("schedules", schedules.schedules),
+        each("looks", looks.looks),
         Measure("cold", cold.cold),
         each("imports", cold.imports),
         each("wal", wal.wal),
