@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..core.duplicates import Duplicates
     from ..flow import Flow
 
-CAP = 20_000  # of the newest jobs
+CAP = 10_000  # of the newest jobs
 
 
 def duplicates(app: Flow, within: Duration) -> Duplicates:
