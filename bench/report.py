@@ -27,6 +27,7 @@ STEADY, PEAK = Column("steady jobs/s", "rate"), Column("peak MiB", "peak")
 CPU = [Column("CPU µs/job", "cpu"), Column("server CPU µs/job", "server")]
 STARTING = [Column("from start jobs/s", "from_start"), Column("start-up s", "startup")]
 HELD = [STEADY, Column("without", "control"), Column("of that", "itself"), *CPU]
+REPORTS = [*HELD, Column("CPU of that", "cpu_itself"), Column("server CPU of that", "server_itself")]
 AGED = [STEADY, OF_LIMIT, Column("of itself", "itself"), *CPU, PEAK]
 
 TABLES: dict[str, tuple[str, list[Column]]] = {
@@ -64,6 +65,10 @@ TABLES: dict[str, tuple[str, list[Column]]] = {
         "Drain while {blocked:,} dead jobs of another queue are retried by a search",
         [STEADY, Column("without", "control"), Column("of that", "itself"), Column("retried/s", "retried"), *CPU],
     ),
+    "logs": ("Drain, five log lines a job; beside none", REPORTS),
+    "lines": ("Drain, a hundred log lines a job; beside none", [*REPORTS, Column("lines/s", "lines")]),
+    "saves": ("Drain, one checkpoint a job; beside none", REPORTS),
+    "worker_log": ("Drain with the default log level of a worker; beside warnings only", REPORTS),
     "pickup": (
         "Pickup across processes, and a worker at rest",
         [Column("p50 ms", "p50"), Column("p95 ms", "p95"), Column("p99 ms", "p99"), Column("p95 of limit", "p95", of_limit=True), Column("rest MiB", "idle_rss"),

@@ -96,6 +96,12 @@ _UPKEEP = [
     Target("a removal holds the write lock, p99", plain("pruning", THREADS, "hold_p99"), "≤", 50, " ms"),
 ]
 _LOOKS = [Target("slowest command that only looks, p50", plain("looks", THREADS, "slowest"), "≤", 300, " ms")]
+_STORY = [
+    Target("five log lines a job, of none", plain("logs", THREADS, "itself"), "≥", 0.5),
+    Target("a hundred log lines a job", plain("lines", THREADS, "lines"), "≥", 20_000, " lines/s"),
+    Target("one checkpoint a job, of none", plain("saves", THREADS, "itself"), "≥", 0.5),
+    Target("the default log level of a worker, of warnings only", plain("worker_log", THREADS, "itself"), "≥", 0.9),
+]
 _REST = [
     *_LOOKS,
     *_LANES,
@@ -105,6 +111,7 @@ _REST = [
     ),
     Target("idle worker with 1,000 schedules, share of a core", plain("schedules", THREADS, "idle_cpu"), "≤", 1, " %"),
     *_UPKEEP,
+    *_STORY,
     Target("bulk enqueue, of the limit", _of_limit("bulk", "rate"), "≥", 0.4),
     Target("idle worker, share of a core", plain("pickup", THREADS, "idle_cpu"), "≤", 1, " %"),
 ]

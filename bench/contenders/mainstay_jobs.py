@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..marks import mark, payload
-from . import Contender, Stored, ask, ask_postgres, flow_jobs
+from . import Contender, Stored, ask, ask_postgres, flow_jobs, story_jobs
 from .dead_jobs import Dead
 from .flow_jobs import HeldProducer, Pauser, TenantsProducer
 
@@ -46,6 +46,9 @@ def make(address: str) -> Mainstay:
         return with_lanes(app)
     if flow_jobs.FLOW:
         flow_jobs.add_types(app)
+        return app
+    if story_jobs.SAYS:
+        story_jobs.add_types(app)
         return app
 
     @app.job
@@ -177,7 +180,9 @@ class MainstayThreads(Contender):
     def workers(self, address: str, processes: int) -> list[list[str]]:
         """One command, whatever the number: the supervisor starts the processes."""
         command = [sys.executable, "-m", "mainstay", "worker", "--app", "bench.contenders.mainstay_jobs:app"]
-        return [[*command, "--processes", str(processes), "--log-level", "warning"]]
+        return [
+            [*command, "--processes", str(processes), "--log-level", self.environment.get("BENCH_LOG_LEVEL", "warning")]
+        ]
 
     def cold(self, address: str) -> str:
         return COLD.format(url=url(address), type=self.type, payload=payload(0))

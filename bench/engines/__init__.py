@@ -11,6 +11,7 @@ ENGINES = ("sqlite", "postgres", "redis")
 # Measures of flow control and of operators, and of chores.
 FLOW = ("limited", "blocked", "rated", "paused", "pausing", "fair", "bulk_retry")
 UPKEEP = ("pruning",)
+STORY = ("logs", "lines", "saves", "worker_log")
 
 
 class Site(NamedTuple):

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
 from ..processes import family_ticks, seconds
-from . import FLOW, UPKEEP, Engine, Site
+from . import FLOW, STORY, UPKEEP, Engine, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +34,7 @@ class PostgresEngine(Engine):
         "lanes",
         *FLOW,
         *UPKEEP,
+        *STORY,
         "pickup",
         "schedules",
         "looks",

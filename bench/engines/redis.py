@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..processes import Failed, family_ticks, seconds, until
-from . import FLOW, UPKEEP, Engine, Site
+from . import FLOW, STORY, UPKEEP, Engine, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +27,7 @@ class RedisEngine(Engine):
         "lanes",
         *FLOW,
         *UPKEEP,
+        *STORY,
         "pickup",
         "schedules",
         "looks",

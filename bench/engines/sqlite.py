@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
-from . import FLOW, UPKEEP, Engine, Site
+from . import FLOW, STORY, UPKEEP, Engine, Site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +27,7 @@ class SqliteEngine(Engine):
         "lanes",
         *FLOW,
         *UPKEEP,
+        *STORY,
         "pickup",
         "schedules",
         "looks",

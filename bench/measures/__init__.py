@@ -84,6 +84,7 @@ def measures(engine: Engine) -> list[Measure]:
         pickup,
         pruning,
         schedules,
+        story,
         wal,
     )
 
@@ -102,6 +103,7 @@ def measures(engine: Engine) -> list[Measure]:
         each("fair", flow.fair),
         each("pruning", pruning.pruning),
         each("bulk_retry", bulk.bulk_retry),
+        *(each(name, story.reporting(name)) for name in ("logs", "lines", "saves", "worker_log")),
         each("pickup", pickup.pickup),
         each("schedules", schedules.schedules),
         each("looks", looks.looks),

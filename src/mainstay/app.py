@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
+    from .context import Level
     from .control.bulk import Bulk, Operation
     from .control.bulk_run import Progress, Report
     from .control.edits import Function
+    from .control.logs import LogSearch
     from .control.records import ReviewRecord
     from .core.clock import Clock, Duration
     from .core.job import Action, Attempt, Job as StoredJob, LogLine
@@ -217,7 +219,7 @@ class Mainstay(Flow, Hooked):
         """Return one job by its id, or by a prefix that no other job has."""
         from .job import job_of
 
-        return job_of(self._stored(job_id), self.store.result)
+        return job_of(self._stored(job_id), self.store)
 
     def _stored(self, job_id: str | Handle[Any]) -> StoredJob:
         from .waiting import stored
@@ -244,7 +246,7 @@ class Mainstay(Flow, Hooked):
         from .job import job_of
 
         found = self.reader.get_many(self.search(query, limit, after, exact=True).ids)
-        return [job_of(job, self.reader.result) for job in found]
+        return [job_of(job, self.reader) for job in found]
 
     def search(self, query: str = "", limit: int = 50, after: str | None = None, *, exact: bool = False) -> Page:
         """Return the ids that match a search, where the next page starts, and how far a text search looked.
@@ -263,6 +265,19 @@ class Mainstay(Flow, Hooked):
     def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine[datetime]]:
         """Return a job's log."""
         return self._each(self.store.logs(self._stored(job_id).id, after, limit))
+
+    def search_logs(
+        self, query: str = "", *, level: Level = "debug", since: Duration | datetime | None = None, limit: int = 1_000,
+        after: str | None = None,
+    ) -> LogSearch:  # fmt: skip
+        """Return log lines of the jobs that match a search, the newest first, where to go on, and how far it looked."""
+        from .control.logs import search_logs
+        from .options import past_instant
+
+        now = self.clock.now()
+        oldest = 0 if since is None else past_instant("since", since, now)
+        found = search_logs(self.store, query, level, oldest, limit, after, now)
+        return found._replace(lines=self._each(found.lines))
 
     def _each(self, found: Iterable[Any]) -> Sequence[Any]:
         from .job import each_of

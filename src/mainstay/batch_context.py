@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .context import Context, plain_items
+from .context import Context, Lines, plain_items
 from .core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,9 +60,17 @@ class BatchContext(Context):
         for context in self.batch:
             context._write(level, message, fields)  # noqa: SLF001  (another context)
 
-    def progress(self, done: float, total: float | None = None) -> None:
+    @property
+    def lines(self) -> Lines | None:  # type: ignore[override]
+        return next((context.lines for context in self.batch if context.lines is not None), None)
+
+    def end_log(self) -> None:
         for context in self.batch:
-            context.progress(done, total)
+            context.end_log()
+
+    def progress(self, done: float | None = None, total: float | None = None, **details: Any) -> None:
+        for context in self.batch:
+            context.progress(done, total, **details)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

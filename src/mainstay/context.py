@@ -9,20 +9,22 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
-from . import log_values
 from .core.clock import milliseconds
 from .core.decide import decide
 from .core.errors import UsageError
 from .core.outcome import COMPLETED, Cancelled, Snooze, Stopping
 from .core.review import LastReview
 from .core.rules import rate_slots, unpack
-from .core.updates import Checkpoint, Log, Progress, Update
+from .core.suggest import did_you_mean
+from .core.updates import LEVELS, Checkpoint, Line, LogLimits, Progress, Update
+from .log_values import MESSAGE, as_text, encode, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from datetime import datetime
     from typing import NoReturn
@@ -34,15 +36,21 @@ if TYPE_CHECKING:
     from .stores.contract import Store
 
 Level = Literal["debug", "info", "warning", "error"]
-LEVELS = get_args(Level)
 STAGE = 200  # characters of a stage's name
+_line = partial(tuple.__new__, Line)  # a third of the time of a call by name
+DETAILS = 10_000  # bytes of JSON that progress may have
 
 
 class Reporter(Protocol):
     """Takes what a handler reports: to the worker, or to the pipe from a process slot."""
 
+    limits: LogLimits
+
     def report(self, update: Update) -> None:
         """Write an update to the store, soon."""
+
+    def writer(self, job: Claimed) -> Callable[[Line], None]:
+        """Return what writes the log lines of an attempt to the store, soon."""
 
     def checkpoint(self, job: Claimed) -> str | None:
         """Return what an earlier attempt saved."""
@@ -59,6 +67,16 @@ class Reporter(Protocol):
         """Return the time."""
 
 
+class Lines:
+    """Counts what an attempt logs. Threads of a handler may miscount the characters a little."""
+
+    left_out = 0
+
+    def __init__(self, reporter: Reporter, job: Claimed) -> None:
+        self.number, self.limits, self.write = count(1).__next__, reporter.limits, reporter.writer(job)
+        self.most, self.characters = self.limits.lines, self.limits.characters
+
+
 class Context:
     """One attempt at one job."""
 
@@ -67,19 +85,14 @@ class Context:
     cancelled_because: str | None = None
     stopping = False
     _stage: str | None = None
-    _progress: tuple[float | None, float | None] = (None, None)
+    _progress: tuple[float | None, float | None, str | None] = (None, None, None)
+    lines: Lines | None = None  # made with the first line
     _checkpoint: dict[str, Any] | None = None
     _known_labels: Labels | None = None
     whole: Context | None = None  # of the batch that the job runs in
 
     def __init__(self, job: Claimed, reporter: Reporter) -> None:
         self.job, self._reporter = job, reporter
-
-    @property
-    def _numbers(self) -> Iterator[int]:
-        """The numbers of log lines. Made with the first line, by whichever thread of the handler writes it."""
-        numbers: Iterator[int] = self.__dict__.setdefault("numbers", count(1))
-        return numbers
 
     @property
     def id(self) -> str:
@@ -186,38 +199,68 @@ class Context:
     def log(self, message: str, *, level: Level = "info", **fields: Any) -> None:
         """Add a line to the job's log."""
         if level not in LEVELS:
-            raise UsageError(f"level={level!r}: one of {', '.join(LEVELS)}")
+            near, known = did_you_mean(str(level), LEVELS), ", ".join(LEVELS)
+            raise UsageError(f"level={level!r}: there is no such level{near}; there are: {known}")
         self._write(level, message, fields)
 
     def _write(self, level: str, message: str, fields: dict[str, Any]) -> None:
-        text = log_values.encoded(fields) if fields else None
-        line = log_values.text(message, log_values.MESSAGE)
-        job = self.job
-        self._reporter.report(
-            Log(job.seq, job.token, next(self._numbers), self._reporter.now(), level, self._stage, line, text)
-        )
+        lines = self.lines or self.__dict__.setdefault("lines", Lines(self._reporter, self.job))
+        text = encoded(fields) if fields else None
+        line = as_text(message, MESSAGE)
+        number = lines.number()
+        lines.characters -= len(line) + (len(text) if text else 0)
+        if number <= lines.most and lines.characters >= 0:
+            lines.write(_line((number, self._reporter.now(), level, self._stage, line, text)))
+        else:
+            self._leave_out(lines, number)
 
-    def progress(self, done: float, total: float | None = None) -> None:
-        """Report how far the job is."""
-        self._progress = (float(done), None if total is None else float(total))
+    def _leave_out(self, lines: Lines, number: int) -> None:
+        lines.left_out += 1
+        if lines.left_out == 1:
+            text = f"… the log is full: {_kept(lines.limits)}"
+            lines.write(Line(number, self._reporter.now(), "warning", self._stage, text, None))
+
+    def end_log(self) -> None:
+        """Add how many lines were left out, as the last line of the log."""
+        lines = self.lines
+        if lines is not None and lines.left_out:
+            text = f"… {lines.left_out:,} lines left out: {_kept(lines.limits)}"
+            lines.write(Line(lines.number(), self._reporter.now(), "warning", None, text, None))
+            lines.left_out = 0
+
+    def progress(self, done: float | None = None, total: float | None = None, **details: Any) -> None:
+        """Report how far the job is, by numbers, by details such as phase="embedding", or by both. The last report counts.
+
+        A `done` from 0.0 to 1.0 without a `total` is a share.
+        """
+        if total is None and isinstance(done, float) and 0 <= done <= 1:
+            total = 1.0
+        said = encode(details) if details else None
+        if said is not None and len(said) > DETAILS:
+            raise UsageError(
+                f"ctx.progress: the details have {len(said):,} characters of JSON, the limit is {DETAILS:,}: "
+                "log them, or keep them with ctx.save"
+            )
+        self._progress = (None if done is None else float(done), None if total is None else float(total), said)
         self._show()
 
     def _show(self) -> None:
-        done, total = self._progress
-        self._reporter.report(Progress(self.job.seq, self.job.token, self._reporter.now(), done, total, self._stage))
+        done, total, said = self._progress
+        job, reporter = self.job, self._reporter
+        reporter.report(Progress(job.seq, job.token, reporter.now(), done, total, self._stage, said))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Name the part of the job that runs inside the `with`; its duration and end are logged."""
         outer, started = self._stage, self._reporter.now()
-        name = self._stage = log_values.text(name, STAGE)
+        name = self._stage = as_text(name, STAGE)
         self._show()
         ended = "failed"
         try:
             yield
             ended = "done"
         finally:
-            self._write("stage", f"{name} {ended}", {"ms": self._reporter.now() - started})
+            self._write("info", f"{name} {ended}", {"ms": self._reporter.now() - started})
             self._stage = outer
 
     @property
@@ -234,7 +277,7 @@ class Context:
         The values are written with the worker's next transaction, within milliseconds.
         """
         body = {**self.checkpoint, **values}
-        text = log_values.encode(body) or "{}"
+        text = encode(body) or "{}"
         self._checkpoint = body
         self._reporter.report(Checkpoint(self.job.seq, self.job.token, self._reporter.now(), text))
         self.check()
@@ -307,9 +350,13 @@ class Context:
         self.completed_in = tx
 
     def _completion(self, tx: object, result: Any) -> tuple[Store, object, Transition]:
-        outcome, job = COMPLETED._replace(result=log_values.encode(result), children=self.children), self.job
+        outcome, job = COMPLETED._replace(result=encode(result), children=self.children), self.job
         transition = decide(job, outcome, self._reporter.now(), random=float)  # 0.0: a completion has no wait to vary
         return self._reporter.store, tx, transition
+
+
+def _kept(limits: LogLimits) -> str:
+    return f"an attempt keeps {limits.lines:,} lines and {limits.characters:,} characters (job_log_lines, job_log_size)"
 
 
 def _instant(ms: int) -> datetime:
@@ -328,8 +375,12 @@ plain_items: ContextVar[int] = ContextVar("mainstay.items", default=1)  # of a b
 class _Proxy:
     """Passes every attribute on to the context of the job that runs here."""
 
+    log = property(lambda self: current.get(_OUTSIDE).log)  # a fraction of the time of __getattr__
+    progress = property(lambda self: current.get(_OUTSIDE).progress)
+    save = property(lambda self: current.get(_OUTSIDE).save)
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(current.get(None) or _Outside(), name)
+        return getattr(current.get(_OUTSIDE), name)
 
     def __repr__(self) -> str:
         context = current.get(None)
@@ -349,7 +400,7 @@ class _Outside(Context):
     def _write(self, level: str, message: str, fields: dict[str, Any]) -> None:
         pass
 
-    def progress(self, done: float, total: float | None = None) -> None:
+    def progress(self, done: float | None = None, total: float | None = None, **details: Any) -> None:
         pass
 
     def stage(self, name: str) -> AbstractContextManager[None]:  # type: ignore[override]
@@ -373,6 +424,7 @@ class _Outside(Context):
         pass
 
 
+_OUTSIDE: Context = _Outside()
 _NOT_HERE = "no job runs here: a plain call. In a test, use mainstay.testing.Trial, or run its job with app.testing()"
 
 

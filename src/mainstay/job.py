@@ -19,6 +19,8 @@ from .core.states import CANCELLED, ENDED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from .stores.contract import Store
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DURATIONS = ("timeout", *retention.AGES, "remind")
 _COPIED = (
@@ -44,6 +46,7 @@ class Job(stored.Job[datetime, timedelta]):
     """A job as it is stored now: its arguments, its policy and its state."""
 
     _result: Callable[[str], str | None]
+    _updated: Callable[[Job], datetime]
 
     @property
     def args(self) -> Any:
@@ -61,6 +64,11 @@ class Job(stored.Job[datetime, timedelta]):
         return None if self.done is None or not self.total else min(max(self.done / self.total, 0.0), 1.0)
 
     @property
+    def updated_at(self) -> datetime:
+        """When something last happened to the job: it was enqueued, an attempt began or ended, an operator acted; read now."""
+        return self._updated(self)
+
+    @property
     def cancel_took(self) -> timedelta | None:
         """How long after the request a cancelled job ended; None for any other."""
         if self.state != CANCELLED or self.finished_at is None or self.cancel_at is None:
@@ -71,11 +79,18 @@ class Job(stored.Job[datetime, timedelta]):
         return f"<Job {self.id} {self.type} {self.label}, attempt {self.attempt} of {self.max_attempts}>"
 
 
-def job_of(found: stored.Job, result: Callable[[str], str | None]) -> Job:
-    """Return a stored job as applications read it; `result` reads a result from the store."""
+def job_of(found: stored.Job, store: Store) -> Job:
+    """Return a stored job as applications read it; the store is asked for its result, and when it was last updated."""
     job = Job(**_values(found))
-    job.__dict__["_result"] = result
+    job.__dict__["_result"] = store.result
+    job.__dict__["_updated"] = lambda _: _instant(
+        stored.updated_at(found, store.attempts(found.id), store.actions(found.id, 1))
+    )
     return job
+
+
+def _instant(ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=ms)
 
 
 def each_of(found: Iterable[Any]) -> list[Any]:
@@ -91,7 +106,9 @@ def _value(name: str, value: Any) -> Any:
     if value is None:
         return None
     if name in ("at", "tick") or name.endswith("_at"):
-        return _EPOCH + timedelta(milliseconds=value)
+        return _instant(value)
+    if name == "details":
+        return json.loads(value)
     if name == "review":
         return each_of([unpack(value)])[0]
     if name not in _DURATIONS:

@@ -3,44 +3,66 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .core.payload import clean
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 MESSAGE = 10_000  # characters of a log line
+FIELDS = 100_000  # bytes of its fields, as JSON
+
+
+class _Encoders:
+    """What encodes values. It is imported with the first one: a program that imports `ctx` need not run a handler."""
+
+    any: Callable[..., str | None] | None = None
+    short: Callable[[Any], str | None] | None = None
 
 
 def encoded(fields: dict[str, Any]) -> str | None:
     """Return the fields of a log line as JSON. Those that JSON cannot carry are written as text: a log line fails no attempt."""
-    for form in (lambda value: value, _carried, _described):  # the last if the fields are too large together
+    try:
+        return (_Encoders.short and _Encoders.short(fields)) or encode(fields, FIELDS)  # nearly always the first
+    except Exception:  # noqa: BLE001  (a value's own code may raise anything)
+        return _mended(fields)
+
+
+def _mended(fields: dict[str, Any]) -> str | None:
+    for form in (_carried, _described):  # the last if the fields are too large together
         try:
-            return encode({name: form(value) for name, value in fields.items()})
-        except Exception:  # noqa: BLE001, S112  (a value's own code may raise anything)
+            return encode({name: form(value) for name, value in fields.items()}, FIELDS)
+        except Exception:  # noqa: BLE001, S112  (as above)
             continue
     return None
 
 
 def _carried(value: Any) -> Any:
     try:
-        return json.loads(encode(value) or "null")
+        return json.loads(encode(value, FIELDS) or "null")
     except Exception:  # noqa: BLE001  (as above)
         return _described(value)
 
 
 def _described(value: Any) -> str:
-    found = text(value, MESSAGE)
+    found = as_text(value, MESSAGE)
     return f"{type(value).__qualname__}: {found}" if isinstance(value, BaseException) else found
 
 
-def encode(value: Any) -> str | None:
-    """Return a value as JSON, as a result is stored."""
-    from .core.codec import encode_result  # here: a program that imports `ctx` need not run a handler
+def encode(value: Any, *limit: int) -> str | None:
+    """Return a value as JSON, as a result is stored, with the limit of one or with its own, in bytes."""
+    if _Encoders.any is None:
+        from .core.codec import encode_result, encode_short
 
-    return encode_result(value)
+        _Encoders.any, _Encoders.short = encode_result, encode_short
+    return _Encoders.any(value, *limit)
 
 
-def text(value: Any, limit: int) -> str:
+def as_text(value: Any, limit: int) -> str:
     """Return a value as text that every store can hold, even if its own `__str__` fails."""
+    if type(value) is str and value.isprintable() and value.isascii() and len(value) <= limit:  # nearly always
+        return value
     try:
         return clean(str(value), limit)
     except Exception as error:  # noqa: BLE001  (as above)

@@ -54,6 +54,9 @@ if TYPE_CHECKING:
         archive: str | None  # a folder or s3://bucket/prefix: jobs go there before retention removes them
         audit_keep: Duration  # what operators did is forgotten after this
         process_slots: int | None
+        job_log_lines: int  # of an attempt, that are kept; and characters
+        job_log_size: int
+        job_log_level: str  # from which records of `logging` land in the job's log; "off": none
         identity: str | None
         signals: bool  # SIGTERM and SIGINT leave the `with` of a worker, which then stops gracefully
         runtime: Runtime
@@ -289,6 +292,18 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 def _at(value: Any) -> int:
     return instant("at", value)
+
+
+def past_instant(name: str, value: Any, now: int) -> int:
+    """Return an instant as `instant` does, or that of so long ago: "1h", a timedelta."""
+    if (isinstance(value, str) and value[4:5] != "-") or hasattr(value, "total_seconds"):
+        from .core.clock import milliseconds
+
+        try:
+            return now - milliseconds(value)
+        except ValueError as error:
+            raise UsageError(f"{name}: {error}") from None
+    return instant(name, value)
 
 
 def instant(name: str, value: Any) -> int:

@@ -184,7 +184,7 @@ def test_logs_follow_until_the_job_has_ended(run, shop, monkeypatch):
 
             shop.store.finish([decide(orphan.job, CANCELLED, shop.app.clock.now(), lambda: 0.0)])
 
-    monkeypatch.setattr("mainstay.cli.jobs.time.sleep", look)
+    monkeypatch.setattr("mainstay.cli.logs.time.sleep", look)
     assert len(run("logs", job, "--follow").out.splitlines()) == 2
     assert len(looks) == 2
 
@@ -338,7 +338,7 @@ def test_show_counts_children_and_log_lines_that_it_leaves_out(run, shop):
 
 
 def test_logs_prints_every_page(run, shop, monkeypatch):
-    monkeypatch.setattr("mainstay.cli.jobs.PAGE", 7)
+    monkeypatch.setattr("mainstay.cli.logs.PAGE", 7)
     claimed = shop.claim()
     shop.store.finish([], [Log(claimed.seq, claimed.token, n, 0, "info", None, "x", None) for n in range(1, 31)])
     assert len(run("logs", claimed.id).out.splitlines()) == 30

@@ -159,7 +159,19 @@ def check(store):
     held = {job["lock"]: id for id, job in jobs.items() if job["held"]}
     assert content.pop("lock", {}) == held, "a lock is held by the job that says so"
     assert content.pop("review_due", set()) <= jobs.keys(), "nothing is due about a job that is gone"
-    for name in ("result", "asked", "children", "checkpoint", "progress", "error", "code", "bulks", "fingerprint"):
+    assert content.pop("warned", set()) <= jobs.keys(), "no job that is gone has warned"
+    for name in (
+        "result",
+        "asked",
+        "children",
+        "checkpoint",
+        "progress",
+        "details",
+        "error",
+        "code",
+        "bulks",
+        "fingerprint",
+    ):
         assert content.pop(name, {}).keys() <= jobs.keys(), f"no {name} without its job"
     for name in [name for name in content if name.startswith(("attempt:", "codes:", "log:", *PASSING))]:
         assert name.startswith(PASSING) or name.partition(":")[2] in jobs, f"no {name} without its job"

@@ -1,16 +1,13 @@
-"""`ls` lists jobs; `logs` prints the log of one job."""
+"""`ls` lists jobs."""
 
 from __future__ import annotations
 
-import json
 import shlex
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ..core.errors import NotFound, UsageError
-from ..core.states import ENDED
 from ..core.suggest import did_you_mean
 from ..query import GROUPS, LABELS, parse
 from ..short_ids import shortened
@@ -22,16 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..app import Mainstay
-    from ..core.job import Job, LogLine
+    from ..core.job import Job
     from ..core.search_terms import Page, Term
     from .options import Target
     from .output import Cell, Output
 
 PER_PAGE = 50  # jobs
 WIDE = 110  # columns of a terminal in which whole ids leave room for the rest
-PAGE, IDS = 10_000, 5_000  # log lines per read, ids per search
-POLL = 0.25  # seconds between two reads of `logs --follow`
-LEVELS = {"debug": "dim", "info": "", "warning": "warn", "error": "bad", "critical": "bad"}
+IDS = 5_000  # per search
 
 
 @command(
@@ -121,34 +116,6 @@ def _misspelt(query: str, known: list[str]) -> str:
     return "".join(f"; no type is called {type}{did_you_mean(type, known)}" for type in unknown if known)
 
 
-@command(
-    """
-    mainstay logs 01JQ93
-    mainstay logs 01JQ93 --follow
-    mainstay logs 01JQ93 --jsonl
-    """
-)
-@click.argument("job")
-@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until the job has ended.")
-@shaped("Print only the lines, and no message if there are none.")
-@targeted
-def logs(target: Target, output: Output, job: str, follow: bool) -> None:
-    """Show what a job has logged.
-
-    The beginning of the id is enough. Lines of earlier attempts come first.
-    """
-    with target.reading() as app:
-        job_id, seen, ended = stored(app, job).id, 0, False
-        while not ended:
-            ended = not follow or stored(app, job_id).state in ENDED  # read before the lines, so that none is missed
-            seen += _print_lines(app, output, job_id, seen)
-            if not ended:
-                output.flush()
-                time.sleep(POLL)
-    if not seen:
-        output.talk(f"job {job_id} has logged nothing")
-
-
 def stored(app: Mainstay, word: str) -> Job:
     """Return the job with this id or beginning of an id, as the store returns it."""
     if ":" in word:
@@ -171,30 +138,3 @@ def every_id(app: Mainstay, terms: Sequence[Term]) -> list[str]:
         page = app.store.search(terms, IDS, page.after, now)
         found += page.ids
     return found
-
-
-def _print_lines(app: Mainstay, output: Output, job_id: str, after: int) -> int:
-    """Print the lines after the first `after` ones. Return how many were printed."""
-    lines = page = app.store.logs(job_id, after, PAGE)
-    while len(page) == PAGE:
-        page = app.store.logs(job_id, after + len(lines), PAGE)
-        lines = lines + page
-    if output.shape.machine:
-        if lines or (output.shape.json and not after):  # no lines: print one empty array
-            output.data([records.of(line) for line in lines])
-    else:
-        for line in lines:
-            output.line(*log_line(output, line))
-    return len(lines)
-
-
-def log_line(output: Output, line: LogLine) -> list[Cell]:
-    """Return a line such as `09:41:03 info  read  sent 3 chunks  page=4`."""
-    fields = "  ".join(f"{name}={_plain(value)}" for name, value in line.fields.items())
-    level = (f"{line.level:7}", LEVELS.get(line.level, ""))
-    stage: list[Cell] = [(f" {line.stage} ", "running")] if line.stage else []
-    return [(output.moment(line.at), "dim"), " ", level, *stage, f" {line.message}  ", (fields, "dim")]
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) and value.isprintable() and " " not in value else json.dumps(value)

@@ -36,7 +36,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "ls": ("jobs", "List jobs that match a search, newest first."),
         "show": ("show", "Show everything about one job."),
         "why": ("why", "Show why a job has not started, the true reason first."),
-        "logs": ("jobs", "Show what a job has logged."),
+        "logs": ("logs", "Show what jobs have logged: one job, or all that match a search."),
         "watch": ("watch", "Follow one job until it ends, with its progress and its log."),
         "tail": ("tail", "Print what happens to jobs, as it happens."),
         "top": ("top", "Watch everything on one screen, and act on it by a key."),

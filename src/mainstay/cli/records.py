@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 FIELDS = (
     "id", "type", "queue", "state", "label", "priority", "args", "attempt", "max_attempts", "crashes", "worker",
     "created_at", "run_at", "started_at", "cancel_at", "finished_at", "expires_at", "took", "cancel_took", "timeout", "key", "tenant", "ref", "tags",
-    "parent", "schedule", "tick", "done", "total", "stage", "error", "code", "reason", "fingerprint",
+    "parent", "schedule", "tick", "done", "total", "stage", "details", "error", "code", "reason", "fingerprint",
 )  # fmt: skip
 
 
 def of_job(job: Job, now: int) -> dict[str, Any]:
     """Return a job as a record: instants in ISO 8601, durations in seconds, arguments parsed."""
     seconds = {name: None if ms is None else ms / 1000 for name, ms in durations(job, now).items()}
-    known = of(job) | seconds | {"args": loaded(job.payload), "label": job.label}
+    known = of(job) | seconds | {"args": loaded(job.payload), "details": loaded(job.details), "label": job.label}
     return {name: known[name] for name in FIELDS}
 
 
@@ -106,8 +106,8 @@ def about(job: Job) -> str:
     """Return one line about a job: its error or reason, its progress, or else its arguments."""
     if job.label in {"dead", "retrying", "review", "cancelled"} and (job.error or job.reason):
         return job.reason or "" if job.label == "review" else job.error or job.reason or ""
-    if job.state == "running" and (job.stage or job.total):
-        return f"{progress(job)} {job.stage or ''}".strip()
+    if job.state == "running" and (job.stage or job.total or job.details):
+        return " ".join(filter(None, (progress(job), job.stage, short(loaded(job.details) or {}))))
     return short(loaded(job.payload))
 
 
@@ -138,8 +138,8 @@ def _cell(output: Output, job: Job, name: str) -> Cell:
         return state(job.label)
     if name in {"took", "cancel_took", "timeout"}:
         return output.spent(durations(job, output.now)[name])
-    if name == "args":
-        return short(loaded(job.payload))
+    if name in {"args", "details"}:
+        return short(loaded(getattr(job, "payload" if name == "args" else name)) or {})
     return cell(output, name, getattr(job, name))
 
 

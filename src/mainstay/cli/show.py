@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.clock import human, iso
+from ..core.frames import user_lines
+from ..core.job import updated_at
 from ..core.states import DEAD, ENDED
+from ..core.updates import WARNED
 from . import records
 from .audit import described
-from .jobs import log_line, stored
+from .jobs import stored
+from .logs import log_line, shown_level
 from .options import command, shaped, targeted
 from .output import size, state
 from .progress import bar
@@ -22,13 +26,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ..app import Mainstay
-    from ..core.job import Action, Attempt, Job
+    from ..core.job import Action, Attempt, Job, LogLine
     from .options import Target
     from .output import Cell, Output
     from .why import Step
 
 DECIDED = {"approve": "approved", "reject": "rejected", "expire": "ended"}  # actions that end a review
 CAP, CHILDREN, LINES = 10_000, 20, 10
+EVENTS = 5  # stages, warnings and errors of an attempt in the timeline
 LONG, MANY = 400, 40  # characters of a line and lines of a section that are printed
 OUTCOMES = {"review": "asked for a review", "released": "was released", "snoozed": "was snoozed"}
 NEXT = {
@@ -49,9 +54,10 @@ NEXT = {
 
 @command("mainstay show 01JQ93\nmainstay show 01JQ93 --json\nmainstay show 01JQ93 --fields state,error,reason --json")
 @click.argument("job")
+@click.option("--full", is_flag=True, help="Print the whole traceback, with the frames of libraries.")
 @shaped("Print only the id, whole.")
 @targeted
-def show(target: Target, output: Output, job: str) -> None:
+def show(target: Target, output: Output, job: str, full: bool) -> None:
     """Show everything about one job.
 
     The beginning of the id is enough. For a waiting job it says why it waits. Long texts are shortened; --json prints
@@ -63,20 +69,26 @@ def show(target: Target, output: Output, job: str) -> None:
         output.now = app.clock.now()
         output.give(
             lambda: _record(app, found, output.now, target), [found.id],
-            lambda: records.print_fields(output, [found]) if output.shape.fields else print_job(app, output, found, target),
+            lambda: records.print_fields(output, [found]) if output.shape.fields else print_job(app, output, found, target, full),
         )  # fmt: skip
 
 
 def _record(app: Mainstay, job: Job, now: int, target: Target) -> dict[str, Any]:
     store = app.store
+    attempts, actions = store.attempts(job.id), store.actions(job.id, CAP)
     return records.of_job(job, now) | {
-        "attempts": [records.of(attempt) for attempt in store.attempts(job.id)],
+        "updated_at": iso(updated_at(job, attempts, actions)),
+        "attempts": [_attempt(attempt) for attempt in attempts],
         "result": records.loaded(store.result(job.id)),
         "checkpoint": records.loaded(store.checkpoint(job.id)),
         "children": app.search(f"parent:{job.id}", CAP, exact=True).ids,
-        "actions": [records.of(action) for action in store.actions(job.id, CAP)],
+        "actions": [records.of(action) for action in actions],
         "waiting": [" → ".join([step.text, *step.next[:1]]) for step in _reasons(app, job, target)],
     }
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return records.of(attempt) | {"frames": [frame._asdict() for frame in attempt.frames]}
 
 
 def _reasons(app: Mainstay, job: Job, target: Target) -> list[Step]:
@@ -89,29 +101,32 @@ def _reasons(app: Mainstay, job: Job, target: Target) -> list[Step]:
 # Text -------------------------------------------------------------------------------------------------------------------
 
 
-def print_job(app: Mainstay, output: Output, job: Job, target: Target) -> None:
+def print_job(app: Mainstay, output: Output, job: Job, target: Target, full: bool = False) -> None:
     """Print everything about a job, for people."""
-    attempts = app.store.attempts(job.id)
-    _print_head(output, job)
-    if job.state == "running" and (job.done is not None or job.stage):
-        output.line(*bar(job.done, job.total), " ", records.progress(job), " ", _stage(app, job), indent=2)
+    attempts, actions = app.store.attempts(job.id), app.store.actions(job.id, CAP)
+    lines = app.store.logs(job.id, 0, CAP)
+    _print_head(output, job, updated_at(job, attempts, actions))
+    if job.state == "running" and (job.done is not None or job.stage or job.details):
+        told = [records.progress(job), _stage(app, job), records.short(records.loaded(job.details) or {})]
+        output.line(*bar(job.done, job.total), " ", " ".join(filter(None, told)), indent=2)
     _print_reasons(output, "worker" if job.state == "running" else "waiting because", _reasons(app, job, target))
     output.heading("timeline")
-    actions = app.store.actions(job.id, CAP)
-    output.table([""] * 4, _timeline(output, job, attempts, actions), right=(1,), indent=3)
+    output.table([""] * 4, _timeline(output, job, attempts, actions, lines), right=(1,), indent=3)
     _section(output, "arguments", _arguments(job.payload))
-    _section(output, "error", _error(job, attempts))
+    _section(
+        output, "error", _error(job, attempts, full), more="--full prints all" if not full else "--json prints all"
+    )
     _section(output, "result" if job.state != "review" else "proposed result", _json(app.store.result(job.id)))
     _section(output, "checkpoint", _json(app.store.checkpoint(job.id)))
     _print_children(app, output, job)
-    _print_log(app, output, job)
+    _print_log(output, job, lines)
     _section(output, "history", [_action(output, action) for action in actions[:LINES]])
     output.lines([""] * (job.label in NEXT))
     for attempt in NEXT.get(job.label, ()):
         output.line(("→ mainstay " + attempt.format(id=job.id), "link"), indent=1)
 
 
-def _print_head(output: Output, job: Job) -> None:
+def _print_head(output: Output, job: Job, updated: int) -> None:
     output.line(state(job.label), "  ", (job.type, "bold"), "  ", job.id)
     facts = [f"attempt {job.attempt}/{job.max_attempts}", f"queue {job.queue}", f"priority {job.priority}"]
     facts += [
@@ -123,6 +138,7 @@ def _print_head(output: Output, job: Job) -> None:
     facts += [f"tick {iso(job.tick)}"] if job.tick is not None else []
     facts += [f"tags {', '.join(job.tags)}"] if job.tags else []
     facts += [f"timeout {human(job.timeout)}"] if job.timeout else []
+    facts += [f"updated {output.when(updated)}"]
     output.facts(*((fact, "dim") for fact in facts), indent=2)
     if job.reason:
         output.line(_bounded(job.reason), indent=2)
@@ -148,14 +164,14 @@ def _stage(app: Mainstay, job: Job) -> str:
     return (job.stage or "") + place
 
 
-def _section(output: Output, title: str, lines: Sequence[str]) -> None:
+def _section(output: Output, title: str, lines: Sequence[str], more: str = "--json prints all") -> None:
     """Print a title and at most `MANY` lines below it."""
     if lines:
         output.heading(title)
     for line in lines[:MANY]:
         output.line(_bounded(line), indent=3)
     if len(lines) > MANY:
-        output.line((f"… {len(lines) - MANY:,} more lines: --json prints all", "dim"), indent=3)
+        output.line((f"… {len(lines) - MANY:,} more lines: {more}", "dim"), indent=3)
 
 
 def _bounded(text: str) -> str:
@@ -163,7 +179,9 @@ def _bounded(text: str) -> str:
     return text if len(text) <= LONG else f"{text[:LONG]}… ({size(len(text.encode()))}; --json prints all)"
 
 
-def _timeline(output: Output, job: Job, attempts: Sequence[Attempt], actions: Sequence[Action]) -> list[list[Cell]]:
+def _timeline(
+    output: Output, job: Job, attempts: Sequence[Attempt], actions: Sequence[Action], lines: Sequence[LogLine]
+) -> list[list[Cell]]:
     """Return a row for each event, with the time since the one before.
 
     They are in the order in which they happened, not sorted by time: each worker has its own clock, so an attempt may begin in
@@ -176,6 +194,7 @@ def _timeline(output: Output, job: Job, attempts: Sequence[Attempt], actions: Se
         by = f"on {attempt.worker}" if attempt.worker else ""
         events += [_retried(again.pop(0)) for each in list(again) if each.at <= attempt.started_at]
         events.append((attempt.started_at, f"attempt {attempt.number} started", by))
+        events += _told(lines, attempt.token)
         if asked is not None and attempt.token == job.token:
             events.append((asked, "cancel requested", ""))
         if attempt.ended_at is not None:
@@ -192,6 +211,22 @@ def _timeline(output: Output, job: Job, attempts: Sequence[Attempt], actions: Se
         [(output.moment(at), "dim"), gap, text, (more, "dim")]
         for (at, text, more), gap in zip(events, gaps, strict=True)
     ]
+
+
+def _told(lines: Sequence[LogLine], token: int) -> list[tuple[int, str, str]]:
+    """Return the stages, warnings and errors of an attempt as events: the last ones, if there are many."""
+    found = [event for line in lines if line.token == token and (event := _event(line)) is not None]
+    left = len(found) - EVENTS
+    note = [(found[left][0], f"… {left:,} earlier in the log", "")] if left > 0 else []
+    return note + found[-EVENTS:]
+
+
+def _event(line: LogLine) -> tuple[int, str, str] | None:
+    ended = line.message.removeprefix(f"{line.stage} ")
+    if line.stage and ended in ("done", "failed") and isinstance(line.fields.get("ms"), int):
+        return line.at, f"stage {_bounded(line.stage)} {ended}", f"in {human(line.fields['ms'])}"
+    level = shown_level(line)
+    return (line.at, level, _bounded(line.message.split("\n")[0])) if level in WARNED else None
 
 
 def _decided(job: Job, actions: Sequence[Action]) -> str:
@@ -220,12 +255,13 @@ def _json(text: str | None) -> list[str]:
     return json.dumps(records.loaded(text), indent=2, ensure_ascii=False).split("\n")
 
 
-def _error(job: Job, attempts: Iterable[Attempt]) -> list[str]:
-    """Return the last error with its traceback; earlier ones are in the timeline."""
+def _error(job: Job, attempts: Iterable[Attempt], full: bool) -> list[str]:
+    """Return the last error with its traceback, of that the user's frames unless `full`; earlier ones are in the timeline."""
     failed = [attempt for attempt in attempts if attempt.error]
     if not failed or job.state == "completed":
         return []
-    return (failed[-1].traceback or failed[-1].error or "").rstrip().split("\n")
+    text = failed[-1].traceback or failed[-1].error or ""
+    return text.rstrip().split("\n") if full else user_lines(text)
 
 
 def _print_children(app: Mainstay, output: Output, job: Job) -> None:
@@ -240,9 +276,8 @@ def _print_children(app: Mainstay, output: Output, job: Job) -> None:
         output.line((f"… more: mainstay ls parent:{job.id}", "dim"), indent=3)
 
 
-def _print_log(app: Mainstay, output: Output, job: Job) -> None:
+def _print_log(output: Output, job: Job, lines: Sequence[LogLine]) -> None:
     """Print the last lines of the log; `mainstay logs` prints all."""
-    lines = app.store.logs(job.id, 0, CAP)
     shown = [] if len(lines) == CAP else lines[-LINES:]  # of a longer log, these are not the last lines
     if lines:
         output.heading("log")

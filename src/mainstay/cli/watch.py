@@ -10,7 +10,8 @@ import click
 from ..core.clock import human
 from ..core.states import CANCELLED, COMPLETED, DEAD, ENDED, REVIEW
 from . import enqueue_args, exits, records
-from .jobs import PAGE, log_line, stored
+from .jobs import stored
+from .logs import PAGE, log_line
 from .options import command, shaped, targeted
 from .output import state
 from .progress import bar

@@ -19,6 +19,7 @@ from ..core.masking import masked
 from ..settings_file import load_settings
 from ..stores import without_driver
 from . import enqueue_args
+from .completions import Completions
 from .exits import coloured, printable
 from .options import command, targeted
 from .output import GLYPHS, STYLES, dumped, local_time, plural
@@ -122,6 +123,9 @@ def _options(settings: Settings, types: str | None) -> dict[str, Any]:
         "audit_keep": settings.audit_keep,
         "archive": settings.archive or None,
         "lease": settings.lease,
+        "job_log_level": settings.job_log_level,
+        "job_log_lines": settings.job_log_lines,
+        "job_log_size": settings.job_log_size,
     }
 
 
@@ -157,10 +161,13 @@ class Log(logging.Handler):
             line = dumped(record)
         else:
             glyph = GLYPHS.get(label, "!" if level in {"warning", "error"} else "·")
-            painted = f"\033[{STYLES[label]}m{glyph}\033[0m" if self._colour and label else glyph
+            painted = self._painted(glyph, label)
             at = local_time(now, now) if self._tty else iso(now)
             line = f"{at} {painted} {printable(text)}"
         sys.stderr.write(line + "\n")
+
+    def _painted(self, glyph: str, label: str) -> str:
+        return f"\033[{STYLES[label]}m{glyph}\033[0m" if self._colour and label else glyph
 
 
 class WorkerLog(Log):
@@ -168,12 +175,18 @@ class WorkerLog(Log):
 
     def __init__(self, app: Mainstay, level: str, form: str) -> None:
         super().__init__(app.clock, level, form)
+        self._completions = Completions(self._json, self._painted(GLYPHS["completed"], "completed"))
         for name in EVENTS:
             app.events.on(name, getattr(self, f"_{name}"))
         root = logging.getLogger()
         if not root.handlers:  # else the application has set up itself what handlers and libraries log by `logging`
             root.addHandler(self)
             root.setLevel(LEVELS[self._least].upper())
+
+    def write(self, level: str, event: str, text: str, label: str = "", **fields: Any) -> None:
+        """Write one line, after those about jobs that completed before it."""
+        self._completions.flush()
+        super().write(level, event, text, label, **fields)
 
     def _unknown_queue(self, queue: str, hint: str) -> None:
         text = f'queue "{queue}"{hint}: no type declares it and no job waits in it; the worker serves it all the same'
@@ -214,6 +227,9 @@ class WorkerLog(Log):
 
     def _ended(self, job: Claimed, outcome: Outcome) -> None:
         if outcome.kind == "completed" and self._least > INFO:  # nearly every job: build no text that is not shown
+            return
+        if outcome.kind == "completed" and not (self._tty or outcome.reason):
+            self._completions.add(job, self._clock.now())
             return
         took = max(self._clock.now() - job.started_at, 0)
         failed = outcome.error is not None

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 MAX_RESULT = 10 << 20  # bytes of JSON
+SHORT = 200
 UNSET = msgspec.UNSET
 _CLOCKS, _MINUTE, _NO_OFFSET = (datetime, time), timedelta(minutes=1), timedelta()
 _OFFSET = re.compile(r"[0-9][+-][0-9]{2}:[0-9]{2}\"")  # the end of a time with a UTC offset, whose seconds may be cut
+_RISKY = re.compile(
+    rb'\\\\|[0-9]{19}|[0-9][+-][0-9]{2}:[0-9]{2}"'
+)  # in short JSON: a NUL, a long integer, a time with a UTC offset
 _asdict = msgspec.structs.asdict
 
 
@@ -124,6 +128,12 @@ def encode_result(value: Any, limit: int = MAX_RESULT) -> str | None:
     data = _RESULT.encode(Mend(_open).value(value, "result"))
     check_size(data, limit, "result")
     return data.decode()
+
+
+def encode_short(value: Any) -> str | None:
+    """Return what `encode_result` does of a short and simple value, in a third of its time; None if that has to look closer."""
+    data = _RESULT.encode(value)
+    return None if len(data) > SHORT or _RISKY.search(data) else data.decode()
 
 
 def reason(error: Exception) -> str:

@@ -56,6 +56,7 @@ class JobRecord(NamedTuple):
     review: str | None  # what the last review of the job asks, as JSON
     trace: str | None  # the span that enqueued the job, as W3C traceparent
     fingerprint: str | None  # of a dead job: of what it died
+    details: str | None  # what a handler says about its progress, as JSON
 
 
 class AttemptRecord(NamedTuple):

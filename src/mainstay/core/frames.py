@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import groupby
 from typing import NamedTuple
 
 _FRAME = re.compile(r'^ *File "(.+?)", line (\d+)(?:, in (.+))?$', re.MULTILINE)
@@ -43,3 +44,27 @@ def is_user_file(file: str) -> bool:
 def top_frame(traceback: str | None) -> Frame | None:
     """Return the frame of the user's code that is nearest to the error; None: there is none."""
     return next((frame for frame in reversed(frames(traceback)) if frame.user), None)
+
+
+def user_lines(traceback: str) -> list[str]:
+    """Return the lines of a traceback with a note in place of the frames of libraries, unless there are no others."""
+    lines = traceback.rstrip().split("\n")
+    if top_frame(traceback) is None:
+        return lines
+    found: list[str] = []
+    for library, blocks in groupby(_blocks(lines), key=lambda block: any(not each.user for each in frames(block[0]))):
+        some = list(blocks)
+        note = f"  … {len(some)} frame{'s' * (len(some) > 1)} of libraries"
+        found += [note] if library else [line for block in some for line in block]
+    return found
+
+
+def _blocks(lines: list[str]) -> list[list[str]]:
+    """Return the lines of a traceback, those of one frame together."""
+    blocks: list[list[str]] = []
+    for line in lines:
+        if blocks and line.startswith("    ") and _FRAME.match(blocks[-1][0]):
+            blocks[-1].append(line)
+        else:
+            blocks.append([line])
+    return blocks

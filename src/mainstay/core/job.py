@@ -12,7 +12,11 @@ from .errors import Conflict
 from .states import SCHEDULED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import TypeVar
+
+    from .frames import Frame
 
     At = TypeVar("At", default=int)
     Span = TypeVar("Span", default=int)
@@ -73,6 +77,7 @@ class Job(NamedTuple, Generic[At, Span]):
     keep_last: int | None = None  # None: all
     trace: str | None = None  # the span that enqueued the job, as W3C traceparent
     fingerprint: str | None = None  # of what it died, or had died before it was retried (`core.fingerprint`)
+    details: Any = None  # what else a handler says about its progress: JSON, which applications read parsed
 
     @property
     def retrying(self) -> bool:
@@ -139,6 +144,20 @@ class Attempt(NamedTuple, Generic[At]):
     traceback: str | None
     code: str | None = None  # of the error
 
+    @property
+    def frames(self) -> list[Frame]:
+        """The frames of the traceback, the innermost last; `frame.user` if it is in the user's code, not in a library."""
+        from .frames import frames
+
+        return frames(self.traceback)
+
+
+def updated_at(job: Job, attempts: Sequence[Attempt], actions: Sequence[Action]) -> int:
+    """Return when something last happened to a job: it was enqueued, an attempt began or ended, an operator did something."""
+    known = [job.created_at, job.started_at, job.finished_at, job.cancel_at]
+    known += [at for attempt in attempts for at in (attempt.started_at, attempt.ended_at)]
+    return max(at for at in (*known, *(action.at for action in actions)) if at is not None)
+
 
 def history(job: Job, recorded: list[Attempt]) -> list[Attempt]:
     """Return every attempt: the recorded ones, then one that runs or completed, which the job row itself describes."""
@@ -152,6 +171,18 @@ def history(job: Job, recorded: list[Attempt]) -> list[Attempt]:
 class LogLine(NamedTuple, Generic[At]):
     """One line of a job's log."""
 
+    at: At
+    token: int
+    level: str
+    stage: str | None
+    message: str
+    fields: dict[str, Any]
+
+
+class JobLine(NamedTuple, Generic[At]):
+    """One line of the log of one of many jobs."""
+
+    job: str
     at: At
     token: int
     level: str

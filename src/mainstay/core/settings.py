@@ -12,6 +12,7 @@ from .clock import milliseconds
 from .errors import ConfigError
 from .masking import masked
 from .suggest import did_you_mean
+from .updates import LEVELS, LogLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,6 +42,9 @@ class Settings(NamedTuple):
     stuck_after: Duration = "5m"
     log_level: str = "info"
     log_format: str = "text"
+    job_log_level: str = LogLimits().level
+    job_log_lines: int = LogLimits().lines
+    job_log_size: int = LogLimits().characters
     sources: Mapping[str, str] = MappingProxyType({})
 
     def explain(self) -> list[tuple[str, Any, str]]:
@@ -185,6 +189,12 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "Where jobs go before retention removes them: a folder (in a settings file: beside it), or `s3://bucket/prefix`",
     ),
     "stuck_after": (_duration, "How long a job may run before `mainstay stuck` lists it"),
-    "log_level": (_one_of("debug", "info", "warning", "error"), "The least severe log lines that are written"),
+    "log_level": (_one_of(*LEVELS), "The least severe log lines that are written"),
     "log_format": (_one_of("text", "json"), "Log lines for people (`text`) or for machines (`json`)"),
+    "job_log_level": (
+        _one_of(*LEVELS, "off"),
+        "The least severe records of `logging` that land in the log of the job that makes them; `off`: none do",
+    ),
+    "job_log_lines": (_whole(1, 10_000_000), "Lines that the log of a job keeps of one attempt"),
+    "job_log_size": (_whole(1_000, 1_000_000_000), "Characters that the log of a job keeps of one attempt"),
 }

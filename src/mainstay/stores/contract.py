@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..core.decide import Transition
     from ..core.draft import Draft
     from ..core.duplicates import Duplicates
-    from ..core.export import ActionRecord, Batch, JobHistory
+    from ..core.export import ActionRecord, Batch, JobHistory, LogRecord
     from ..core.job import (
         Action,
         Attempt,
@@ -330,6 +330,12 @@ class Store(Protocol):
 
     def logs(self, job_id: str, after: int, limit: int) -> list[LogLine]:
         """Return log lines in order, without the first `after`."""
+
+    def warnings(self, since: int, limit: int, after: str | None = None) -> tuple[list[LogRecord], str | None]:
+        """Return the warnings and errors in the logs of all jobs since an instant, about the newest first.
+
+        `limit` says how many rows or jobs are read, and the second value where the next ones begin; None: there are no more.
+        """
 
     def actions(self, job_id: str | None, limit: int) -> list[Action]:
         """Return what operators did, newest first."""

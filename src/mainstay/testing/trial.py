@@ -13,11 +13,11 @@ from ..core.clock import SystemClock
 from ..core.errors import TransactionUnsupported
 from ..core.ids import IDS
 from ..core.job import Claimed, Labels
-from ..core.updates import Checkpoint, Log, Progress, Update
+from ..core.updates import Checkpoint, Line, Log, LogLimits, Progress, Update
 from ..options import instant
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from ..core.batch import Batch
@@ -35,6 +35,8 @@ class Trial(Generic[P, R]):
     `run` passes the arguments through JSON as a real job does. It returns what the handler returns and raises what it
     raises; a batch handler gets a batch of one. Afterwards `logs`, `progress`, `saved` and `children` hold what the handler reported.
     """
+
+    limits = LogLimits()
 
     def __init__(
         self, type: JobType[P, R, Any], *, attempt: int = 1, checkpoint: dict[str, Any] | None = None,
@@ -92,6 +94,10 @@ class Trial(Generic[P, R]):
             self.progress.append(update)
         elif isinstance(update, Checkpoint):
             self.saved = json.loads(update.body)
+
+    def writer(self, job: Claimed) -> Callable[[Line], None]:
+        """Return what reports the log lines of an attempt."""
+        return lambda line: self.report(Log(job.seq, job.token, *line))
 
     def checkpoint(self, job: Claimed) -> str | None:
         """Return the checkpoint of the trial, as if an earlier attempt had saved it."""

@@ -84,6 +84,8 @@ class Claimer:
         hopeless = self._registration.stopping and self.offers.outstanding
         if self.offers.uncertain and self._registration.open and not hopeless:
             return self._recover(self._registration.registered)
+        if self._outcomes.gathers():
+            return GATHER
         batch, updates = self._outcomes.take(self._failures)
         since = self._monotonic()
         room = self._room(since)

@@ -5,25 +5,29 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..core.decide import Completed, Transition, completed, decide
 from ..core.errors import LeaseLost, StoreError
 from ..core.job import Labels
+from ..core.log_lines import pack
 from ..core.outcome import CANCELLED, COMPLETED, INVALID, Outcome
 from ..core.payload import clean
 from ..core.review import last
 from ..core.states import COMPLETED as COMPLETED_STATE
-from ..core.updates import Checkpoint, Log, Progress, Update
+from ..core.updates import Checkpoint, Log, LogLimits, Progress, Update
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
+from .attempt_log import AttemptLog
 from .rolling_deploy import left_to_others
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from ..core.clock import Clock
     from ..core.events import Events
     from ..core.job import Claimed
+    from ..core.updates import Line
     from ..stores.contract import Store
     from .in_flight import Execution, InFlight
 
@@ -53,11 +57,12 @@ class OutcomeBuffer:
     ) -> None:  # fmt: skip
         self._in_flight, self._clock, self._random, self._events = in_flight, clock, random, events
         self._outcomes: deque[tuple[Execution, Transition]] = deque()
-        self._updates = UpdateBuffer() if updates is None else updates
-        self.add_update = self._updates.add
+        self.updates = UpdateBuffer() if updates is None else updates
+        self.add_update = self.updates.add
         self._count_lock, self._characters = threading.Lock(), 0  # of all outcomes that wait
         self.more = False  # the last `take` has left something for the next round
         self._on_stored = events.listeners("stored")
+        self.fresh = False  # the first update came since the last round
         self._suspects = 0  # one of the next so many cannot be stored: they are taken one by one
 
     def add(self, execution: Execution, outcome: Outcome) -> bool:
@@ -83,12 +88,17 @@ class OutcomeBuffer:
     @property
     def pending(self) -> int:
         """How many outcomes and updates wait to be written."""
-        return len(self._outcomes) + len(self._updates)
+        return len(self._outcomes) + len(self.updates)
 
     @property
     def full(self) -> bool:
         """Whether to claim nothing more until the store has caught up."""
         return len(self._outcomes) >= FULL or self._characters >= FULL_CHARACTERS
+
+    def gathers(self) -> bool:
+        """Return whether the round is to come a moment later, once: for an update alone. Others, and the outcome, may go along."""
+        fresh, self.fresh = self.fresh, False
+        return fresh and not self._outcomes
 
     def take(self, failures: int = 0) -> tuple[Batch, list[Update]]:
         """Return what to write now: no more than the store writes at once, half of it after each failure.
@@ -99,7 +109,7 @@ class OutcomeBuffer:
         if self._suspects:
             return self._take_one()
         batch = self._take_outcomes(BATCH >> failures, BATCH_CHARACTERS >> failures)
-        updates, left = self._updates.take(max(1, ROUND >> failures), ROUND_CHARACTERS >> failures)
+        updates, left = self.updates.take(max(1, ROUND >> failures), ROUND_CHARACTERS >> failures)
         if left:
             held = [each for each in batch if (each[1].seq, each[1].token) in left]
             batch = [each for each in batch if (each[1].seq, each[1].token) not in left]
@@ -128,8 +138,8 @@ class OutcomeBuffer:
     def _take_one(self) -> tuple[Batch, list[Update]]:
         self._suspects -= 1
         self.more = True
-        if self._updates:
-            return [], self._updates.take(1)[0]
+        if self.updates:
+            return [], self.updates.take(1)[0]
         return self._take_outcomes(1, 0), []
 
     def refused(self, batch: Batch, updates: list[Update], error: Exception) -> bool:
@@ -151,7 +161,7 @@ class OutcomeBuffer:
         """Keep for the next round what the store did not take."""
         self._count(sum(_size(transition) for _, transition in batch))
         self._outcomes.extendleft(reversed(batch))
-        self._updates.put_back(updates)
+        self.updates.put_back(updates)
 
     def apply_verdicts(self, batch: Batch, verdicts: list[str]) -> list[Claimed]:
         """Act on the store's verdicts: forget what is stored or lost, decide again what was cancelled; return the lost jobs."""
@@ -189,59 +199,113 @@ def _size(transition: Transition) -> int:
 
 
 class UpdateBuffer:
-    """Keeps updates in order, of progress and checkpoints only an attempt's newest. Any thread adds; the claimer takes.
+    """Keeps log lines in order, and of progress and checkpoints an attempt's newest. Any thread adds; the claimer takes.
 
     It is bounded: a handler that reports faster than the store writes waits.
     """
 
     def __init__(self, pause: float = PAUSE) -> None:
         self._pause = pause
-        self._change = threading.Condition()
-        self._updates: dict[tuple[Any, ...], Update] = {}
+        self._lock = threading.Lock()
+        self._change = threading.Condition(self._lock)
+        self._lines: deque[Log] = deque()
+        self._newest: dict[tuple[Any, ...], Progress | Checkpoint] = {}
+        self._logs: dict[AttemptLog, None] = {}  # with lines that wait
         self._characters = 0
 
     def __len__(self) -> int:
-        return len(self._updates)
+        return len(self._lines) + len(self._newest) + sum(len(each.waiting) for each in tuple(self._logs))
 
-    def add(self, update: Update) -> None:
-        """Add an update, after a pause if too many wait and it replaces none of them."""
-        with self._change:
-            if self._pause and self.is_full() and _key(update) not in self._updates:
-                times, pause = (LOOP_TIMES, min(self._pause, LOOP_PAUSE)) if _on_a_loop() else (1, self._pause)
-                self._change.wait_for(lambda: not self.is_full(times), pause)
-            self._put(update)
+    def open(self, log: AttemptLog) -> bool:
+        """Take the lines of a log with the next round. Return whether nothing else waits for it.
+
+        Needs no lock: it adds first and then looks, so of two logs and a round at the same time, one is the first, or is left for
+        the next round.
+        """
+        self._logs[log] = None
+        return len(self._logs) == 1
+
+    def hold(self) -> None:
+        """Wait while too many lines wait."""
+        if self._pause:
+            with self._lock:
+                self._wait()
+
+    def add(self, update: Update) -> bool:
+        """Add an update, after a pause if too many wait and it replaces none of them. Return whether it is the only one."""
+        with self._lock:
+            alone = not (self._lines or self._newest or self._logs)
+            many = len(self._lines) + len(self._newest) >= MANY or self._characters >= MANY_CHARACTERS
+            if many and self._pause and _key(update) not in self._newest:
+                self._wait()
+            if isinstance(update, Log):
+                self._lines.append(update)
+                self._characters += size(update)
+            else:
+                self._replace(update)
+        return alone
+
+    def _wait(self) -> None:
+        if self.is_full():
+            times, pause = (LOOP_TIMES, min(self._pause, LOOP_PAUSE)) if _on_a_loop() else (1, self._pause)
+            self._change.wait_for(lambda: not self.is_full(times), pause)
+
+    def _replace(self, update: Any) -> None:
+        key = _key(update)
+        before = self._newest.get(key)
+        self._characters += size(update) - (size(before) if before else 0)
+        self._newest[key] = update
 
     def take(self, most: int = ROUND, characters: int = ROUND_CHARACTERS) -> tuple[list[Update], set[Attempt]]:
-        """Return the first updates, at least one if there are any, and the attempts that have others left."""
-        taken: list[Update] = []
-        with self._change:
-            for update in self._updates.values():
+        """Return some updates, at least one if there are any, and the attempts that have others left. Lines come last."""
+        with self._lock:
+            taken: list[Update] = []
+            for update in (*self._newest.values(), *islice(self._lines, most)):
                 characters -= size(update)
                 if taken and (len(taken) == most or characters < 0):
                     break
                 taken.append(update)
             for update in taken:
-                del self._updates[_key(update)]
+                if type(update) is Log:
+                    self._lines.popleft()
+                else:
+                    del self._newest[_key(update)]
                 self._characters -= size(update)
+            if not self._lines:
+                taken += self._take_logs(most - len(taken), characters, bool(taken))
             self._change.notify_all()
-            return taken, {(update.seq, update.token) for update in self._updates.values()}
+            left = {update[:2] for update in (*self._newest.values(), *self._lines)}
+            return taken, left | {log.attempt for log in self._logs}
 
-    def put_back(self, updates: Iterable[Update]) -> None:
+    def _take_logs(self, most: int, characters: int, some: bool) -> list[Log]:
+        """Take lines of the logs, each log's packed; at least one unless there is `some` update already."""
+        taken: list[Log] = []
+        for log in tuple(self._logs):
+            if (some or taken) and (most <= 0 or characters < 0):
+                break
+            del self._logs[log]
+            size = log.characters
+            lines = log.take(max(1, most), characters)
+            most, characters = most - len(lines), characters - size
+            taken += pack(*log.attempt, lines, size)
+            if log.waiting:  # also if its handler has added one in this moment
+                self._logs[log] = None
+        return taken
+
+    def put_back(self, updates: Sequence[Update]) -> None:
         """Add updates that were taken, before all others; those that were replaced meanwhile are left out."""
-        with self._change:
-            newer, self._updates, self._characters = self._updates, {}, 0
-            for update in (*updates, *newer.values()):
-                self._put(update)
-
-    def _put(self, update: Update) -> None:
-        key = _key(update)
-        before = self._updates.get(key)
-        self._characters += size(update) - (size(before) if before else 0)
-        self._updates[key] = update
+        with self._lock:
+            for update in reversed(updates):
+                if type(update) is Log:
+                    self._lines.appendleft(update)
+                    self._characters += size(update)
+                elif _key(update) not in self._newest:
+                    self._replace(update)
 
     def is_full(self, times: int = 1) -> bool:
         """Return whether a report waits, where so many times the usual number may be here."""
-        return len(self._updates) >= times * MANY or self._characters >= times * MANY_CHARACTERS
+        characters = self._characters + sum(each.characters for each in tuple(self._logs))
+        return len(self) >= times * MANY or characters >= times * MANY_CHARACTERS
 
 
 def _on_a_loop() -> bool:
@@ -261,12 +325,13 @@ def size(update: Update) -> int:
 
 
 def _key(update: Update) -> tuple[Any, ...]:
-    number = update.n if isinstance(update, Log) else 0
-    return type(update), update.seq, update.token, number
+    return type(update), update.seq, update.token
 
 
 class WorkerReporter:
     """The `Reporter` of handlers that run in the worker's own process."""
+
+    limits = LogLimits()
 
     def __init__(
         self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None], events: Events
@@ -275,9 +340,27 @@ class WorkerReporter:
         self._events, self._on_progress = events, events.listeners("progress")
 
     def report(self, update: Update) -> None:
-        self._outcomes.add_update(update)
+        first = self._outcomes.add_update(update)
         if self._on_progress and type(update) is Progress:
             self._events.emit("progress", update=update)
+        if first:
+            self._wake_soon()
+
+    def writer(self, job: Claimed) -> Callable[[Line], None]:
+        """Return what keeps the log lines of an attempt until the next round."""
+        return AttemptLog((job.seq, job.token), self).add
+
+    def announce(self, log: AttemptLog) -> None:
+        """Take the lines of a log with the next round."""
+        if self._outcomes.updates.open(log):
+            self._wake_soon()
+
+    def hold(self) -> None:
+        """Wait while too many lines wait."""
+        self._outcomes.updates.hold()
+
+    def _wake_soon(self) -> None:
+        self._outcomes.fresh = True
         self._wake()
 
     def checkpoint(self, job: Claimed) -> str | None:

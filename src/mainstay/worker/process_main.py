@@ -22,16 +22,18 @@ from ..core.errors import StoreUnavailable
 from ..core.job import Claimed, Labels
 from ..core.outcome import Cancelled, Outcome
 from ..core.payload import clean
+from ..core.updates import Log, LogLimits
 from . import runner
 from .handler_address import find
 from .in_flight import Execution
+from .logging_capture import capture_logging
 from .pipes import Writer, outcome_out, take_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..app import Mainstay
-    from ..core.updates import Update
+    from ..core.updates import Line, Update
     from ..registry import JobType
 
 DEATH_OF_PARENT = 1  # prctl's PR_SET_PDEATHSIG
@@ -41,13 +43,17 @@ REPLY = 60.0  # seconds to wait for a reply of the worker
 class PipeReporter:
     """The `Reporter` of a handler in a process slot: sends updates to the worker, completes in the handler's transaction."""
 
-    def __init__(self, out: Writer, app: Mainstay, checkpoint: str | None) -> None:
-        self._out, self._checkpoint = out, checkpoint
+    def __init__(self, out: Writer, app: Mainstay, checkpoint: str | None, limits: LogLimits) -> None:
+        self._out, self._checkpoint, self.limits = out, checkpoint, limits
         self.store, self.now = app.store, app.clock.now
         self.replies: SimpleQueue[dict[str, Any]] = SimpleQueue()
 
     def report(self, update: Update) -> None:
         self._out.write({"update": [type(update).__name__, *update]})
+
+    def writer(self, job: Claimed) -> Callable[[Line], None]:
+        """Return what reports the log lines of an attempt."""
+        return lambda line: self.report(Log(job.seq, job.token, *line))
 
     def checkpoint(self, job: Claimed) -> str | None:
         return self._checkpoint
@@ -123,7 +129,9 @@ class MessageLoop:
             case "run":  # makes the context on this thread: a message to stop may follow at once
                 job = Claimed._make(message["job"])
                 type = self._types[job.type]
-                self._reporter = PipeReporter(self._out, type.app, message["checkpoint"])
+                limits = LogLimits._make(message["limits"])
+                capture_logging(limits.level)
+                self._reporter = PipeReporter(self._out, type.app, message["checkpoint"], limits)
                 context = self._context = Context(job, self._reporter)
                 execution = Execution(job, type, job.started_at)
                 self._put(lambda: {"outcome": outcome_out(runner.run(execution, context))})

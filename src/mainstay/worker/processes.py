@@ -178,7 +178,7 @@ class ProcessSlot:
         if child is None:
             return _died(execution, None)
         earlier = self._reporter.checkpoint(job)
-        child.send({"do": "run", "job": list(job), "checkpoint": earlier})
+        child.send({"do": "run", "job": list(job), "checkpoint": earlier, "limits": list(self._reporter.limits)})
         self._repeat(execution)
         while (message := child.receive()) is not None:
             if "update" in message:

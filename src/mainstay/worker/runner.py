@@ -84,6 +84,8 @@ def undecoded(error: BaseException) -> Outcome:
 
 def success(context: Context, value: Any) -> Outcome:
     """Return the outcome of a handler that returned."""
+    if context.lines is not None:
+        context.end_log()
     if context.completed_in is not None:
         return Outcome("completed in transaction")
     if value is None and not context.children:
@@ -96,6 +98,8 @@ def success(context: Context, value: Any) -> Outcome:
 
 def failure(type: JobType[..., Any, Any], context: Context, error: BaseException) -> Outcome:
     """Return the outcome of a handler that raised."""
+    if context.lines is not None:
+        context.end_log()
     because = context.cancelled_because
     if isinstance(error, ended.Stopping) or (context.stopping and because is None and _interrupted(error)):
         return ended.RELEASED

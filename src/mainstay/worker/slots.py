@@ -51,11 +51,11 @@ class Slots:
         self.size, self._wake, self._monotonic, self._events = size, wake, monotonic(app.clock), app.events
         self._clock, self._asked_at = app.clock, 0  # when the store was last asked which jobs were cancelled
         self._registration, self._in_flight, self._outcomes = registration, in_flight, outcomes
-        self._reporter = WorkerReporter(app.store, outcomes, app.clock, wake, app.events)
+        self.reporter = WorkerReporter(app.store, outcomes, app.clock, wake, app.events)
         self._on_started, self._on_ended = app.events.listeners("started"), app.events.listeners("ended")
         self.loop = loop(size, self.begin, self.end)
         self.threads = threads(size, self.begin, self.end)
-        self.processes = process_slots(processes, self.begin, self.end, self._reporter)
+        self.processes = process_slots(processes, self.begin, self.end, self.reporter)
         self.batches = Batches(self.threads, self.loop, self.begin, self.end, self._monotonic)
         self._executors = self.threads, self.loop, self.processes, self.batches
         self._waiting = [
@@ -112,7 +112,7 @@ class Slots:
             return None
         if job.timeout is not None:
             execution.deadline = now + job.timeout
-        context = Context(job, self._reporter)
+        context = Context(job, self.reporter)
         execution.context, execution.started = context, True
         if registration.releasing:  # `ask_to_stop` may have run before this context could be found
             context.stopping = True
@@ -142,7 +142,7 @@ class Slots:
         if execution.overrun is not None and outcome.kind != "completed in transaction":
             outcome = execution.overrun
         elif outcome is not COMPLETED:
-            outcome = self._reporter.checked(execution, outcome)
+            outcome = self.reporter.checked(execution, outcome)
             if outcome.delay and outcome.kind == "released":
                 self._registration.yield_jobs(YIELD)
         if self._on_ended:

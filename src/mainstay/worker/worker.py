@@ -18,6 +18,7 @@ from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, Usa
 from ..core.outcome import INTERRUPTED, RELEASED
 from ..core.search_terms import Term
 from ..core.suggest import did_you_mean
+from ..core.updates import LogLimits
 from ..core.verdict import STORED
 from ..options import listed
 from ..stores.move import closed
@@ -33,6 +34,7 @@ from .executors import CLEAN_UP, Loop, Threads
 from .hook_runner import run_hooks
 from .in_flight import InFlight
 from .listener import Listener
+from .logging_capture import capture_logging
 from .outcome_buffer import OutcomeBuffer, UpdateBuffer
 from .registration import Heartbeat, Registration, new_identity
 from .service import Service
@@ -76,6 +78,7 @@ class Worker:
         self, app: Mainstay, *, concurrency: int = 50, queues: Iterable[str] | None = None,
         types: Iterable[str] | None = None, lease: Duration | None = None, grace: Duration = "30s",
         poll: Duration = "1s", audit_keep: Duration = "365d", archive: str | None = None, process_slots: int | None = None,
+        job_log_lines: int = LogLimits().lines, job_log_size: int = LogLimits().characters, job_log_level: str = LogLimits().level,
         identity: str | None = None, signals: bool = False, runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
     ) -> None:  # fmt: skip
         if concurrency < 1:
@@ -93,6 +96,7 @@ class Worker:
             app, concurrency, process_slots or os.cpu_count() or 1, self.registration, self.in_flight, self.outcomes,
             self.wake, runtime.threads, runtime.loop,
         )  # fmt: skip
+        self.slots.reporter.limits = LogLimits(job_log_lines, job_log_size, job_log_level)
         self.claimer = claimer(
             app, self.registration, self.wants, self.slots, self.in_flight, self.outcomes, milliseconds(poll)
         )
@@ -147,6 +151,7 @@ class Worker:
         for name, step in self._steps().items():
             self.services[name] = self._runtime.service(name, step, self._clock, _complain)
         self._end_hooks = run_hooks(self.app)
+        self._end_capture = capture_logging(self.slots.reporter.limits.level)
         self._events.emit("worker_started", worker=self)  # before the first job can start
         for service in self.services.values():
             service.start()
@@ -234,6 +239,7 @@ class Worker:
         except StoreError as error:  # the lease runs out by itself
             self._events.emit("store_error", error=error, wait=0)
         self._end_hooks()
+        self._end_capture()
         self.services = {}
 
     def _store_the_rest(self) -> None:

@@ -296,7 +296,7 @@ def _update_statements(dialect: PostgresDialect, updates: Sequence[Update]) -> l
     """Return one statement a kind, in the order of seq; of progress and checkpoints only the last of an attempt is written."""
     found: dict[Any, dict[Any, Update]] = {}
     for each in updates:
-        place = (each.seq, each.token, each.n) if isinstance(each, Log) else (each.seq, each.token)
+        place = each[:3] if type(each) is Log else each[:2]
         found.setdefault(type(each), {})[place] = each
     return [
         dialect.statement(
@@ -308,6 +308,8 @@ def _update_statements(dialect: PostgresDialect, updates: Sequence[Update]) -> l
 
 def _update_columns(kind: type, updates: list[Update]) -> dict[str, list[Any]]:
     bound = _updated[kind](updates)
+    attempts = dict.fromkeys(zip(bound["seq"], bound["token"], strict=True))
+    bound["jobs"], bound["tokens"] = map(list, zip(*attempts, strict=True))
     if kind is Progress:  # a whole number would make the array one of whole numbers
         for name in ("done", "total"):
             bound[name] = [None if value is None else float(value) for value in bound[name]]

@@ -48,11 +48,10 @@ def of(record: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], dict[st
     return made  # of our own names; `attrgetter` takes twice as long
 
 
-def _unnest(columns: Mapping[str, str], numbered: bool = False) -> str:
-    """Return the arrays of some columns as a table `u`, whose rows get a number `place` if `numbered`."""
+def _unnest(columns: Mapping[str, str]) -> str:
+    """Return the arrays of some columns as a table `u`."""
     arrays = ", ".join(f":{name}::{kind}[]" for name, kind in columns.items())
-    end = (" WITH ORDINALITY", ", place") if numbered else ("", "")
-    return f"unnest({arrays}){end[0]} AS u({', '.join(columns)}{end[1]})"
+    return f"unnest({arrays}) AS u({', '.join(columns)})"
 
 
 def _assign(names: Iterable[str]) -> str:
@@ -83,7 +82,7 @@ FRAGMENTS = {
     "transitions": _unnest(column_types(Transition, *FINISH)),
     "claimed_job": ", ".join(f"j.{name}" for name in CLAIMED),
     "completions": _unnest(column_types(Transition, *COMPLETED)),
-    **{f"update_{table}": _unnest(column_types(kind), numbered=True) for kind, table in UPDATES.items()},
+    **{f"update_{table}": _unnest(column_types(kind)) for kind, table in UPDATES.items()},
     **{f"columns_{table}": ", ".join(kind._fields[1:]) for kind, table in UPDATES.items()},
     **{f"conflict_{table}": "DO NOTHING" if kind is Log else _newest(kind) for kind, table in UPDATES.items()},
 }  # fmt: skip

@@ -13,7 +13,7 @@ from ...core.job import Claimed, field_getter
 from ...core.outcome import DEATHS
 from ...core.review import due
 from ...core.states import REVIEW
-from ...core.updates import Checkpoint, Log, Progress
+from ...core.updates import WARNED, Checkpoint, Log, Progress
 from ...core.verdict import ALREADY, CANCELLING, LOST, STORED
 from ..results import Claims
 from ..turns import may_postpone
@@ -45,7 +45,7 @@ def claim(
     """Write updates, apply transitions, promote due jobs and claim, in one call."""
     kind, wanted = packed(wants)
     patient = may_postpone(store, limit, now)
-    values = [store.engine_now(now), worker, max(0, limit), int(patient), *wanted, len(updates), *_updates(updates)]
+    values = [store.engine_now(now), worker, max(0, limit), int(patient), *wanted, *_updates(updates)]
     reply = store.run_hot("claim" + kind, values + _transitions(store.server, finishing, worker), _bear(finishing))
     if reply == "lost":
         raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
@@ -141,7 +141,7 @@ def finish(store: RedisStore, transitions: Sequence[Transition], updates: Sequen
         return []
     now = store.engine_now(transitions[0].at if transitions else 0)
     worker = transitions[0].worker or "" if transitions else ""
-    values = [now, worker, len(updates), *_updates(updates), *_transitions(store.server, transitions, worker)]
+    values = [now, worker, *_updates(updates), *_transitions(store.server, transitions, worker)]
     return [_VERDICTS[letter] for letter in store.run_hot("finish", values, _bear(transitions))]
 
 
@@ -181,15 +181,24 @@ def _extra(server: Server, t: Transition) -> str:
 
 
 def _updates(updates: Sequence[Update]) -> list[Any]:
-    """Return updates as the scripts take them: five values each (statements/parts/update.lua)."""
-    values: list[Any] = []
+    """Return updates as the scripts take them, behind their number: attempt by attempt (statements/parts/update.lua)."""
+    attempts: dict[tuple[int | str, int], list[Update]] = {}
     for each in updates:
-        values += (each.seq, each.token, *_WORDS[type(each)](each))
-    return values
+        attempts.setdefault(each[:2], []).append(each)
+    return [len(attempts), *(value for attempt, some in attempts.items() for value in _packed_updates(*attempt, some))]
 
 
-_WORDS: dict[type, Any] = {
-    Log: lambda log: ("l", log.n, header.dumps((log.at, log.level, log.stage, log.message, log.fields))),
-    Progress: lambda progress: ("p", 0, header.dumps((progress.done, progress.total, progress.stage))),
-    Checkpoint: lambda checkpoint: ("c", 0, checkpoint.body),
-}
+def _packed_updates(seq: int | str, token: int, updates: list[Update]) -> list[Any]:
+    said, checkpoint, warned, lines = ("", ""), "", "", []
+    for each in updates:
+        if type(each) is Log:
+            stage = each.stage if each.lines is None else [each.lines]
+            line = header.dumps((each.at, each.level, stage, each.message, each.fields))
+            lines.append(f"{token:08x}{each.n:08x}{line}")
+            if each.level in WARNED:
+                warned = str(each.at)
+        elif type(each) is Progress:
+            said = header.dumps((each.done, each.total, each.stage)), each.details or ""
+        elif type(each) is Checkpoint:
+            checkpoint = each.body
+    return [seq, token, *said, checkpoint, warned, len(lines), *lines]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.export import ActionRecord, JobHistory
 from ..history import settled
-from .move import attempt_of, log_of, packed_action, packed_attempt, packed_job, packed_log, records
-from .reads import get_many, with_codes
+from .move import attempt_of, packed_action, packed_attempt, packed_job, packed_log, records
+from .reads import get_many, log_lines, with_codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def _histories(store: RedisStore, ids: list[str]) -> list[JobHistory]:
         JobHistory(
             job,
             with_codes([attempt_of(job.id, line) for line in attempts], codes),
-            [log_of(job.id, member) for member in logs],
+            [line for member in logs for line in log_lines(job.id, member)],
             actions[job.id],
         )
         for job, attempts, codes, logs in zip(jobs, rows, rows, rows, strict=True)

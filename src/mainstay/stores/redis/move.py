@@ -18,10 +18,11 @@ from ...core.export import AfterRecord, AttemptRecord, Batch, JobRecord, RuleRec
 from ...core.job import Attempt, Rule
 from ...core.limits import effective
 from ...core.review import due
+from ...core.updates import WARNED
 from . import header, record
 from .keys import export_keys, packed_key
 from .maintenance import declaration, note_of, types
-from .reads import read, with_codes
+from .reads import log_lines, read, with_codes
 from .record import LETTERS, SEQ
 from .rules import KINDS, rules, text_of
 
@@ -98,7 +99,7 @@ def _ordered(store: RedisStore, floor: str) -> Order:
     return Order(floor, found, whole)
 
 
-def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore, str | None, int], Batch]:
+def _history(kind: str, rows_of: Callable[[str, str], Sequence[Row]]) -> Callable[[RedisStore, str | None, int], Batch]:
     """Return how to export attempts or log lines: by job and then in their order; jobs without any are skipped."""
 
     def rows_after(store: RedisStore, after: str | None, limit: int) -> Batch:
@@ -106,7 +107,7 @@ def _history(kind: str, row: Callable[[str, str], Row]) -> Callable[[RedisStore,
         while True:
             job, through, *found = store.server.run("export_history", [kind, job, through, limit, LOOKED])
             if found or not job:
-                rows = [row(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
+                rows = [row for pair in zip(found[::2], found[1::2], strict=True) for row in rows_of(*pair)]
                 return Batch(_coded(store, rows) if kind == "attempt" else rows, f"{job} {through}" if job else None)
 
     return rows_after
@@ -122,11 +123,6 @@ def _coded(store: RedisStore, rows: list[Row]) -> list[Row]:
     of_job = {job: list(some) for job, some in groupby(rows, key=itemgetter(0))}
     codes = store.server.on_keys([("HGETALL", f"codes:{job}") for job in of_job])
     return [row for some, found in zip(of_job.values(), codes, strict=True) for row in with_codes(some, found)]
-
-
-def log_of(job: str, member: str) -> export.LogRecord:
-    """Return a log line from its member."""
-    return export.LogRecord(job, int(member[:8], 16), int(member[8:16], 16), *json.loads(member[16:]))
 
 
 def _actions(store: RedisStore, after: str | None, limit: int) -> Batch:
@@ -173,7 +169,7 @@ def _after_rows(store: RedisStore, after: str | None, limit: int) -> Batch:
 
 
 _EXPORTS: dict[str, Callable[[RedisStore, str | None, int], Batch]] = {
-    "jobs": _jobs, "attempts": _history("attempt", attempt_of), "logs": _history("log", log_of), "actions": _actions,
+    "jobs": _jobs, "attempts": _history("attempt", lambda job, line: [attempt_of(job, line)]), "logs": _history("log", log_lines), "actions": _actions,
     "types": _types, "settings": _settings, "keys": export_keys, "rules": _rules, "after": _after_rows,
 }  # fmt: skip
 
@@ -229,8 +225,10 @@ def packed_attempt(*row: Any) -> tuple[str, bytes]:
 
 
 def packed_log(job: str, token: int, n: int, *line: Any) -> tuple[str, bytes]:
-    """Return the job of a log line, and the command that writes it."""
-    return job, msgpack.encode([("ZADD", f"log:{job}", 0, f"{token:08x}{n:08x}{header.dumps(line)}")])
+    """Return the job of a log line, and the commands that write it."""
+    commands = [("ZADD", f"log:{job}", 0, f"{token:08x}{n:08x}{header.dumps(line)}")]
+    at, level = line[:2]
+    return job, msgpack.encode(commands + ([("ZADD", "warned", at, job)] if level in WARNED else []))
 
 
 def packed_action(

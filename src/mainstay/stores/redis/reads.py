@@ -6,8 +6,11 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...core.export import LogRecord
 from ...core.job import Action, Attempt, Count, Ended, Job, LogLine, WorkerInfo, history
+from ...core.log_lines import loaded as loaded_fields, unpack
 from ...core.states import BLOCKED
+from ...core.updates import WARNED, Line
 from . import header, record
 from .record import STATES
 
@@ -75,15 +78,42 @@ def with_codes(attempts: Sequence[Any], codes: Sequence[str]) -> list[Any]:
 
 def logs(store: RedisStore, job_id: str, after: int, limit: int) -> list[LogLine]:
     """Return log lines in order."""
-    if limit < 1:
-        return []
-    return [_line(member) for member in store.server.read("ZRANGE", f"log:{job_id}", after, after + limit - 1)]
+    found: list[LogLine] = []
+    start, skipped = 0, 0
+    while limit > 0 and len(found) < limit:
+        members = store.server.read("ZRANGE", f"log:{job_id}", start, start + CHUNK - 1)
+        lines = [line for member in members for line in log_lines(job_id, member)]
+        found += [_line(line) for line in lines[max(after - skipped, 0) :]]
+        start, skipped = start + CHUNK, skipped + len(lines)
+        if len(members) < CHUNK:
+            break
+    return found[:limit]
 
 
-def _line(member: str) -> LogLine:
-    """Return a line from its member: token and number as eight hexadecimal digits each, then the rest."""
+def _line(line: LogRecord) -> LogLine:
+    return LogLine(line.at, line.token, line.level, line.stage, line.message, loaded_fields(line.fields))
+
+
+def log_lines(job_id: str, member: str) -> list[LogRecord]:
+    """Return the lines of a member: token and number as eight hexadecimal digits each, then the rest. Of several lines, their number
+    stands in place of the stage.
+    """
     at, level, stage, message, fields = json.loads(member[16:])
-    return LogLine(at, int(member[:8], 16), level, stage, message, json.loads(fields) if fields else {})
+    line = Line(int(member[8:16], 16), at, level, stage, message, fields)
+    return [
+        LogRecord(job_id, int(member[:8], 16), *each)
+        for each in unpack(line, stage[0] if isinstance(stage, list) else None)
+    ]
+
+
+def warnings(store: RedisStore, since: int, limit: int, after: str | None = None) -> tuple[list[LogRecord], str | None]:
+    """Return warnings and errors of the jobs that logged one last, these first, and where the next jobs begin."""
+    found = store.server.run("warned", [since, limit, *(after or "").split()])
+    lines = [
+        line for id, members in zip(found[::3], found[2::3], strict=True) for m in members for line in log_lines(id, m)
+    ]
+    kept = [line for line in lines if line.level in WARNED and line.at >= since]
+    return kept, f"{found[-2]} {found[-3]}" if len(found) == 3 * limit else None
 
 
 def actions(store: RedisStore, job_id: str | None, limit: int) -> list[Action]:

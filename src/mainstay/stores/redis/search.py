@@ -246,7 +246,7 @@ UNION ALL SELECT seq, NULL, NULL, c.value FROM candidate, json_each(codes) c;
 """  # noqa: S608
 _INSERT = f"INSERT INTO candidate VALUES (?, ?, ?{', ?' * len(JobRecord._fields)})"  # noqa: S608
 _PASSED = "SELECT j.id FROM candidate j JOIN candidate b ON b.seq = j.seq WHERE {} ORDER BY j.seq"
-UNSEEN = ("result", "children", "checkpoint", "bulks", *record.PROGRESS)  # no term asks for these
+UNSEEN = ("result", "children", "checkpoint", "bulks", "details", *record.PROGRESS)  # no term asks for these
 _WITH_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, *UNSEEN)
 _WITHOUT_PAYLOAD: record.Rows[JobRecord] = record.Rows(JobRecord, "payload", *UNSEEN)
 _STATES = {"retrying": "scheduled", "cancelling": "running"}

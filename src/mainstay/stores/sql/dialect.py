@@ -18,7 +18,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from ...core import change, export, job
+from ...core import change, export, job, updates
 from ..operations import SHARED, admitted, read
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from ...core.draft import Draft
     from ..operations import Operations, Statement
 
-_READ = (job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo, change.Standing)
+_READ = (job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo, change.Standing, updates.Line)
 RECORDS: dict[str, Any] = {kind.__name__: kind for kind in (*export.PARTS.values(), *_READ)}
 RECORDS["Orphaned"] = job.Claimed  # a sweep needs no payload
 # Fields of a job that are no column of their own name; with a record before it, a field of that record only.
 COLUMNS = {
     "result": "r.body", "children": "r.children", "checkpoint": "c.body", "done": "p.done", "total": "p.total", "stage": "p.stage",
+    "details": "p.details",
     "error": "(SELECT a.error FROM mainstay.attempt a WHERE a.job = j.seq AND a.error IS NOT NULL "
              "ORDER BY a.token DESC LIMIT 1)",
     "code": "(SELECT a.code FROM mainstay.attempt a WHERE a.job = j.seq AND (a.error IS NOT NULL OR a.code IS NOT NULL) "

@@ -12,7 +12,7 @@ from ..operations import together
 from .actions import AUDIT
 from .dialect import column_types
 from .move import job_statements
-from .reads import get_many
+from .reads import get_many, log_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,12 +31,12 @@ def _histories(dialect: Dialect, ids: list[str]) -> Operations[list[JobHistory]]
     rows = (yield dialect.statement("history_jobs", ids=ids)).rows
     seqs, jobs = [row[-1] for row in rows], [JobRecord._make(row[:-1]) for row in rows]
     attempts = _of(AttemptRecord, (yield dialect.statement("history_attempts", seqs=seqs)).rows)
-    logs = _of(LogRecord, (yield dialect.statement("history_logs", seqs=seqs)).rows)
+    logs = _of(LogRecord, log_records((yield dialect.statement("history_logs", seqs=seqs)).rows))
     actions = yield from _actions(dialect, jobs)
     return [JobHistory(job, attempts.get(job.id, []), logs.get(job.id, []), actions[job.id]) for job in jobs]
 
 
-def _of(kind: Any, rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+def _of(kind: Any, rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
     """Return rows as records, by their job."""
     return {job: list(map(kind._make, some)) for job, some in groupby(rows, key=itemgetter(0))}
 

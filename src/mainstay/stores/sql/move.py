@@ -15,6 +15,7 @@ from ..operations import together
 from .actions import ASKED
 from .dialect import column_types
 from .keys import export_keys
+from .reads import log_records
 from .store import rows
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ CURSOR = ("after", "after2", "after3")
 WHOLE = ("types", "settings", "rules")  # parts of few rows: exported at once
 SIZE = 4 << 20  # characters of texts in one batch of jobs; the first job comes however large it is
 # Fields of a job that have tables of their own.
-BESIDE = ("result", "children", "checkpoint", "done", "total", "stage", "bulks", "review")
+BESIDE = ("result", "children", "checkpoint", "done", "total", "stage", "details", "bulks", "review")
+PROGRESS = ("done", "total", "stage", "details")
 
 
 def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Batch:
@@ -43,7 +45,8 @@ def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Ba
     places = [int(number) for number in after.split()] if after else []
     cursor = dict.fromkeys(CURSOR, -1) | dict(zip(CURSOR, places, strict=False))
     found = store.read(rows(store, f"export_{part}", **cursor, limit=limit, size=SIZE))
-    return Batch([row[:-1] for row in found], found[-1][-1] if found else None)
+    exported: list[Row] = [row[:-1] for row in found]
+    return Batch(list(log_records(exported)) if part == "logs" else exported, found[-1][-1] if found else None)
 
 
 def import_rows(store: SqlStore, part: str, rows: Sequence[Row], was: str, mark: str) -> None:
@@ -96,13 +99,13 @@ def _beside(dialect: Dialect, jobs: Numbered) -> list[Statement]:
     of_job, written = {"job": "bigint"}, {"job": "bigint", "token": "bigint", "at": "bigint"}
     results = [(seq, job.result, job.children) for seq, job in jobs if job.result is not None]
     checkpoints = [(seq, job.token, job.created_at, job.checkpoint) for seq, job in jobs if job.checkpoint is not None]
-    progress = [(seq, job.token, job.created_at, job.done, job.total, job.stage) for seq, job in jobs]
-    said = [row for row in progress if row[3:] != (None, None, None)]
+    progress = [(seq, job.token, job.created_at, *(getattr(job, name) for name in PROGRESS)) for seq, job in jobs]
+    said = [row for row in progress if any(value is not None for value in row[3:])]
     tags = [(tag, seq) for seq, job in jobs for tag in dict.fromkeys(json.loads(job.tags or "[]"))]
     return [
         *dialect.insert("result", of_job | {"body": "text", "children": "text"}, results),
         *dialect.insert("checkpoint", written | {"body": "text"}, checkpoints),
-        *dialect.insert("progress", written | column_types(JobRecord, "done", "total", "stage"), said),
+        *dialect.insert("progress", written | column_types(JobRecord, *PROGRESS), said),
         *dialect.insert("tag", {"tag": "text"} | of_job, tags),
         *dialect.insert("hold", {"slot": "text"} | of_job, [(slot, seq) for seq, job in jobs for slot in _held(job)]),
         *dialect.insert("review", ASKED, [(seq, due(job.review), job.review) for seq, job in jobs if job.review]),

@@ -8,8 +8,11 @@ from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...core.export import LogRecord
 from ...core.job import Action, Attempt, Claimed, Count, Ended, Job, LogLine, WorkerInfo, history
+from ...core.log_lines import loaded as loaded_fields, unpack
 from ...core.states import DEAD
+from ...core.updates import WARNED, Line
 from .store import rows
 
 if TYPE_CHECKING:
@@ -96,7 +99,31 @@ def attempts(store: SqlStore, job_id: str) -> list[Attempt]:
 
 def logs(store: SqlStore, job_id: str, after: int, limit: int) -> list[LogLine]:
     """Return log lines in order, without the first `after`."""
-    return _all(store, LogLine, "logs", id=job_id, after=after, limit=limit)
+    found = store.read(rows(store, "logs", id=job_id, after=after, limit=limit)) if limit > 0 else []
+    lines = [
+        LogLine(line.at, token, line.level, line.stage, line.message, loaded_fields(line.fields))
+        for *values, token, count, _ in found
+        for line in unpack(Line._make(values), count)
+    ]
+    first = int(found[0][-1]) - (found[0][-2] or 1) if found else 0  # lines before the first row
+    return lines[after - first : after - first + limit] if found else []
+
+
+def log_records(found: Sequence[Sequence[Any]]) -> list[LogRecord]:
+    """Return rows of logs, behind each how many lines it has, line by line."""
+    return [
+        LogRecord(job, token, *line)
+        for job, token, *values, count in found
+        for line in unpack(Line._make(values), count)
+    ]
+
+
+def warnings(store: SqlStore, since: int, limit: int, after: str | None = None) -> tuple[list[LogRecord], str | None]:
+    """Return lines of logs, the newest warnings and errors first, and where the next ones begin."""
+    at, job, token, n = map(int, after.split()) if after else (NEWEST,) * 4
+    found = store.read(rows(store, "warnings", since=since, limit=limit, at=at, job=job, token=token, n=n))
+    lines = [line for line in log_records([row[:-1] for row in found]) if line.level in WARNED and line.at >= since]
+    return lines, found[-1][-1] if len(found) == limit else None
 
 
 def actions(store: SqlStore, job_id: str | None, limit: int) -> list[Action]:

@@ -9,7 +9,6 @@ from ...core.decide import Completed, Transition
 from ...core.job import field_getter
 from ...core.rules import EXAMINE
 from ...core.states import COMPLETED
-from ...core.updates import Checkpoint, Log, Progress, Update
 from ...core.verdict import STORED, refusal
 from ..operations import Statement, together
 from .sql import batched, batches, load, many, run
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
+    from ...core.updates import Update
     from ..operations import Operations
 
 _DONE = field_getter(Completed, "seq", "token", "finished_at")
@@ -25,15 +25,16 @@ RULED = field_getter(Transition, "rules")
 _ATTEMPT = field_getter(
     Transition, "seq", "token", "number", "worker", "started_at", "at", "outcome", "error", "traceback", "code"
 )
-_STATEMENTS = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}
 
 
 def write_outcomes(
     connection: sqlite3.Connection, transitions: Sequence[Transition], updates: Sequence[Update]
 ) -> tuple[list[str], set[str]]:
     """Write updates and transitions; return a verdict for each, and the slots that may have room now."""
-    for update in updates:  # in order; one of an attempt that no longer holds its job changes nothing
-        connection.execute(load(_STATEMENTS[type(update)]), update._asdict())
+    if updates:
+        from .updates import write_updates
+
+        write_updates(connection, updates)
     if not transitions:
         return [], set()
     connection.execute("SAVEPOINT batch")

@@ -27,7 +27,7 @@ end
 
 local function change_payload(id, payload)
     later("HSET", P .. "payload", id, payload)
-    for _, hash in ipairs({ "checkpoint", "progress", "result" }) do -- the new work must not start where the old one stopped
+    for _, hash in ipairs({ "checkpoint", "progress", "details", "result" }) do -- the new work must not start where the old one stopped
         later("HDEL", P .. hash, id)
     end
 end

@@ -1,6 +1,6 @@
 -- Writes updates, applies transitions, promotes due jobs and takes up to `limit` jobs for a worker, or does none of it where
 -- the lease is over. ARGV: now, worker, limit, "1" where a claim that gets all of them may leave lines to a later one (turns.py),
--- what it wants (parts/few.lua or many.lua), how many updates, updates (parts/update.lua), transitions (parts/outcome.lua). Returns
+-- what it wants (parts/few.lua or many.lua), how many attempts report, their updates (parts/update.lua), transitions (parts/outcome.lua). Returns
 -- the verdicts, the instant, how long until the next job is due (false: none is scheduled, or there were enough to take), how often
 -- it took jobs (they are in order if once), then the jobs (parts/take.lua); "lost" where the lease is over; "rules" where the variant
 -- for jobs with rules is needed (script.py): nothing is done then.
@@ -27,9 +27,7 @@ if not ruled then
 end
 
 local next_lanes, at = lanes_wanted(WANTS)
-local updates = tonumber(ARGV[at])
-write_updates(ARGV, at + 1, updates)
-local first = at + 1 + updates * 5
+local first = write_updates(ARGV, at + 1, tonumber(ARGV[at]))
 local verdicts, news = apply(ARGV, first, worker, now)
 promote(now, 500)
 ruled = ruled or (made and made.opened)

@@ -1,13 +1,11 @@
--- Applies transitions. ARGV: now, their worker, how many updates, updates (parts/update.lua), transitions (parts/outcome.lua). Returns the
+-- Applies transitions. ARGV: now, their worker, how many attempts report, their updates (parts/update.lua), transitions (parts/outcome.lua). Returns the
 -- verdicts; "rules" as `claim` does.
 -- uses: base batch record admit notify draft update code outcome -- rarely: lane rules examine parents breaker
 if not flow and call("EXISTS", P .. "flow") == 1 then
     return "rules"
 end
 allow_oom()
-local updates = tonumber(ARGV[3])
-write_updates(ARGV, 4, updates)
-local first = 4 + updates * 5
+local first = write_updates(ARGV, 4, tonumber(ARGV[3]))
 local now = instant(ARGV[1])
 local verdicts, queued = apply(ARGV, first, ARGV[2], now)
 local more = made and made.settle(now)

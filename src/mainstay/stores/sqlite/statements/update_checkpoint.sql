@@ -1,5 +1,3 @@
--- What the next attempt starts from, from the attempt that holds the job or has completed it.
-INSERT INTO mainstay_checkpoint (job, token, at, body)
-SELECT :seq, :token, :at, :body
-WHERE EXISTS (SELECT 1 FROM mainstay_job WHERE seq = :seq AND state IN ('running', 'completed') AND token = :token)
+-- What the next attempts start from. The last of a job counts.
+INSERT INTO mainstay_checkpoint (job, token, at, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (job) DO UPDATE SET token = excluded.token, at = excluded.at, body = excluded.body

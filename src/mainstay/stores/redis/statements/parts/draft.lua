@@ -72,7 +72,7 @@ local function replace(id, list, i, extra, now)
         flow().link(id, extra.after)
     end
     later("HSET", P .. "payload", id, list[i + 5])
-    for _, hash in ipairs({ "checkpoint", "progress", "result" }) do
+    for _, hash in ipairs({ "checkpoint", "progress", "details", "result" }) do
         later("HDEL", P .. hash, id)
     end
 end

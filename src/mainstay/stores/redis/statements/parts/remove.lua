@@ -10,11 +10,12 @@ local function remove(found)
         end
         release(r)
         remove_terms(r, id)
-        for _, hash in ipairs({ "job", "payload", "result", "children", "checkpoint", "progress", "error", "code", "bulks", "asked", "fingerprint" }) do
+        for _, hash in ipairs({ "job", "payload", "result", "children", "checkpoint", "progress", "details", "error", "code", "bulks", "asked", "fingerprint" }) do
             later("HDEL", P .. hash, id)
         end
         later("ZREM", P .. "ids", id)
         later("ZREM", P .. "review_due", id)
+        later("ZREM", P .. "warned", id)
         call("UNLINK", P .. "attempt:" .. id, P .. "codes:" .. id, P .. "log:" .. id)
     end
     flush()

@@ -1,0 +1,55 @@
+"""The log lines of one attempt on their way to the store."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..core.updates import Line
+    from .outcome_buffer import WorkerReporter
+
+HELD, HELD_CHARACTERS = 50, 50_000  # of one attempt: after so many, it is looked at how many wait in all
+
+
+class AttemptLog:
+    """The lines of an attempt that wait. Its handler's threads add; the claimer takes, without a lock between them."""
+
+    __slots__ = ("_known", "_reporter", "attempt", "characters", "waiting")
+
+    def __init__(self, attempt: tuple[int | str, int], reporter: WorkerReporter) -> None:
+        self.attempt, self._reporter = attempt, reporter
+        self.waiting: deque[Line] = deque()
+        self.characters = 0  # of those that wait; threads may miscount them a little
+        self._known = False  # the buffer knows that lines wait
+
+    def add(self, line: Line) -> None:
+        """Add a line, after a pause now and then if too many wait."""
+        self.waiting.append(line)
+        self.characters += len(line[4])
+        if line[5]:
+            self.characters += len(line[5])
+        if not self._known:
+            self._known = True
+            self._reporter.announce(self)
+        if not len(self.waiting) % HELD or self.characters > HELD_CHARACTERS:
+            self._reporter.hold()
+
+    def take(self, most: int, characters: int) -> list[Line]:
+        """Remove and return the first lines, at least one if there are any."""
+        self._known = False  # before the lines are taken: one that comes meanwhile is announced
+        count, large = len(self.waiting), self.characters > characters
+        self.characters = 0
+        if count <= most and not large:
+            return [self.waiting.popleft() for _ in range(count)]
+        taken = [self.waiting.popleft()]
+        while self.waiting and len(taken) < most and characters >= 0:
+            characters -= length(taken[-1])
+            taken.append(self.waiting.popleft())
+        self.characters = sum(map(length, tuple(self.waiting)))
+        return taken
+
+
+def length(line: Line) -> int:
+    """Return about how many characters a line has."""
+    return len(line[4]) + (len(line[5]) if line[5] else 0)
