@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .control.bulk import Bulk, Operation
     from .control.bulk_run import Progress, Report
     from .control.edits import Function
-    from .control.records import ReviewRecord
+    from .control.records import Health, ReviewRecord
     from .core.clock import Clock, Duration
     from .core.job import Action, Attempt, Job as StoredJob, LogLine
     from .core.search_terms import Page
@@ -361,6 +361,12 @@ class Mainstay(Flow, Hooked):
         from .control.bulk import resume
 
         return resume(self, operation, actor, progress, amend, roles)
+
+    def health(self, timeout: Duration = "5s") -> Health:
+        """Return whether the installation is healthy, degraded or unhealthy, and why; within `timeout`, also if the store hangs."""
+        from .control.health import health
+
+        return health(self, timeout)
 
     # run ----------------------------------------------------------------------------------------------------------
     def worker(self, **options: Unpack[WorkerOptions]) -> Worker:

@@ -33,6 +33,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Inspect": {
         "status": ("status", "Show what is waiting, running and failed, by type."),
+        "health": ("health", "Show whether the installation is healthy, with an exit code for probes."),
         "ls": ("jobs", "List jobs that match a search, newest first."),
         "show": ("show", "Show everything about one job."),
         "why": ("why", "Show why a job has not started, the true reason first."),

@@ -236,3 +236,21 @@ class StuckRecord(NamedTuple):
     since: datetime | None  # when it was claimed
     text: str  # for people
     fix: str  # what to type
+
+
+class Component(NamedTuple):
+    """A part of an installation: `healthy`, `degraded` or `unhealthy`, why, and the command that changes it."""
+
+    name: str
+    status: str
+    text: str
+    figures: Mapping[str, Any] = {}
+    fix: str = ""
+
+
+class Health(NamedTuple):
+    """The health of an installation: the worst status of its components."""
+
+    status: str
+    components: tuple[Component, ...]
+    at: datetime
