@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .core.clock import SystemClock
-from .core.draft import Draft, distinct
+from .core.draft import Draft, distinct, prepared
 from .core.errors import QueueFull, UsageError
 from .core.events import Events, Hooked
 from .core.payload import MAX_BYTES, decode_result, encode
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
+    from .control.alerts import Alerts
     from .control.bulk import Bulk, Operation
     from .control.bulk_run import Progress, Report
     from .control.edits import Function
@@ -136,18 +137,18 @@ class Mainstay(Flow, Hooked):
         """Enqueue prepared jobs, a thousand per transaction, or all with `tx=`; handles are in the order of the drafts."""
         from itertools import islice
 
-        prepared = map(_prepared, drafts)
+        ready = map(prepared, drafts)
         if tx is not None:
-            return self._accept(list(prepared), tx)
+            return self._accept(list(ready), tx)
         handles: list[Handle[Any]] = []
-        while batch := list(islice(prepared, CHUNK)):
+        while batch := list(islice(ready, CHUNK)):
             handles += self._accept(batch, None)
         return handles
 
     async def aenqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
         """As `enqueue_many`, awaited; `tx=` is then an async connection or session."""
         if tx is not None:
-            return await self._aaccept(list(map(_prepared, drafts)), tx)
+            return await self._aaccept(list(map(prepared, drafts)), tx)
         import asyncio
 
         return await asyncio.to_thread(self.enqueue_many, drafts)
@@ -156,7 +157,7 @@ class Mainstay(Flow, Hooked):
         if not isinstance(job, str):
             if payload is not None or options:
                 raise UsageError("a prepared job has its payload and options already: give them to prepare or options")
-            return _prepared(job)
+            return prepared(job)
         given = Options(options)
         known = self._registry.get(job) if self._registry is not None else None
         if known is not None:
@@ -368,6 +369,13 @@ class Mainstay(Flow, Hooked):
 
         return health(self, timeout)
 
+    @property
+    def alerts(self) -> Alerts:
+        """What is wrong and was, the rules that find it, and the channels that tell: `app.alerts.open()`, `.set`, `.silence`, `.send_to`."""
+        from .control.alerts import Alerts
+
+        return Alerts(self)
+
     # run ----------------------------------------------------------------------------------------------------------
     def worker(self, **options: Unpack[WorkerOptions]) -> Worker:
         """Return a worker for this process: `with app.worker(concurrency=8): …`."""
@@ -398,9 +406,3 @@ class Mainstay(Flow, Hooked):
         self.store.close()
         if self._replica is not None:
             self._replica.close()
-
-
-def _prepared(job: Draft) -> Draft:
-    if type(job) is not Draft:
-        raise UsageError(f"{job!r} is not a prepared job: give f.prepare(…), or the name of a type")
-    return job.again() if job.accepted else job

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .handle import Handle
     from .options import JobOptions
     from .registry import Registry
+    from .senders.channels import Channel
     from .stores.contract import Store
     from .testing.kit import Kit
 
@@ -59,6 +60,7 @@ class Flow:
     declares = False  # some type has limits or a breaker
     queue_rules: Mapping[str, Mapping[str, Any]] = {}  # of the queues that this program declares, by name
     declared_schedules: Mapping[str, Mapping[str, Any]] = {}  # of this program, by name
+    channels: Mapping[str, Channel] = {}  # that carry notices of alerts, by name
     recorded: tuple[object, set[str]] = None, set()  # the store in which declarations are recorded, and of what
 
     # declare ------------------------------------------------------------------------------------------------------

@@ -1,9 +1,14 @@
 """Real receivers on loopback, each on a thread of its own: what is sent to them is theirs to look at."""
 
+import socket
 import threading
 from contextlib import contextmanager
+from email import message_from_bytes, policy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
 
 
 class Request(NamedTuple):
@@ -55,3 +60,30 @@ def receiver(context=None):
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+class Mailbox:
+    """A mail server that keeps what it gets; `ada` may log in with `pw`."""
+
+    def __init__(self):
+        self.got = []
+
+    async def handle_DATA(self, server, session, envelope):  # noqa: N802  (as the server calls it)
+        self.got.append((envelope.rcpt_tos, message_from_bytes(envelope.content, policy=policy.default)))
+        return "250 kept"
+
+
+@contextmanager
+def mail_server():
+    def login(server, session, envelope, mechanism, data):
+        return AuthResult(success=(data.login, data.password) == (b"ada", b"pw"), handled=False)
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    box = Mailbox()
+    server = Controller(box, hostname="127.0.0.1", port=port, authenticator=login, auth_require_tls=False)
+    server.start()
+    place = {"kind": "smtp", "host": "127.0.0.1", "port": port, "tls": "none"}
+    box.options = {**place, "sender": "jobs@example.com", "to": ["ops@example.com"]}
+    yield box
+    server.stop()

@@ -7,6 +7,7 @@ import socket
 import ssl
 import time
 from datetime import UTC, datetime, timedelta
+from threading import Event
 
 import pytest
 from cryptography import x509
@@ -189,9 +190,10 @@ def test_a_long_reply_is_cut(hook):
 
 def drip(handler):
     """A header that never ends: each byte comes in time."""
+    slowly = Event()
     for _ in range(600):
         handler.wfile.write(b"H")
-        time.sleep(0.05)
+        slowly.wait(0.05)
 
 
 @pytest.mark.parametrize("reply", [lambda handler: handler.rfile.read(), drip], ids=["silent", "dripping"])
