@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
-    from .control.alerts import Alerts
     from .control.bulk import Bulk, Operation
     from .control.bulk_run import Progress, Report
     from .control.edits import Function
-    from .control.records import Health, ReviewRecord
+    from .control.records import ReviewRecord
     from .core.clock import Clock, Duration
     from .core.job import Action, Attempt, Job as StoredJob, LogLine
     from .core.search_terms import Page
@@ -362,19 +361,6 @@ class Mainstay(Flow, Hooked):
         from .control.bulk import resume
 
         return resume(self, operation, actor, progress, amend, roles)
-
-    def health(self, timeout: Duration = "5s") -> Health:
-        """Return whether the installation is healthy, degraded or unhealthy, and why; within `timeout`, also if the store hangs."""
-        from .control.health import health
-
-        return health(self, timeout)
-
-    @property
-    def alerts(self) -> Alerts:
-        """What is wrong and was, the rules that find it, and the channels that tell: `app.alerts.open()`, `.set`, `.silence`, `.send_to`."""
-        from .control.alerts import Alerts
-
-        return Alerts(self)
 
     # run ----------------------------------------------------------------------------------------------------------
     def worker(self, **options: Unpack[WorkerOptions]) -> Worker:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Unpack
 
+    from .control.alerts import Alerts
     from .control.dead import DeadGroup
     from .control.declared import TypeRules
     from .control.given import QueueRules, ScheduleValues, Times, TypeOverrides
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         BreakerRecord,
         Change,
         DeadRecord,
+        Health,
         LimitRecord,
         QueueRecord,
         ScheduleRecord,
@@ -346,6 +348,20 @@ class Flow:
         from .control.workers import stop_worker
 
         return stop_worker(self, worker, drain, actor)
+
+    # health and alerts --------------------------------------------------------------------------------------------
+    def health(self, timeout: Duration = "5s") -> Health:
+        """Return whether the installation is healthy, degraded or unhealthy, and why; within `timeout`, also if the store hangs."""
+        from .control.health import health
+
+        return health(self, timeout)
+
+    @property
+    def alerts(self) -> Alerts:
+        """What is wrong and was, the rules that find it, and the channels that tell: `app.alerts.open()`, `.set`, `.silence`, `.send_to`."""
+        from .control.alerts import Alerts
+
+        return Alerts(self)
 
     # why ----------------------------------------------------------------------------------------------------------
     def why(self, job: str | Handle[Any]) -> Why:

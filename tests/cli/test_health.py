@@ -33,7 +33,7 @@ def test_a_degraded_one_ends_with_3_unless_only_unhealthy_counts(run, app):
     result = run("health")
     assert result.code == exits.PARTIAL
     assert "1 job failed for good: mail" in result.out
-    assert "→ mainstay ls state:dead" in result.out
+    assert "→ mainstay dead" in result.out
     assert run("health", "-q", "--fail-on", "unhealthy") == (exits.OK, "degraded\n", "")
 
 

@@ -92,6 +92,14 @@ def test_dead_jobs_degrade_from_one_and_are_unhealthy_from_a_hundred(app):
     assert part(app, "dead letters").status == HEALTHY
 
 
+def test_dead_jobs_that_an_operator_ignores_do_not_count(app):
+    join(app)
+    die(app, 1)
+    (record,) = app.dead()
+    app.dead_group(record.fingerprint).ignore()
+    assert (part(app, "dead letters").status, part(app, "dead letters").figures["dead"]) == (HEALTHY, 0)
+
+
 def test_a_job_that_waits_too_long_and_a_full_queue_degrade(app, clock):
     join(app, lease=9 * HOUR)
     app.store.enqueue([draft("mail")], clock.now())

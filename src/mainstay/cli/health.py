@@ -9,8 +9,9 @@ import click
 
 from ..control.health import DEGRADED, HEALTHY, UNHEALTHY, health as checked
 from ..core.errors import MainstayError
+from ..stores import existing
 from . import exits, records
-from .options import command, existing, shaped, targeted
+from .options import command, shaped, targeted
 
 if TYPE_CHECKING:
     from ..control.records import Health

@@ -10,12 +10,14 @@ from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import human, iso, milliseconds
+from ..core.dead import CAP as DEAD
 from ..core.errors import MainstayError, UsageError
 from ..core.rules import SCHEDULE, TICK
 from ..core.schedule import due_at, effective
 from ..core.thresholds import thresholds
 from ..core.words import plural, size
 from ..stores.move import closed
+from .dead import open_groups
 from .queues import WAITING, full
 from .records import Component, Health
 from .rules import EPOCH, instant
@@ -84,7 +86,7 @@ def checks(app: Flow, start: str = START) -> Iterator[Component]:
     yield _store(app, seen)
     yield _workers(seen)
     yield _queues(app, seen)
-    yield _dead(seen)
+    yield _dead(app, seen)
     yield _schedules(app, seen)
     path = app.store.diagnostics().get("file", "")
     if os.path.exists(path):
@@ -153,15 +155,17 @@ def _queues(app: Flow, seen: Seen) -> Component:
     return Component("queues", HEALTHY, f"{capped}{plural(number, 'job')} queued{waits}", figures)
 
 
-def _dead(seen: Seen) -> Component:
-    found = [count for count in seen.counts if count.label == "dead"]
-    number, capped = sum(count.jobs for count in found), any(count.capped for count in found)
-    figures = {"dead": number, "capped": capped}
+def _dead(app: Flow, seen: Seen) -> Component:
+    """Groups of dead jobs that an operator has ignored or resolved do not count."""
+    groups = open_groups(app.store, seen.now)
+    number = sum(group.jobs for group in groups)
+    figures = {"dead": number, "groups": len(groups), "capped": number >= DEAD}
     if number < min(seen.limits["health.dead_degraded"], seen.limits["health.dead_unhealthy"]):
         return Component("dead letters", HEALTHY, "no job is dead" if not number else f"{number:,} dead", figures)
     status = UNHEALTHY if number >= seen.limits["health.dead_unhealthy"] else DEGRADED
-    text = f"{'at least ' * capped}{plural(number, 'job')} failed for good: {_listed([count.type for count in found])}"
-    return Component("dead letters", status, text, figures, "mainstay ls state:dead")
+    more, types = "at least " * (number >= DEAD), _listed([group.type for group in groups])
+    text = f"{more}{plural(number, 'job')} failed for good: {types}"
+    return Component("dead letters", status, text, figures, "mainstay dead")
 
 
 def _schedules(app: Flow, seen: Seen) -> Component:

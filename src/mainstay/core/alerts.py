@@ -15,6 +15,7 @@ from .words import plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from .dead import Group
     from .job import Count, Ended, Job
 
 SEVERITIES = ("warning", "error", "high")
@@ -71,6 +72,7 @@ class Facts(NamedTuple):
 
     now: int
     counts: Sequence[Count]
+    dead: Sequence[Group]  # that are open
     ended: Sequence[Ended]  # in the last hour
     running: Sequence[Job]  # that have been running for a while
     silent: Mapping[str, str]  # dead workers by id, and what is known of them
@@ -230,13 +232,14 @@ def _too_long(job: Job, now: int, most: int) -> bool:
 
 def _dead(facts: Facts, rule: Held, rules: Mapping[str, Held]) -> Iterator[Alert]:
     critical = rules["critical"].threshold if rules["critical"].enabled else ()
-    numbers: dict[str, int] = {}
-    for count in facts.counts:
-        if count.label == "dead" and (count.type in critical) == (rule.name == "critical"):
-            numbers[count.type] = numbers.get(count.type, 0) + count.jobs
-    for type, number in numbers.items():
-        text = f"{plural(number, 'job')} of {type} failed for good"
-        yield Alert(rule.name, type, rule.severity, f"{type} failed for good", text, type)
+    by_type: dict[str, list[Group]] = {}
+    for group in facts.dead:
+        if (group.type in critical) == (rule.name == "critical"):
+            by_type.setdefault(group.type, []).append(group)
+    for type, groups in by_type.items():
+        newest = max(groups, key=lambda group: group.last)
+        text = f"{plural(sum(group.jobs for group in groups), 'job')} of {type} failed for good"
+        yield Alert(rule.name, type, rule.severity, f"{type} failed for good", text, type, newest.sample)
 
 
 def _silent(facts: Facts, rule: Held, _: Mapping[str, Held]) -> Iterator[Alert]:

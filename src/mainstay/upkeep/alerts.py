@@ -11,6 +11,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from ..control.alerts import held, link_to
+from ..control.dead import open_groups
 from ..core import alerts as core
 from ..core.clock import HOUR, MINUTE, SECOND, human
 from ..core.errors import SendFailed, StoreError
@@ -82,7 +83,7 @@ class Alerts:
         if not mine and not lost:
             return
         rules = held({rule.name: rule for rule in self._store.rules([WATCH])})
-        facts = self._facts(now, lost) if mine else core.Facts(now, (), (), (), lost, ())
+        facts = self._facts(now, lost) if mine else core.Facts(now, (), (), (), (), lost, ())
         alerts = {alert.name: alert for alert in core.found(facts, rules)}
         for name, alert in alerts.items():
             self._seen(alert, known.get(name), rules[alert.rule].quiet(now), now)
@@ -97,8 +98,8 @@ class Alerts:
         }  # fmt: skip
         long = any(each.label == "running" and now - (each.oldest or now) > core.SHORTEST for each in counts)
         return core.Facts(
-            now, counts, self._store.throughput(now - HOUR, ENDED), self._running(now) if long else (), {**expired, **lost},
-            self._store.rules(["pause", "type", "breaker"]),
+            now, counts, open_groups(self._store, now), self._store.throughput(now - HOUR, ENDED), self._running(now) if long else (),
+            {**expired, **lost}, self._store.rules(["pause", "type", "breaker"]),
         )  # fmt: skip
 
     def _running(self, now: int) -> Sequence[Job]:
@@ -109,7 +110,7 @@ class Alerts:
         """Open an incident; or tell of one that is open and was silenced until now."""
         value = rule.value if rule is not None else None
         if value is None or value["closed_at"] is not None:
-            alert = self._named(alert, now)
+            alert = self._named(alert)
             made = core.opened(alert, value, now, IDS.new(now), quiet)
         elif quiet or value["told"]:
             return
@@ -118,13 +119,10 @@ class Alerts:
         if self._write(alert.name, made, rule, now) and not quiet:
             self._events.emit("alert", what=core.OPENED, alert=alert)
 
-    def _named(self, alert: core.Alert, now: int) -> core.Alert:
-        """Return an alert about dead jobs with the newest of them."""
-        if alert.rule not in ("dead", "critical"):
-            return alert
-        terms = [Term("state", "=", ("dead",)), Term("type", "=", (alert.type or "",))]
-        jobs = self._store.get_many(self._store.search(terms, 1, None, now).ids)
-        return core.about(alert, jobs[0]) if jobs else alert
+    def _named(self, alert: core.Alert) -> core.Alert:
+        """Return an alert about dead jobs with what is known of the newest of them."""
+        job = self._store.get(alert.job) if alert.job and alert.rule in ("dead", "critical") else None
+        return alert if job is None else core.about(alert, job)
 
     def _clear(self, gone: Mapping[str, Rule], now: int) -> None:
         """Close the incidents that are over; forget those that were closed long ago, and what nobody could deliver."""
