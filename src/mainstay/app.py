@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .core.clock import SystemClock
-from .core.draft import Draft, distinct
+from .core.draft import Draft, distinct, prepared
 from .core.errors import QueueFull, UsageError
 from .core.events import Events, Hooked
 from .core.payload import MAX_BYTES, decode_result, encode
@@ -138,18 +138,18 @@ class Mainstay(Flow, Hooked):
         """Enqueue prepared jobs, a thousand per transaction, or all with `tx=`; handles are in the order of the drafts."""
         from itertools import islice
 
-        prepared = map(_prepared, drafts)
+        ready = map(prepared, drafts)
         if tx is not None:
-            return self._accept(list(prepared), tx)
+            return self._accept(list(ready), tx)
         handles: list[Handle[Any]] = []
-        while batch := list(islice(prepared, CHUNK)):
+        while batch := list(islice(ready, CHUNK)):
             handles += self._accept(batch, None)
         return handles
 
     async def aenqueue_many(self, drafts: Iterable[Draft], *, tx: object = None) -> list[Handle[Any]]:
         """As `enqueue_many`, awaited; `tx=` is then an async connection or session."""
         if tx is not None:
-            return await self._aaccept(list(map(_prepared, drafts)), tx)
+            return await self._aaccept(list(map(prepared, drafts)), tx)
         import asyncio
 
         return await asyncio.to_thread(self.enqueue_many, drafts)
@@ -158,7 +158,7 @@ class Mainstay(Flow, Hooked):
         if not isinstance(job, str):
             if payload is not None or options:
                 raise UsageError("a prepared job has its payload and options already: give them to prepare or options")
-            return _prepared(job)
+            return prepared(job)
         given = Options(options)
         known = self._registry.get(job) if self._registry is not None else None
         if known is not None:
@@ -407,9 +407,3 @@ class Mainstay(Flow, Hooked):
         self.store.close()
         if self._replica is not None:
             self._replica.close()
-
-
-def _prepared(job: Draft) -> Draft:
-    if type(job) is not Draft:
-        raise UsageError(f"{job!r} is not a prepared job: give f.prepare(…), or the name of a type")
-    return job.again() if job.accepted else job

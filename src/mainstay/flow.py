@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Unpack
 
+    from .control.alerts import Alerts
     from .control.dead import DeadGroup
     from .control.declared import TypeRules
     from .control.given import QueueRules, ScheduleValues, Times, TypeOverrides
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         BreakerRecord,
         Change,
         DeadRecord,
+        Health,
         LimitRecord,
         QueueRecord,
         ScheduleRecord,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from .handle import Handle
     from .options import JobOptions
     from .registry import Registry
+    from .senders.channels import Channel
     from .stores.contract import Store
     from .testing.kit import Kit
 
@@ -59,6 +62,7 @@ class Flow:
     declares = False  # some type has limits or a breaker
     queue_rules: Mapping[str, Mapping[str, Any]] = {}  # of the queues that this program declares, by name
     declared_schedules: Mapping[str, Mapping[str, Any]] = {}  # of this program, by name
+    channels: Mapping[str, Channel] = {}  # that carry notices of alerts, by name
     recorded: tuple[object, set[str]] = None, set()  # the store in which declarations are recorded, and of what
 
     # declare ------------------------------------------------------------------------------------------------------
@@ -344,6 +348,20 @@ class Flow:
         from .control.workers import stop_worker
 
         return stop_worker(self, worker, drain, actor)
+
+    # health and alerts --------------------------------------------------------------------------------------------
+    def health(self, timeout: Duration = "5s") -> Health:
+        """Return whether the installation is healthy, degraded or unhealthy, and why; within `timeout`, also if the store hangs."""
+        from .control.health import health
+
+        return health(self, timeout)
+
+    @property
+    def alerts(self) -> Alerts:
+        """What is wrong and was, the rules that find it, and the channels that tell: `app.alerts.open()`, `.set`, `.silence`, `.send_to`."""
+        from .control.alerts import Alerts
+
+        return Alerts(self)
 
     # why ----------------------------------------------------------------------------------------------------------
     def why(self, job: str | Handle[Any]) -> Why:

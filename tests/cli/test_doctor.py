@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mainstay.cli import doctor as module, exits
+from mainstay.cli import exits
 from mainstay.stores.sqlite import errors
 
 from .shop import Shop
@@ -66,17 +66,18 @@ def test_jobs_and_types_that_nobody_serves(run, app):
     assert "1 job of thumb waits, but no live worker serves that type" in result.out
 
 
-def test_a_clock_that_is_ahead(run, app, monkeypatch):
+def test_a_clock_that_is_ahead(run, app):
     Shop(app).join()
-    monkeypatch.setattr(module, "SKEW", -3_600_000)
+    (worker,) = app.store.workers()
+    app.store.register(worker._replace(id="ahead", beat_at=worker.beat_at + 60_000))
     assert "ahead" in checks(run("doctor", "--json"))["clock", "warn"]["text"]
 
 
-def test_a_disk_that_is_nearly_full(run, app, monkeypatch):
+def test_a_disk_that_is_nearly_full(run, app):
     Shop(app).join()
-    monkeypatch.setattr(module, "LOW", 10**18)
+    app.set_setting("health.disk_degraded", 10**18)
     assert ("disk", "warn") in checks(run("doctor", "--json"))
-    monkeypatch.setattr(module, "EMPTY", 10**18)
+    app.set_setting("health.disk_unhealthy", 10**18)
     result = run("doctor", "--json")
     assert ("disk", "fail") in checks(result)
     assert result.code == exits.FAILED

@@ -48,7 +48,7 @@ class Host:
         named: dict[str, Any] = {"identity": self.queue} if "identities" in world.hardships else {}
         # Schedules have processes of their own (`ticking`), whose clocks may be set without holding up the retries of jobs.
         worker = app.worker(concurrency=slots, queues=queues, lease=world.lease / 1000, runtime=world.runtime, **named)
-        worker.chores = tuple(chore for chore in worker.chores if chore.name != "schedules")
+        worker.chores = tuple(chore for chore in worker.chores if chore.name not in ("schedules", "alerts"))
         self._start(worker)
 
     def _start(self, worker: Worker) -> None:

@@ -5,20 +5,18 @@ Each line of `doctor` is ok, warn or fail, with the fix for what is not ok.
 
 from __future__ import annotations
 
-import os
 import platform
-import shutil
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import __version__
-from ..core.clock import SECOND, human, iso
+from ..control.health import HEALTHY, UNHEALTHY, checks
 from ..core.errors import MainstayError, StoreUnavailable
 from ..core.masking import masked
 from ..stores import open_store
 from . import exits
 from .findings import differences, live, served, trouble
-from .held import held, scheduled
+from .held import scheduled, stopped
 from .options import command, shaped, targeted
 from .output import plural, size
 
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..app import Mainstay
+    from ..control.records import Component
     from ..core.job import Count, WorkerInfo
     from .options import Target
     from .output import Cell, Output
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 OK, WARN, FAIL = "ok", "warn", "fail"
 STYLES = {OK: "good", WARN: "warn", FAIL: "bad"}
 CAP = 10_000
-LOW, EMPTY = 1_000_000_000, 100_000_000  # bytes of free disk
-SKEW = 5 * SECOND
 DURABILITY = {  # the setting that decides it, and the fix
     "synchronous": "remove ?synchronous=normal from the URL",
     "fsync": "set fsync = on and synchronous_commit = on in postgresql.conf",
@@ -194,11 +191,17 @@ def _opened(app: Mainstay, url: str, start: str) -> Iterator[Check]:
         yield Check(WARN, "worker locks", f"{facts['worker locks']}. {WITHOUT_FILES}", TRUST)
     if facts.get("file system"):
         yield Check(OK, "file system", f"{facts['file system']}: local")
-    if os.path.exists(facts.get("file", "")):
-        yield _disk(facts["file"])
-    workers, counts = app.store.workers(), app.store.counts(CAP)
-    yield _clock(workers, now)
-    yield from _serving(app, workers, counts, now, start)
+    for part in checks(app, start):
+        if part.name != "store" or (part.status != HEALTHY and not why_closed):
+            yield Check(_level(part), part.name, part.text, part.fix)
+    yield from _serving(app, app.store.workers(), app.store.counts(CAP), now, start)
+
+
+def _level(part: Component) -> str:
+    """Return the level of a part of the installation's health: what stops no job from running well is a warning at most."""
+    if part.status == HEALTHY:
+        return OK
+    return FAIL if part.status == UNHEALTHY and part.name == "disk" else WARN
 
 
 def _durability(facts: dict[str, str]) -> Check:
@@ -212,37 +215,18 @@ def _durability(facts: dict[str, str]) -> Check:
     return Check(WARN, "durability", how, f"{fix}, if that is more than you can lose")
 
 
-def _disk(path: str) -> Check:
-    free = shutil.disk_usage(os.path.dirname(path)).free
-    level = FAIL if free < EMPTY else WARN if free < LOW else OK
-    fix = "" if level == OK else "free some space; mainstay delete 'state:ended age:>7d'"
-    return Check(level, "disk", f"{size(free)} free", fix)
-
-
-def _clock(workers: list[WorkerInfo], now: int) -> Check:
-    """A heartbeat in the future means that a clock is wrong."""
-    ahead = max((worker.beat_at - now for worker in workers), default=0)
-    if ahead > SKEW:
-        return Check(WARN, "clock", f"{iso(now)}: a worker's clock is {human(ahead)} ahead", "run a time service (NTP)")
-    return Check(OK, "clock", iso(now))
-
-
 def _serving(app: Mainstay, workers: list[WorkerInfo], counts: list[Count], now: int, start: str) -> Iterator[Check]:
     """Check that live workers serve the types and the waiting jobs."""
     there = live(workers, now)
-    if there:
-        yield Check(OK, "workers", f"{plural(len(there), 'worker')}, {sum(worker.slots for worker in there)} slots")
-    else:
-        yield Check(WARN, "workers", "none is running", start)
     idle = sorted({info.name for info in app.store.types()} - served(workers, now))
     if there and idle:
         text = f"registered, but served by no live worker: {', '.join(idle)}"
         yield Check(WARN, "types", text, "start a worker with that code; ignore types that no longer exist")
     for finding in differences(app.store.declarations(now)):
         yield Check(WARN, "signatures", finding.text, finding.fix)
-    for finding in held(app.store, counts, now):
+    for finding in stopped(app.store, counts, now):
         yield Check(WARN, "rules", finding.text, finding.fix)
-    for finding in scheduled(app.store, {info.name for info in app.store.types()}):
+    for finding in scheduled(app.store, {info.name for info in app.store.types()}, failing=False):
         yield Check(WARN, "schedules", finding.text, finding.fix)
     for finding in trouble(counts, workers, now, start):
         yield Check(WARN, "jobs", finding.text, finding.fix)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..control.workers import live as live  # noqa: PLC0414  (commands import it from here)
 from ..core.clock import human
 from ..core.dead import short_names
 from ..core.fingerprint import SHORTEST
@@ -25,11 +26,6 @@ class Finding(NamedTuple):
 
     text: str
     fix: str
-
-
-def live(workers: Iterable[WorkerInfo], now: int) -> list[WorkerInfo]:
-    """Return the workers that have a valid lease and are not stopping."""
-    return [worker for worker in workers if worker.expires_at > now and not worker.stopping]
 
 
 def served(workers: Iterable[WorkerInfo], now: int) -> set[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from ..control.queues import WAITING, full
 from ..core.clock import human
-from ..core.depth import depth_meter
 from ..core.limits import effective
 from ..core.rules import ALL, SCHEDULE, TICK, limit_of
 from ..core.schedule import effective as values_of
@@ -20,31 +20,28 @@ if TYPE_CHECKING:
     from ..core.job import Count, Rule
     from ..stores.contract import Store
 
-KINDS = ("pause", "breaker", "type", "queue")
+KINDS = ("pause", "breaker", "type")
 SLOTS, IN_LINE = 1_000, 10_000  # slots that are read, and jobs counted of each line
 SHOWN = 5  # limits that a finding names
-WAITING = ("queued", "scheduled", "retrying", "blocked")
 
 
 def held(store: Store, counts: Sequence[Count], now: int) -> list[Finding]:
     """Return what is paused, rests, is disabled or full."""
+    return [*stopped(store, counts, now), *_full(full(store, counts))]
+
+
+def stopped(store: Store, counts: Sequence[Count], now: int) -> list[Finding]:
+    """Return what is paused, rests or is disabled."""
     rules = store.rules(KINDS)
-    bounded = {
-        rule.name: effective(rule.value)["max_depth"]
-        for rule in rules
-        if rule.kind == "queue" and effective(rule.value).get("max_depth")
-    }
-    meters = store.meters([depth_meter(name) for name in bounded]) if bounded else {}
     return [
         *(_paused(rule, counts, now) for rule in rules if rule.kind == "pause"),
         *(_resting(rule, now) for rule in rules if rule.kind == "breaker"),
         *(_disabled(rule, now) for rule in rules if rule.kind == "type" and effective(rule.value).get("disabled")),
-        *_full(bounded, _depths(bounded, meters, counts)),
-    ]  # fmt: skip
+    ]
 
 
-def scheduled(store: Store, known: Collection[str]) -> list[Finding]:
-    """Return the schedules that are paused, that fail, or whose type is none of the known ones."""
+def scheduled(store: Store, known: Collection[str], failing: bool = True) -> list[Finding]:
+    """Return the schedules that are paused, whose type is none of the known ones, or, unless told otherwise, that fail."""
     rules = store.rules([SCHEDULE, TICK])
     states = {rule.name: rule.value for rule in rules if rule.kind == TICK}
     found = []
@@ -54,7 +51,7 @@ def scheduled(store: Store, known: Collection[str]) -> list[Finding]:
         if spec["paused"] is not None:
             why = f": {spec['paused']}" if spec["paused"] else ""
             found.append(Finding(f"{name} is paused{why}", typed("schedules", "resume", rule.name)))
-        elif problem:
+        elif problem and failing:
             found.append(Finding(f"{name} cannot fire: {problem}", show))
         elif spec["job"]["type"] not in known:
             found.append(Finding(f"{name} makes jobs of {spec['job']['type']}, a type that no worker knows", show))
@@ -96,22 +93,14 @@ def _disabled(rule: Rule, now: int) -> Finding:
     return Finding(f"the type {rule.name} is disabled and takes no jobs{told}", typed("enable", rule.name))
 
 
-def _depths(bounded: Mapping[str, int], meters: Mapping[str, int], counts: Sequence[Count]) -> dict[str, int]:
-    """Return how many jobs wait in each bounded queue: by its meter, or counted if there is none yet."""
-    counted = {
-        name: sum(count.jobs for count in counts if count.queue == name and count.label in WAITING) for name in bounded
-    }
-    return {name: meters.get(depth_meter(name), counted[name]) for name in bounded}
-
-
-def _full(bounded: Mapping[str, int], depths: Mapping[str, int]) -> list[Finding]:
+def _full(found: Mapping[str, tuple[int, int]]) -> list[Finding]:
     return [
         Finding(
-            f"the queue {name} is full: {depths[name]:,} jobs wait, {most:,} may",
+            f"the queue {name} is full: {depth:,} jobs wait, {most:,} may",
             typed("queues", "set", name, "--max-depth", str(2 * most)) + "   (or more workers)",
         )
-        for name, most in bounded.items() if depths[name] >= most
-    ]  # fmt: skip
+        for name, (depth, most) in found.items()
+    ]
 
 
 def in_line(store: Store, counts: Sequence[Count]) -> list[Finding]:

@@ -33,6 +33,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Inspect": {
         "status": ("status", "Show what is waiting, running and failed, by type."),
+        "health": ("health", "Show whether the installation is healthy, with an exit code for probes."),
+        "alerts": ("alerts", "List what is wrong; the rules that find it; set or silence one; test the channels."),
         "ls": ("jobs", "List jobs that match a search, newest first."),
         "show": ("show", "Show everything about one job."),
         "why": ("why", "Show why a job has not started, the true reason first."),
@@ -92,6 +94,7 @@ MEANT = {
     "prioritise": "reprioritise", "prioritize": "reprioritise", "reprioritize": "reprioritise", "priority": "reprioritise",
     "postpone": "reschedule", "delay": "reschedule", "snooze": "reschedule", "update": "amend", "modify": "amend", "operations": "bulk",
     "failures": "dead", "errors": "dead", "dlq": "dead", "duplicates": "dupes", "hung": "stuck", "forget": "keys", "unlock": "keys", "locks": "keys",
+    "incidents": "alerts", "alert": "alerts", "silence": "alerts",
     "unpause": "resume", "hold": "pause", "breakers": "breaker", "type": "types", "queue": "queues", "limit": "limits", "rates": "limits",
     "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "history": "audit", "actions": "audit", "explain": "why", "set": "settings", "review": "reviews", "inbox": "reviews", "drain": "workers", "complete": "completion",
 }  # fmt: skip

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.clock import SystemClock, human, iso
+from ..core.words import plural as plural, size as size  # noqa: PLC0414  (commands import them from here)
 from .exits import coloured, printable, say
 
 if TYPE_CHECKING:
@@ -240,15 +241,3 @@ def cut(text: str, room: int) -> str:
     while columns(text) >= room:
         text = text[: min(len(text) - 1, room)]
     return text + "…"
-
-
-def size(number: int) -> str:
-    """Return a number of bytes as text, such as `1.5 MB`."""
-    power = min((len(str(number)) - 1) // 3, 4)
-    value = number / 1000**power
-    return f"{value:.{int(power > 0 and value < 10)}f} {('B', 'KB', 'MB', 'GB', 'TB')[power]}"
-
-
-def plural(count: int, word: str, words: str = "") -> str:
-    """Return `1 job`, `2 jobs`, `1,000 jobs`."""
-    return f"{count:,} {word if count == 1 else words or word + 's'}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..context import current
+from ..core.alerts import RECOVERED
 from ..core.clock import human, iso
 from ..core.errors import UsageError
 from ..core.masking import masked
@@ -27,6 +28,7 @@ from .output import GLYPHS, STYLES, dumped, local_time, plural
 if TYPE_CHECKING:
     from ..app import Mainstay
     from ..context import Context
+    from ..core.alerts import Alert
     from ..core.clock import Clock
     from ..core.job import Claimed
     from ..core.outcome import Outcome
@@ -37,7 +39,8 @@ LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
     "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
-    "stuck", "left", "cancelling", "unresponsive", "pruned", "review_reminder", "review_expired", "worker_asked",
+    "stuck", "left", "cancelling", "unresponsive", "pruned", "review_reminder", "review_expired", "worker_asked", "alert",
+    "alert_failed",
 )  # fmt: skip
 KINDS = {
     "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
@@ -96,6 +99,9 @@ def worker(
 
 
 def _logged(app: Mainstay, settings: Settings) -> Mainstay:
+    """Return the application with a log, and with the channels of alerts that the settings name."""
+    for name, spec in settings.alerts.items():
+        app.alerts.send_to(name, **spec)
     WorkerLog(app, settings.log_level, settings.log_format)
     return app
 
@@ -276,6 +282,17 @@ class WorkerLog(Log):
     def _unresponsive(self, job: Claimed) -> None:
         text = f"{job.type} {job.id} was asked to stop, but its handler still runs: it has reached no safe point"
         self.write("warning", "unresponsive", text, "cancelling", job=job.id, type=job.type)
+
+    def _alert(self, what: str, alert: Alert) -> None:
+        level = "info" if what == RECOVERED else "warning" if alert.severity == "warning" else "error"
+        text = f"alert {what} ({alert.severity}): {alert.text}"
+        about = {name: value for name, value in alert._asdict().items() if value}
+        self.write(level, "alert", text, what=what, **about)
+
+    def _alert_failed(self, channel: str, error: BaseException, wait: int | None, alert: Alert) -> None:
+        then = "it is given up" if wait is None else f"trying again in {human(wait)}"
+        text = f"the channel {channel} has not delivered an alert: {error} ({then})"
+        self.write("error", "alert_failed", text, channel=channel, error=str(error), rule=alert.rule, wait=wait)
 
     def _pruned(self, count: int) -> None:
         self.write("debug", "pruned", f"removed {count} jobs whose retention is over", count=count)

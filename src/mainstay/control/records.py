@@ -236,3 +236,54 @@ class StuckRecord(NamedTuple):
     since: datetime | None  # when it was claimed
     text: str  # for people
     fix: str  # what to type
+
+
+class Component(NamedTuple):
+    """A part of an installation: `healthy`, `degraded` or `unhealthy`, why, and the command that changes it."""
+
+    name: str
+    status: str
+    text: str
+    figures: Mapping[str, Any] = {}
+    fix: str = ""
+
+
+class Health(NamedTuple):
+    """The health of an installation: the worst status of its components."""
+
+    status: str
+    components: tuple[Component, ...]
+    at: datetime
+
+
+class AlertRule(NamedTuple):
+    """A rule for alerts as it holds: the threshold from which on it fires, and what operators have set of it."""
+
+    name: str
+    severity: str
+    threshold: Any
+    least: int | None  # jobs that must have ended before a rate counts
+    enabled: bool
+    silenced_until: datetime | None
+    about: str
+    set: Mapping[str, Override]
+
+
+class Incident(NamedTuple):
+    """Something that a rule has found wrong: since when, until when, and whether its notices have arrived."""
+
+    id: str
+    rule: str
+    subject: str
+    severity: str
+    title: str
+    text: str
+    type: str | None
+    job: str | None
+    queue: str | None
+    tenant: str | None
+    opened_at: datetime
+    closed_at: datetime | None
+    owed: int  # notices that are still to be delivered
+    silenced: bool  # nobody was told
+    past: tuple[tuple[datetime, datetime], ...]  # earlier times at which it was open, newest first

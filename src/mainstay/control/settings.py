@@ -9,6 +9,7 @@ from ..core.errors import NotFound, UsageError
 from ..core.export import PRIVATE
 from ..core.payload import clean
 from ..core.suggest import did_you_mean
+from ..core.thresholds import PREFIX as HEALTH, check_threshold
 from .records import Change, SettingRecord
 from .rules import instant
 
@@ -52,6 +53,8 @@ def setting(app: Flow, name: str, default: Any) -> Any:
 def set_setting(app: Flow, name: str, value: Any, description: str | None, actor: str, dry_run: bool) -> Change:
     """Set a setting."""
     text = _encoded(_checked(name), value)
+    if name.startswith(HEALTH):
+        check_threshold(name, value)
     if description is not None and len(str(description)) > DESCRIBED:
         raise UsageError(f"description: a text of up to {DESCRIBED} characters")
     before = app.store.setting(name)

@@ -10,7 +10,7 @@ from .records import WorkerRecord
 from .rules import instant
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..core.job import WorkerInfo
     from ..flow import Flow
@@ -21,6 +21,11 @@ SHOWN = 5  # candidates
 def state_of(worker: WorkerInfo, now: int) -> str:
     """Return whether a worker is live, stopping or dead."""
     return "dead" if worker.expires_at <= now else "stopping" if worker.stopping else "live"
+
+
+def live(workers: Iterable[WorkerInfo], now: int) -> list[WorkerInfo]:
+    """Return the workers that have a valid lease and are not stopping."""
+    return [worker for worker in workers if state_of(worker, now) == "live"]
 
 
 def workers(app: Flow) -> list[WorkerRecord]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .clock import DAY, MINUTE
+from .errors import UsageError
 from .retry import ATTEMPTS
 
 TYPE_CHECKING = False
@@ -117,3 +118,10 @@ def distinct(drafts: list[Draft]) -> list[Draft]:
         return drafts
     first = {id(draft): place for place, draft in reversed(list(enumerate(drafts)))}
     return [draft if first[id(draft)] == place else draft.again() for place, draft in enumerate(drafts)]
+
+
+def prepared(job: Draft) -> Draft:
+    """Return a draft that is to be accepted: the one given, or a copy of one that was accepted already."""
+    if type(job) is not Draft:
+        raise UsageError(f"{job!r} is not a prepared job: give f.prepare(…), or the name of a type")
+    return job.again() if job.accepted else job

@@ -101,6 +101,14 @@ class ArchiveError(MainstayError):
     """The archive cannot be written."""
 
 
+class SendFailed(MainstayError):
+    """The message has not arrived, or nobody knows whether it has."""
+
+
+class AddressRefused(SendFailed):
+    """The message must not be sent there."""
+
+
 class StoreError(MainstayError):
     """The store could not do what was asked."""
 

@@ -41,6 +41,8 @@ NAMES = (
     "review_expired",  # job (its id), question, verdict: nobody decided by the deadline, which approved or rejected it, or let it die
     "worker_asked",  # worker (the object), what: an operator asks it to drain or to stop
     "dead_reopened",  # fingerprint, type, job (its id): a job died in a group of dead jobs that was resolved; one process emits it
+    "alert",  # what ("opened" or "recovered"), alert: one process of all emits each
+    "alert_failed",  # channel, error, wait (in ms; None: given up), alert: a channel has not delivered a notice
     "pruned",  # count: so many ended jobs were removed by retention
 )
 START, COMPLETE, FAILED, CANCEL, PROGRESS = "start", "complete", "failed", "cancel", "progress"  # the hooks

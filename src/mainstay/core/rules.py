@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 EXAMINE, EXAMINE_NEW, PARENTS, PAUSED = "", "+", "|parents", "|paused "  # what a blocked job waits for, besides slots
 TRIAGE = "triage"  # the kind of rules that say what is done about a group of dead jobs
 SCHEDULE, TICK = "schedule", "tick"  # the kinds of rules that are schedules and their states: they hold no job back
+WATCH, TROUBLE = (
+    "watch",
+    "trouble",
+)  # what operators set of alerts, and incidents: they hold no job back. SQLite's claim reads kinds up to `queue`
 ALL = "all"  # the name of a pause of the whole installation
 
 

@@ -45,11 +45,13 @@ class Settings(NamedTuple):
     job_log_level: str = LogLimits().level
     job_log_lines: int = LogLimits().lines
     job_log_size: int = LogLimits().characters
+    alerts: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     sources: Mapping[str, str] = MappingProxyType({})
 
     def explain(self) -> list[tuple[str, Any, str]]:
-        """Return each field with its value and its source; passwords are masked."""
-        shown = self._asdict() | {"url": masked(self.url), "read_url": masked(self.read_url)}
+        """Return each field with its value and its source; passwords are masked, and of channels only the kind is shown."""
+        channels = tuple(f"{name} ({spec.get('kind', '?')})" for name, spec in self.alerts.items())
+        shown = self._asdict() | {"url": masked(self.url), "read_url": masked(self.read_url), "alerts": channels}
         return [(field, shown[field], self.sources.get(field, "default")) for field in FIELDS]
 
     def __repr__(self) -> str:
@@ -107,7 +109,8 @@ def _parsed(field: str, value: Any, source: str) -> Any:
         return parse(value)
     except (ValueError, TypeError) as error:
         shown = masked(value) if isinstance(value, str) else value
-        raise ConfigError(f"{field} = {shown!r} ({source}): {error}") from None
+        given = "" if field == "alerts" else f" = {shown!r}"  # which may hold secrets
+        raise ConfigError(f"{field}{given} ({source}): {error}") from None
 
 
 def _url(value: Any) -> str:
@@ -160,6 +163,22 @@ def _duration(value: Any) -> Duration:
     return _wait(value)
 
 
+def _channels(value: Any) -> dict[str, dict[str, Any]]:
+    """Return channels of alerts by name. What a channel needs is checked when it is used: here are no kinds of them."""
+    if isinstance(value, str):
+        import json
+
+        try:
+            value = json.loads(value)
+        except ValueError:  # its message may show a part of a secret
+            value = None
+    if not isinstance(value, dict) or not all(isinstance(spec, dict) and "kind" in spec for spec in value.values()):
+        raise ValueError(
+            'give channels by name, each with a kind: [alerts.ops] in a file, {"ops": {"kind": …}} in a variable'
+        )
+    return value
+
+
 def _one_of(*words: str) -> Callable[[Any], str]:
     def parse(value: Any) -> str:
         word = value.strip().lower() if isinstance(value, str) else ""
@@ -197,4 +216,8 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "job_log_lines": (_whole(1, 10_000_000), "Lines that the log of a job keeps of one attempt"),
     "job_log_size": (_whole(1_000, 1_000_000_000), "Characters that the log of a job keeps of one attempt"),
+    "alerts": (
+        _channels,
+        "The channels that carry notices of alerts: tables such as `[alerts.ops]`, or a JSON object in the variable; see [Alerts](../how-to/alerts.md)",
+    ),
 }

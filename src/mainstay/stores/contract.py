@@ -227,7 +227,7 @@ class Store(Protocol):
 
     # configuration ------------------------------------------------------------------------------------------------
     def rules(self, kinds: Sequence[str]) -> list[Rule]:
-        """Return the rules of these kinds (`pause`, `type`, `queue`, `limit`, `breaker`, `schedule`, `tick`), by kind and name."""
+        """Return the rules of these kinds (`pause`, `type`, `queue`, `limit`, `breaker`, `schedule`, `tick`, `watch`, `trouble`), by kind and name."""
 
     def set_rule(self, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None) -> Rule | None:
         """Set or remove a rule, and return the one before. Takes effect at once: jobs that it lets pass are examined.

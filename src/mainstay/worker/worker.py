@@ -24,6 +24,7 @@ from ..options import listed
 from ..stores.move import closed
 from ..upkeep import release_notes
 from ..upkeep.admit import Admit, Expire
+from ..upkeep.alerts import Alerts
 from ..upkeep.archive import open_archive
 from ..upkeep.prune import Prune, PruneActions
 from ..upkeep.schedule import Schedules
@@ -105,11 +106,11 @@ class Worker:
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         self._archive = open_archive(archive) if archive else None
         # What keeps an installation healthy. Each is safe when several processes do it at the same time.
-        self.chores: tuple[Sweep | Prune | PruneActions | Admit | Expire | Schedules | Triage, ...] = (
+        self.chores: tuple[Sweep | Prune | PruneActions | Admit | Expire | Schedules | Triage | Alerts, ...] = (
             Sweep(self.store, runtime.random, app.events, self.store.sweep_interval, runtime.sweep_grace, app.clock),
             Prune(self.store, app.events, self._archive),
             PruneActions(self.store, app.events, milliseconds(audit_keep)),
-            Admit(self.store, app.events), Expire(self.store, app.events), Schedules(app), Triage(self.store, app.events),
+            Admit(self.store, app.events), Expire(self.store, app.events), Schedules(app), Triage(self.store, app.events), Alerts(app),
         )  # fmt: skip
         self._block = signalled_block(self) if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
@@ -228,6 +229,9 @@ class Worker:
     def _end(self) -> None:
         for service in self.services.values():  # the heartbeat last: the lease is renewed to the end
             service.stop()
+        for chore in self.chores:
+            if isinstance(chore, Alerts):
+                chore.close()
         if self._archive is not None:
             self._archive.close()
         self.listener.close()

@@ -11,7 +11,7 @@ from ...core.clock import iso
 from ...core.depth import depth_meter
 from ...core.errors import StoreBusy, refuse_nul
 from ...core.job import Rule, SlotInfo, check_unchanged
-from ...core.rules import PAUSED, SCHEDULE, TICK, TRIAGE
+from ...core.rules import PAUSED, SCHEDULE, TICK, TRIAGE, TROUBLE, WATCH
 from ...core.states import CANCELLED
 from ..operations import together
 from .actions import AUDIT, end_jobs, examine_marked
@@ -49,13 +49,14 @@ def set_rule(
     refuse_nul(name=rule.name, actor=rule.actor, reason=rule.reason)
     before = store.write(lambda: _set(store.dialect, rule, remove, was))
     react(store, rule, remove)
-    store.notify()
+    if rule.kind != TROUBLE:
+        store.notify()
     return before
 
 
 def react(store: SqlStore, rule: Rule, removed: bool = False) -> None:
     """Block what a changed rule holds back, and examine what it lets pass, in short transactions."""
-    if rule.kind in (SCHEDULE, TRIAGE):
+    if rule.kind in (SCHEDULE, TRIAGE, WATCH, TROUBLE):
         return None
     if rule.kind in ("limit", "queue"):
         return _react_to_limit(store, rule, removed)

@@ -10,7 +10,7 @@ call("HSET", P .. "setting", "move.mark", ARGV[2])
 -- A row is a packed array: kind, name, rule, and whether it bounds a queue, which is empty as yet.
 local function import_rule(_, packed)
     local kind, name, rule, bound = unpack(cmsgpack.unpack(packed))
-    if kind ~= "schedule" and kind ~= "tick" and kind ~= "triage" then
+    if kind ~= "schedule" and kind ~= "tick" and kind ~= "triage" and kind ~= "watch" and kind ~= "trouble" then
         call("SET", P .. "flow", 1)
     end
     call("HSET", P .. "rule:" .. kind, name, rule)

@@ -9,7 +9,8 @@ local before = call("HGET", key, name)
 if ARGV[4] ~= "*" and ARGV[4] ~= (before or "") then
     return "changed"
 end
-if kind ~= "schedule" and kind ~= "triage" then -- which hold no job back
+local about = kind == "triage" or kind == "watch" or kind == "trouble" -- dead jobs, or alerts
+if kind ~= "schedule" and not about then -- which hold no job back
     call("SET", P .. "flow", 1)
 end
 if text == "" then
@@ -27,7 +28,7 @@ if kind == "schedule" then
     end
     return { before, 0 }
 end
-if kind == "triage" then
+if about then
     return { before, 0 }
 end
 

@@ -1,0 +1,221 @@
+"""`alerts`: what is wrong and was; the rules that find it; the channels that tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..core.alerts import RULES
+from ..core.errors import UsageError
+from . import exits, records
+from .changing import advised, report
+from .enqueue_args import duration
+from .groups import acting, explaining, group, subcommand
+from .installation import parsed
+from .options import shaped, targeted
+from .output import dumped, plural
+from .quoting import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..control.records import AlertRule, Incident
+    from .groups import By
+    from .options import Target
+    from .output import Cell, Output
+
+STYLES = {"warning": "warn", "error": "bad", "high": "bad"}
+
+
+@group(
+    """
+    mainstay alerts
+    mainstay alerts --all
+    mainstay alerts rules
+    mainstay alerts set depth threshold=500 severity=error
+    mainstay alerts silence running --for 2h --reason "a long import"
+    mainstay alerts test
+    """
+)
+@click.option("--all", "everything", is_flag=True, help="Also what is over, of the last seven days.")
+@shaped("Print only the ids of the incidents, one per line.")
+@targeted
+def alerts(target: Target, output: Output, everything: bool) -> None:
+    """List what is wrong; the rules that find it; set or silence one; test the channels.
+
+    One worker of all looks once a minute. Each incident is told once when it begins, and once when it is over.
+    """
+    with target.open() as app:
+        output.now = app.clock.now()
+        found = app.alerts.history() if everything else app.alerts.open()
+    records.give(output, records.plain(found), [each.id for each in found], lambda: _print(output, found))
+    if not found:
+        output.talk(
+            "nothing is wrong by the rules: mainstay alerts rules" if not everything else "there were no incidents"
+        )
+
+
+def _print(output: Output, found: Sequence[Incident]) -> None:
+    rows: list[list[Cell]] = [
+        [(each.severity, STYLES[each.severity]), (each.rule, "bold"), _since(output, each), (_state(output, each), "dim"), each.text]
+        for each in found
+    ]  # fmt: skip
+    if rows:
+        output.table(["SEVERITY", "RULE", "SINCE", "STATE", "WHAT"], rows, whole=(0, 1))
+
+
+def _since(output: Output, each: Incident) -> str:
+    return output.when(records.instant(each.opened_at))
+
+
+def _state(output: Output, each: Incident) -> str:
+    if each.closed_at is not None:
+        return f"over {output.when(records.instant(each.closed_at))}"
+    return "open, silenced" if each.silenced else "open"
+
+
+# Rules --------------------------------------------------------------------------------------------------------------------
+
+
+@subcommand(alerts, "rules", "mainstay alerts rules\nmainstay alerts rules --json")
+@shaped("Print only the names, one per line.")
+@targeted
+def rules(target: Target, output: Output) -> None:
+    """List the rules, as they hold."""
+    with target.open() as app:
+        output.now, found = app.clock.now(), app.alerts.rules()
+    records.give(output, records.plain(found), [each.name for each in found], lambda: _print_rules(output, found))
+
+
+def _print_rules(output: Output, found: Sequence[AlertRule]) -> None:
+    rows: list[list[Cell]] = [
+        [(each.name, "bold"), (each.severity, STYLES[each.severity]), _threshold(each.threshold), _on(output, each), (each.about, "dim")]
+        for each in found
+    ]  # fmt: skip
+    output.table(["RULE", "SEVERITY", "THRESHOLD", "", "FIRES WHEN"], rows, whole=(0, 1))
+
+
+def _threshold(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return ",".join(value)
+    return "–" if value is None else value if isinstance(value, str) else dumped(value)
+
+
+def _on(output: Output, each: AlertRule) -> Cell:
+    if not each.enabled:
+        return ("off", "dim")
+    return (
+        ("on", "good")
+        if each.silenced_until is None
+        else (f"silent until {output.when(records.instant(each.silenced_until))}", "warn")
+    )
+
+
+@subcommand(
+    alerts, "set",
+    """
+    mainstay alerts set depth threshold=500 severity=error
+    mainstay alerts set failures threshold=0.05 least=100
+    mainstay alerts set critical threshold=charge,refund --dry-run
+    mainstay alerts set oldest enabled=false
+    """,
+)  # fmt: skip
+@click.argument("rule")
+@click.argument("values", nargs=-1, metavar="NAME=VALUE…")
+@explaining
+@acting
+@shaped("Print only the name of what changed, and no messages.")
+@targeted
+def set_rule(target: Target, output: Output, by: By, rule: str, values: tuple[str, ...]) -> int:
+    """Set a rule: threshold, severity (warning, error, high), enabled (true, false), and least for a rate.
+
+    A threshold is a number, a duration such as 30m, a part such as 0.1, or types separated by commas, as the rule needs it. It holds
+    for the whole fleet from the next look on.
+    """
+    with target.open() as app, advised("alerts rules", "alerts set"):
+        change = app.alerts.set(rule, **_assigned(rule, values), reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+    told = f"the alert {rule} is set." if change.changed else f"the alert {rule} is as before."
+    return report(output, [change], by, told, typed("alerts", "reset", rule, target=target))
+
+
+def _assigned(rule: str, words: Sequence[str]) -> dict[str, Any]:
+    given = dict(word.partition("=")[::2] for word in words if "=" in word)
+    if not words or len(given) != len(words):
+        raise UsageError("write NAME=VALUE, each name once", f"mainstay alerts set {rule} threshold=… severity=error")
+    names = given.pop("threshold", None) if rule in RULES and isinstance(RULES[rule].threshold, tuple) else None
+    return {name: parsed(value) for name, value in given.items()} | ({} if names is None else {"threshold": names})
+
+
+@subcommand(alerts, "reset", "mainstay alerts reset depth")
+@click.argument("rule")
+@explaining
+@acting
+@shaped("Print only the name of what changed, and no messages.")
+@targeted
+def reset(target: Target, output: Output, by: By, rule: str) -> int:
+    """Remove what was set of a rule, and its silence."""
+    with target.open() as app, advised("alerts rules", "alerts reset"):
+        change = app.alerts.reset(rule, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+    told = f"the alert {rule} is as it comes." if change.changed else f"nothing was set of the alert {rule}."
+    return report(output, [change], by, told)
+
+
+@subcommand(
+    alerts,
+    "silence",
+    'mainstay alerts silence running --for 2h --reason "a long import"\nmainstay alerts silence running --for 0s',
+)
+@click.argument("rule")
+@click.option("--for", "length", required=True, metavar="DURATION", help="How long nobody is told; 0s ends it.")
+@explaining
+@acting
+@shaped("Print only the name of what changed, and no messages.")
+@targeted
+def silence(target: Target, output: Output, by: By, rule: str, length: str) -> int:
+    """Tell nobody of a rule's incidents for some time.
+
+    What is still wrong afterwards is told then.
+    """
+    with target.open() as app, advised("alerts rules", "alerts silence"):
+        lasts = duration("--for", length)
+        change = app.alerts.silence(rule, lasts, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+    told = (
+        f"nobody is told of the alert {rule} for {length}."
+        if (change.after or {}).get("silenced")
+        else f"the alert {rule} is not silenced."
+    )
+    return report(output, [change], by, told, typed("alerts", "silence", rule, "--for", "0s", target=target))
+
+
+# Channels -----------------------------------------------------------------------------------------------------------------
+
+
+@subcommand(alerts, "test", "mainstay alerts test\nmainstay alerts test --json")
+@shaped("Print only the channels that failed, one per line.")
+@targeted
+def test(target: Target, output: Output) -> int:
+    """Send a test notice to every channel of the settings.
+
+    Exit code 3 if some have not taken it, 1 if none has.
+    """
+    with target.open() as app:
+        for name, spec in target.settings().alerts.items():
+            app.alerts.send_to(name, **spec)
+        found = app.alerts.test()
+        kinds = {name: each.kind for name, each in app.alerts.channels.items()}
+    failed = [name for name, problem in found.items() if problem]
+    data = [
+        {"channel": name, "kind": kinds[name], "ok": not problem, "error": problem or None}
+        for name, problem in found.items()
+    ]
+    output.give(lambda: data, failed, lambda: _print_test(output, found, kinds))
+    output.talk(f"{plural(len(found) - len(failed), 'channel')} of {len(found)} took the test notice.")
+    return exits.OK if not failed else exits.FAILED if len(failed) == len(found) else exits.PARTIAL
+
+
+def _print_test(output: Output, found: dict[str, str], kinds: dict[str, str]) -> None:
+    rows: list[list[Cell]] = [
+        [(name, "bold"), kinds[name], ("failed", "bad") if problem else ("ok", "good"), problem] for name, problem in found.items()
+    ]  # fmt: skip
+    output.table(["CHANNEL", "KIND", "", "WHY"], rows, whole=(0,))

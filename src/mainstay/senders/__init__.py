@@ -1,0 +1,1 @@
+"""What leaves this machine: requests that go only to addresses that were checked, with a signature."""

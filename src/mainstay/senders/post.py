@@ -1,0 +1,110 @@
+"""Send a body by HTTP: to an address that was checked and to no other, within a time limit, with a bounded reply."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from http.client import HTTPConnection, HTTPException
+from threading import Timer
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..core.errors import AddressRefused, SendFailed
+from .addresses import parsed, resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .addresses import Target
+
+SECONDS = 10.0
+MOST = 65_536  # bytes of a reply that are read
+
+
+class Reply(NamedTuple):
+    """What the receiver replied; the body is cut where it is too long."""
+
+    status: int
+    body: bytes
+
+
+class _Connection(HTTPConnection):
+    """A connection to an address of a target that was checked; the host is named, and proven by TLS, as the URL has it."""
+
+    def __init__(self, target: Target, address: str, seconds: float) -> None:
+        self.default_port = 443 if target.tls else 80
+        super().__init__(target.host, target.port, timeout=seconds)
+        self._target, self._address = target, address
+
+    def connect(self) -> None:
+        """Connect to the address; the name is not resolved again."""
+        self.sock = socket.create_connection((self._address, self._target.port), self.timeout)
+        if self._target.tls:
+            secure = ssl.create_default_context()
+            self.sock = secure.wrap_socket(self.sock, server_hostname=self._target.host, do_handshake_on_connect=False)
+            self.sock.do_handshake()  # here, so that the watchdog can cut it
+
+
+def post(
+    url: str, body: bytes, headers: Mapping[str, str], *, seconds: float = SECONDS, allow: Sequence[str] = ()
+) -> Reply:  # fmt: skip
+    """Send a body and return the reply, with a status from 200 to 299.
+
+    Raises `AddressRefused` if the URL or an address of its host is not allowed: sending again is of no use. Raises `SendFailed` if the
+    receiver is out of reach, too slow, or replies otherwise. A redirect is not followed. `allow` names hosts and networks that may be
+    reached though they are inside this network.
+    """
+    until = time.monotonic() + seconds
+    target = resolved(parsed(url), allow, seconds)
+    _check_headers(headers)
+    problem: Exception | None = None
+    for address in target.addresses:
+        try:
+            return _checked(_exchange(target, address, body, headers, until), target)
+        except (OSError, HTTPException, ValueError) as error:
+            problem = error
+    late = "no reply in time" if time.monotonic() >= until else str(problem) or type(problem).__name__
+    raise SendFailed(f"{target.host} has not taken the message: {late}") from problem
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if not name.replace("-", "").isalnum() or not value.isascii() or not value.isprintable():
+            raise AddressRefused(
+                f"the header {name!r:.60} is not valid: a header has printable ASCII characters only, in one line"
+            )
+
+
+def _exchange(target: Target, address: str, body: bytes, headers: Mapping[str, str], until: float) -> Reply:
+    """Connect, send and read. A watchdog closes the connection when the time is over, however slowly bytes still come."""
+    left = max(until - time.monotonic(), 0.001)
+    connection = _Connection(target, address, left)
+    watchdog = Timer(left, _cut, [connection])
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        connection.request("POST", target.path, body, {**headers, "Connection": "close"})
+        reply = connection.getresponse()
+        return Reply(reply.status, reply.read(MOST))
+    finally:
+        watchdog.cancel()
+        connection.close()
+
+
+def _cut(connection: HTTPConnection) -> None:
+    if connection.sock is not None:
+        try:
+            connection.sock.shutdown(socket.SHUT_RDWR)
+        except OSError:  # it has ended meanwhile
+            return
+
+
+def _checked(reply: Reply, target: Target) -> Reply:
+    if 300 <= reply.status < 400:
+        raise AddressRefused(
+            f"{target.host} redirects ({reply.status}), which is not followed: give the URL that it redirects to"
+        )
+    if not 200 <= reply.status < 300:
+        shown = reply.body[:200].decode("utf-8", "replace")
+        raise SendFailed(f"{target.host} replies {reply.status}: {shown}")
+    return reply
