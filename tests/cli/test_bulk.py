@@ -200,7 +200,7 @@ def test_a_terminal_shows_a_bar(run, shop, small, terminal, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     fill(shop)
     result = run("cancel", "type:mail", "--yes")
-    assert "█████████░░░░░░░░░░░░░░░  40 %  2 of 5" in result.err
+    assert "━━━━━━━━━━──────────────  40 %  2 of 5" in result.err
     assert result.err.endswith("\r\x1b[K5 jobs cancelled\n")
 
 
