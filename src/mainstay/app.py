@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
-    from .context import Level
     from .control.bulk import Bulk, Operation
     from .control.bulk_run import Progress, Report
     from .control.edits import Function
-    from .control.logs import LogSearch
     from .control.records import ReviewRecord
     from .core.clock import Clock, Duration
     from .core.job import Action, Attempt, Job as StoredJob, LogLine
@@ -265,19 +263,6 @@ class Mainstay(Flow, Hooked):
     def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine[datetime]]:
         """Return a job's log."""
         return self._each(self.store.logs(self._stored(job_id).id, after, limit))
-
-    def search_logs(
-        self, query: str = "", *, level: Level = "debug", since: Duration | datetime | None = None, limit: int = 1_000,
-        after: str | None = None,
-    ) -> LogSearch:  # fmt: skip
-        """Return log lines of the jobs that match a search, the newest first, where to go on, and how far it looked."""
-        from .control.logs import search_logs
-        from .options import past_instant
-
-        now = self.clock.now()
-        oldest = 0 if since is None else past_instant("since", since, now)
-        found = search_logs(self.store, query, level, oldest, limit, after, now)
-        return found._replace(lines=self._each(found.lines))
 
     def _each(self, found: Iterable[Any]) -> Sequence[Any]:
         from .job import each_of

@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .context import Context, Lines, plain_items
+from .context import Context, plain_items
 from .core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from .core.job import Claimed
+    from .job_log import JobLog
 
 
 class BatchContext(Context):
@@ -61,7 +62,7 @@ class BatchContext(Context):
             context._write(level, message, fields)  # noqa: SLF001  (another context)
 
     @property
-    def lines(self) -> Lines | None:  # type: ignore[override]
+    def lines(self) -> JobLog | None:  # type: ignore[override]
         return next((context.lines for context in self.batch if context.lines is not None), None)
 
     def end_log(self) -> None:

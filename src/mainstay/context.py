@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from .core.clock import milliseconds
@@ -20,8 +18,9 @@ from .core.outcome import COMPLETED, Cancelled, Snooze, Stopping
 from .core.review import LastReview
 from .core.rules import rate_slots, unpack
 from .core.suggest import did_you_mean
-from .core.updates import LEVELS, Checkpoint, Line, LogLimits, Progress, Update
-from .log_values import MESSAGE, as_text, encode, encoded
+from .core.updates import LEVELS, Checkpoint, LogLimits, Progress, Update
+from .job_log import JobLog
+from .log_values import as_text, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,11 +32,11 @@ if TYPE_CHECKING:
     from .core.decide import Transition
     from .core.draft import Draft
     from .core.job import Claimed, Labels
+    from .core.updates import Line
     from .stores.contract import Store
 
 Level = Literal["debug", "info", "warning", "error"]
 STAGE = 200  # characters of a stage's name
-_line = partial(tuple.__new__, Line)  # a third of the time of a call by name
 DETAILS = 10_000  # bytes of JSON that progress may have
 
 
@@ -67,16 +66,6 @@ class Reporter(Protocol):
         """Return the time."""
 
 
-class Lines:
-    """Counts what an attempt logs. Threads of a handler may miscount the characters a little."""
-
-    left_out = 0
-
-    def __init__(self, reporter: Reporter, job: Claimed) -> None:
-        self.number, self.limits, self.write = count(1).__next__, reporter.limits, reporter.writer(job)
-        self.most, self.characters = self.limits.lines, self.limits.characters
-
-
 class Context:
     """One attempt at one job."""
 
@@ -86,7 +75,7 @@ class Context:
     stopping = False
     _stage: str | None = None
     _progress: tuple[float | None, float | None, str | None] = (None, None, None)
-    lines: Lines | None = None  # made with the first line
+    lines: JobLog | None = None  # made with the first line
     _checkpoint: dict[str, Any] | None = None
     _known_labels: Labels | None = None
     whole: Context | None = None  # of the batch that the job runs in
@@ -204,29 +193,13 @@ class Context:
         self._write(level, message, fields)
 
     def _write(self, level: str, message: str, fields: dict[str, Any]) -> None:
-        lines = self.lines or self.__dict__.setdefault("lines", Lines(self._reporter, self.job))
-        text = encoded(fields) if fields else None
-        line = as_text(message, MESSAGE)
-        number = lines.number()
-        lines.characters -= len(line) + (len(text) if text else 0)
-        if number <= lines.most and lines.characters >= 0:
-            lines.write(_line((number, self._reporter.now(), level, self._stage, line, text)))
-        else:
-            self._leave_out(lines, number)
-
-    def _leave_out(self, lines: Lines, number: int) -> None:
-        lines.left_out += 1
-        if lines.left_out == 1:
-            text = f"… the log is full: {_kept(lines.limits)}"
-            lines.write(Line(number, self._reporter.now(), "warning", self._stage, text, None))
+        lines = self.lines or self.__dict__.setdefault("lines", JobLog(self._reporter, self.job))
+        lines.add(level, self._stage, message, fields)
 
     def end_log(self) -> None:
         """Add how many lines were left out, as the last line of the log."""
-        lines = self.lines
-        if lines is not None and lines.left_out:
-            text = f"… {lines.left_out:,} lines left out: {_kept(lines.limits)}"
-            lines.write(Line(lines.number(), self._reporter.now(), "warning", None, text, None))
-            lines.left_out = 0
+        if self.lines is not None:
+            self.lines.end()
 
     def progress(self, done: float | None = None, total: float | None = None, **details: Any) -> None:
         """Report how far the job is, by numbers, by details such as phase="embedding", or by both. The last report counts.
@@ -353,10 +326,6 @@ class Context:
         outcome, job = COMPLETED._replace(result=encode(result), children=self.children), self.job
         transition = decide(job, outcome, self._reporter.now(), random=float)  # 0.0: a completion has no wait to vary
         return self._reporter.store, tx, transition
-
-
-def _kept(limits: LogLimits) -> str:
-    return f"an attempt keeps {limits.lines:,} lines and {limits.characters:,} characters (job_log_lines, job_log_size)"
 
 
 def _instant(ms: int) -> datetime:

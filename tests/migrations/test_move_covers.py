@@ -28,8 +28,8 @@ TABLES = {
 }  # fmt: skip
 FAMILIES = {
     "jobs": {"job", "payload", "ids", "seq", "terms", "lock", "result", "children", "checkpoint", "progress", "bulks",
-             "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry", "wait", "hold", "lines", "start_by", "kept", "asked", "review_due", "fingerprint"},
-    "attempts": {"attempt", "error", "code", "codes"}, "logs": {"log"}, "actions": {"action", "actions", "acted", "bulk", "bulk_of"}, "types": {"type"},
+             "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry", "wait", "hold", "lines", "start_by", "kept", "asked", "review_due", "fingerprint", "details"},
+    "attempts": {"attempt", "error", "code", "codes"}, "logs": {"log", "warned"}, "actions": {"action", "actions", "acted", "bulk", "bulk_of"}, "types": {"type"},
     "settings": {"setting", "setting_note"}, "keys": {"key", "keys"}, "rules": {"rule", "ruled", "depth", "flow"}, "after": {"after"},
 }  # fmt: skip
 NEXT = "what the next claim or chore goes on with: a chore of the target finds it"

@@ -10,6 +10,7 @@ from ..core.log_lines import loaded
 from ..core.search_terms import Term
 from ..core.suggest import did_you_mean
 from ..core.updates import LEVELS, WARNED
+from ..job import each_of
 from ..query import parse
 
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ class LogSearch(NamedTuple):
     lines: Sequence[JobLine[Any]]
     after: str | None
     looked: int | None
+
+
+def search(store: Store, query: str, level: str, since: int, limit: int, after: str | None, now: int) -> LogSearch:
+    """As `search_logs`, with datetimes."""
+    found = search_logs(store, query, level, since, limit, after, now)
+    return found._replace(lines=each_of(found.lines))
 
 
 def search_logs(store: Store, query: str, level: str, since: int, limit: int, after: str | None, now: int) -> LogSearch:

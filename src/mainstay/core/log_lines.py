@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from msgspec.json import encode as _encode
-
 from .updates import LEVELS, Line, Log
 
 if TYPE_CHECKING:
@@ -25,6 +23,8 @@ def pack(seq: int | str, token: int, lines: list[Line], characters: int) -> list
 def _packed(seq: int | str, token: int, lines: list[Line]) -> Log:
     if len(lines) == 1:
         return Log(seq, token, *lines[0])
+    from msgspec.json import encode as _encode  # readers of logs, and producers, do without it
+
     levels = {line[2] for line in lines}
     worst = levels.pop() if len(levels) == 1 else max(levels, key=LEVELS.index)
     return Log(seq, token, lines[0][0], lines[-1][1], worst, None, _encode(lines).decode(), None, len(lines))

@@ -78,14 +78,12 @@ class Claimer:
 
     def step(self, now: int) -> int:
         """Do one round; return after how many milliseconds to do the next if nothing wakes the claimer before."""
-        if self._start_arrived():
-            return FIRST
+        if (arrived := self._start_arrived()) or self._outcomes.gathers():
+            return FIRST if arrived else GATHER
         # A worker that stops cannot find out what it missed while an offer is open: that is answered no more.
         hopeless = self._registration.stopping and self.offers.outstanding
         if self.offers.uncertain and self._registration.open and not hopeless:
             return self._recover(self._registration.registered)
-        if self._outcomes.gathers():
-            return GATHER
         batch, updates = self._outcomes.take(self._failures)
         since = self._monotonic()
         room = self._room(since)
