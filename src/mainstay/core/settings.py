@@ -208,6 +208,6 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "log_format": (_one_of("text", "json"), "Log lines for people (`text`) or for machines (`json`)"),
     "alerts": (
         _channels,
-        "The channels that carry notices of alerts: tables such as `[alerts.ops]`, or a JSON object in the variable; see [Alerts](../how-to/alerts.md)",
+        "The channels that carry notices of alerts: tables such as `[alerts.ops]`, or a JSON object in the variable; see [Get alerts](../how-to/alerts.md)",
     ),
 }
