@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Unpack
 
-    from .control.alerts import Alerts
     from .context import Level
+    from .control.alerts import Alerts
     from .control.dead import DeadGroup
     from .control.declared import TypeRules
     from .control.given import QueueRules, ScheduleValues, Times, TypeOverrides

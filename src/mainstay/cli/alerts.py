@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..core.alerts import RULES
+from ..core.clock import iso
 from ..core.errors import UsageError
 from . import exits, records
 from .changing import advised, report
@@ -14,7 +15,7 @@ from .enqueue_args import duration
 from .groups import acting, explaining, group, subcommand
 from .installation import parsed
 from .options import shaped, targeted
-from .output import dumped, plural
+from .output import plural
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ..control.records import AlertRule, Incident
     from .groups import By
     from .options import Target
-    from .output import Cell, Output
+    from .output import Output
 
 STYLES = {"warning": "warn", "error": "bad", "high": "bad"}
 
@@ -57,22 +58,23 @@ def alerts(target: Target, output: Output, everything: bool) -> None:
 
 
 def _print(output: Output, found: Sequence[Incident]) -> None:
-    rows: list[list[Cell]] = [
-        [(each.severity, STYLES[each.severity]), (each.rule, "bold"), _since(output, each), (_state(output, each), "dim"), each.text]
-        for each in found
-    ]  # fmt: skip
-    if rows:
-        output.table(["SEVERITY", "RULE", "SINCE", "STATE", "WHAT"], rows, whole=(0, 1))
+    cells = [(each.severity, each.rule, f"{_state(each)} {_since(output, each)}") for each in found]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for each, (severity, rule, state) in zip(found, cells, strict=True):
+        head = (
+            (f"{severity:{widths[0]}}", STYLES[severity]),
+            (f"  {rule:{widths[1]}}", "bold"),
+            (f"  {state:{widths[2]}}  ", "dim"),
+        )
+        output.paragraph(*head, text=each.text, indent=1)
 
 
 def _since(output: Output, each: Incident) -> str:
-    return output.when(records.instant(each.opened_at))
+    return output.when(records.instant(each.closed_at or each.opened_at))
 
 
-def _state(output: Output, each: Incident) -> str:
-    if each.closed_at is not None:
-        return f"over {output.when(records.instant(each.closed_at))}"
-    return "open, silenced" if each.silenced else "open"
+def _state(each: Incident) -> str:
+    return "over" if each.closed_at is not None else "silenced" if each.silenced else "open"
 
 
 # Rules --------------------------------------------------------------------------------------------------------------------
@@ -89,27 +91,15 @@ def rules(target: Target, output: Output) -> None:
 
 
 def _print_rules(output: Output, found: Sequence[AlertRule]) -> None:
-    rows: list[list[Cell]] = [
-        [(each.name, "bold"), (each.severity, STYLES[each.severity]), _threshold(each.threshold), _on(output, each), (each.about, "dim")]
-        for each in found
-    ]  # fmt: skip
-    output.table(["RULE", "SEVERITY", "THRESHOLD", "", "FIRES WHEN"], rows, whole=(0, 1))
-
-
-def _threshold(value: Any) -> str:
-    if isinstance(value, (tuple, list)):
-        return ",".join(value)
-    return "–" if value is None else value if isinstance(value, str) else dumped(value)
-
-
-def _on(output: Output, each: AlertRule) -> Cell:
-    if not each.enabled:
-        return ("off", "dim")
-    return (
-        ("on", "good")
-        if each.silenced_until is None
-        else (f"silent until {output.when(records.instant(each.silenced_until))}", "warn")
-    )
+    for each in found:
+        style = STYLES[each.severity] if each.enabled else "dim"
+        head = (f"{each.name:8}", "bold"), (f"  {each.severity if each.enabled else 'off':7}  ", style)
+        until = (
+            ""
+            if each.silenced_until is None
+            else f" (nobody is told: silenced until {iso(records.instant(each.silenced_until))})"
+        )
+        output.paragraph(*head, text=each.about + until, indent=1)
 
 
 @subcommand(
@@ -215,7 +205,11 @@ def test(target: Target, output: Output) -> int:
 
 
 def _print_test(output: Output, found: dict[str, str], kinds: dict[str, str]) -> None:
-    rows: list[list[Cell]] = [
-        [(name, "bold"), kinds[name], ("failed", "bad") if problem else ("ok", "good"), problem] for name, problem in found.items()
-    ]  # fmt: skip
-    output.table(["CHANNEL", "KIND", "", "WHY"], rows, whole=(0,))
+    width = max(map(len, found))
+    for name, problem in found.items():
+        head = (
+            (f"{name:{width}}", "bold"),
+            f"  {kinds[name]:7}",
+            ("  failed  ", "bad") if problem else ("  ok      ", "good"),
+        )
+        output.paragraph(*head, text=problem or "it took the notice", indent=1)

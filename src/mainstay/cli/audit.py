@@ -12,7 +12,7 @@ from ..core.bulk import PLACE, PLAN
 from ..core.clock import human, iso, milliseconds
 from ..core.errors import UsageError
 from ..core.limits import effective
-from ..core.rules import SCHEDULE, TRIAGE
+from ..core.rules import SCHEDULE, TRIAGE, WATCH
 from . import records, rule_text
 from .options import command, shaped, targeted
 from .output import plural
@@ -182,6 +182,10 @@ def _changed(kind: str, name: str, before: dict[str, Any], after: dict[str, Any]
         from ..control.schedules import shown
 
         before, after = shown(before), shown(after)
+    if kind == WATCH:
+        from ..control.alerts import shown as shown_alert
+
+        kind, before, after = "alert", records.plain(shown_alert(before)), records.plain(shown_alert(after))
     changes = rule_text.changes(before, after, rule_text.NONE if kind == SCHEDULE else "as declared", kind)
     return f"{kind} {name}: {', '.join(changes) or 'set again'}"
 

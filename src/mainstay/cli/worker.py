@@ -286,8 +286,8 @@ class WorkerLog(Log):
     def _alert(self, what: str, alert: Alert) -> None:
         level = "info" if what == RECOVERED else "warning" if alert.severity == "warning" else "error"
         text = f"alert {what} ({alert.severity}): {alert.text}"
-        about = {name: value for name, value in alert._asdict().items() if value}
-        self.write(level, "alert", text, what=what, **about)
+        about = {name: value for name, value in alert._asdict().items() if value and name != "text"}
+        self.write(level, "alert", text, what=what, message=alert.text, **about)
 
     def _alert_failed(self, channel: str, error: BaseException, wait: int | None, alert: Alert) -> None:
         then = "it is given up" if wait is None else f"trying again in {human(wait)}"

@@ -51,13 +51,13 @@ class Alerts:
         self, rule: str, *, reason: str = "", actor: str = "python", dry_run: bool = False, **values: Any
     ) -> Change:  # fmt: skip
         """Set values of a rule: `threshold`, `severity`, `least`, `enabled`. They hold at once, for the whole fleet."""
-        return change(self._app, WATCH, rule, core.checked(rule, values), (), reason, actor, dry_run, _shown)
+        return change(self._app, WATCH, rule, core.checked(rule, values), (), reason, actor, dry_run, shown)
 
     def reset(self, rule: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
         """Remove what operators have set of a rule, and its silence."""
         core.check_rule(rule)
         names = ("threshold", "severity", "least", "enabled", ON_SILENCE)
-        return change(self._app, WATCH, rule, {}, names, reason, actor, dry_run, _shown)
+        return change(self._app, WATCH, rule, {}, names, reason, actor, dry_run, shown)
 
     def silence(
         self, rule: str, duration: Duration, *, reason: str = "", actor: str = "python", dry_run: bool = False
@@ -69,7 +69,7 @@ class Alerts:
         except ValueError as error:
             raise UsageError(f"duration: {error}") from None
         values, gone = ({ON_SILENCE: self._app.clock.now() + ms}, ()) if ms else ({}, (ON_SILENCE,))
-        return change(self._app, WATCH, rule, values, gone, reason, actor, dry_run, _shown)
+        return change(self._app, WATCH, rule, values, gone, reason, actor, dry_run, shown)
 
     def send_to(self, name: str, **options: Any) -> None:
         """Add a channel, as `[alerts.NAME]` of the settings file does: `app.alerts.send_to("ops", kind="slack", url="https://…")`."""
@@ -116,13 +116,12 @@ def link_to(app: Flow, alert: core.Alert) -> str:
 
 def _rule(each: core.Held, rule: Rule | None, now: int) -> AlertRule:
     until = instant(each.silenced) if each.quiet(now) else None
-    found = overrides(rule, _shown)
-    return AlertRule(
-        each.name, each.severity, each.threshold, each.least, each.enabled, until, core.RULES[each.name].about, found
-    )
+    found = overrides(rule, shown)
+    return AlertRule(each.name, each.severity, each.threshold, each.least, each.enabled, until, each.about, found)
 
 
-def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
+def shown(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what operators have set of a rule, as people read it."""
     return {name: instant(value) if name == ON_SILENCE else value for name, value in values.items()}
 
 

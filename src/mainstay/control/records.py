@@ -265,7 +265,7 @@ class AlertRule(NamedTuple):
     least: int | None  # jobs that must have ended before a rate counts
     enabled: bool
     silenced_until: datetime | None
-    about: str
+    about: str  # when it fires, in words
     set: Mapping[str, Override]
 
 

@@ -1,4 +1,4 @@
-"""Rules for alerts, and what becomes of an incident: opened once, told once, recovered once (docs/decisions/0037)."""
+"""Rules for alerts, and what becomes of an incident: opened once, told once, recovered once (docs/decisions/0038)."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class Spec(NamedTuple):
 
     severity: str
     threshold: Any
-    about: str
+    about: str  # when it fires
     least: int | None = None  # jobs that must have ended before a rate counts
 
 
 RULES: dict[str, Spec] = {
-    "depth": Spec("warning", 100, "more jobs of a queue wait than this"),
-    "oldest": Spec("warning", "1h", "a job of a queue has been waiting for longer than this"),
-    "failures": Spec("warning", 0.1, "a larger part of the jobs that ended in the last hour is dead", least=20),
-    "running": Spec("warning", "5m", "a job has been running for longer than this, or past its timeout"),
-    "dead": Spec("error", None, "a job of a type is dead"),
-    "critical": Spec("high", ("data-deletion", "webhook-dispatch", "audit-export"), "a job of one of these types is dead"),
-    "silent": Spec("error", None, "a worker has died, or does not renew its lease"),
+    "depth": Spec("warning", 100, "more than {} jobs wait in a queue"),
+    "oldest": Spec("warning", "1h", "a job has been waiting in a queue for more than {}"),
+    "failures": Spec("warning", 0.1, "of at least {least} jobs that ended in the last hour, more than {} are dead", least=20),
+    "running": Spec("warning", "5m", "a job has been running for more than {}, or past its timeout"),
+    "dead": Spec("error", None, "a job is dead, of any type that is not critical"),
+    "critical": Spec("high", ("data-deletion", "webhook-dispatch", "audit-export"), "a job of a critical type is dead: {}"),
+    "silent": Spec("error", None, "a worker has died with jobs, or does not renew its lease"),
     "disabled": Spec("warning", None, "the installation is paused, or a type takes no jobs"),
     "breaker": Spec("warning", None, "the breaker of a type is open"),
 }  # fmt: skip
@@ -89,6 +89,19 @@ class Held(NamedTuple):
     least: int | None
     enabled: bool
     silenced: int | None  # until this instant nobody is told
+
+    @property
+    def about(self) -> str:
+        """When it fires, in words."""
+        value = self.threshold
+        shown = (
+            f"{value:.0%}"
+            if isinstance(value, float)
+            else ", ".join(value)
+            if isinstance(value, (list, tuple))
+            else value
+        )
+        return RULES[self.name].about.format(shown, least=self.least)
 
     def quiet(self, now: int) -> bool:
         """Whether nobody is told of its incidents now."""

@@ -218,6 +218,6 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "job_log_size": (_whole(1_000, 1_000_000_000), "Characters that the log of a job keeps of one attempt"),
     "alerts": (
         _channels,
-        "The channels that carry notices of alerts: tables such as `[alerts.ops]`, or a JSON object in the variable; see [Alerts](../how-to/alerts.md)",
+        "The channels that carry notices of alerts: tables such as `[alerts.ops]`, or a JSON object in the variable; see [Get alerts](../how-to/alerts.md)",
     ),
 }

@@ -132,7 +132,8 @@ def _check(host: str, address: Address, allowed: Sequence[Network]) -> None:
         if any(each in network for network in allowed):
             continue
         if not each.is_global or each.is_multicast or each.is_reserved or any(each in network for network in INSIDE):
-            raise AddressRefused(f"{host} is {address}, an address inside this network; if it is meant, {ALLOW}")
+            known = "" if host == str(address) else f"{address}, "
+            raise AddressRefused(f"{host} is {known}an address inside this network; if it is meant, {ALLOW}")
 
 
 def _meant(address: Address) -> list[Address]:

@@ -1,4 +1,4 @@
-"""Alerts: looks once a minute over the fleet at what is wrong, and delivers what is to be told (docs/decisions/0037).
+"""Alerts: looks once a minute over the fleet at what is wrong, and delivers what is to be told (docs/decisions/0038).
 
 An incident is a row of the store, changed by compare-and-set: whoever changes it first owns the change. The same write records
 what is to be told, so that a process that dies before it has told leaves that to another.
@@ -56,7 +56,7 @@ class Alerts:
             _, now = self._store.schedules_version(now)
             known = self._troubles()
             self._look(known, now)
-            return self._tell(now)
+            return min(self._tell(now), _next(known.get(TURN), now))
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=MINUTE)
             return MINUTE
@@ -190,6 +190,12 @@ class Alerts:
             lease = now + max((_wait(each) for each in tried), default=0)
             if self._write(name, {**rule.value, "owed": left, "lease": lease}, rule, now):
                 return
+
+
+def _next(turn: Rule | None, now: int) -> int:
+    """Return the milliseconds until it is time to look again, as of a turn that another process may have taken."""
+    left = MINUTE if turn is None or not core.checked_at(turn.value, now) else turn.value["at"] + MINUTE - now
+    return int(max(left, SECOND))
 
 
 def _left(notice: Mapping[str, Any], sent: tuple[list[str], int] | None, now: int) -> list[dict[str, Any]]:
