@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         poll: Duration
         archive: str | None  # a folder or s3://bucket/prefix: jobs go there before retention removes them
         audit_keep: Duration  # what operators did is forgotten after this
+        stats_keep: Duration  # and what was counted, after this
         process_slots: int | None
         identity: str | None
         signals: bool  # SIGTERM and SIGINT leave the `with` of a worker, which then stops gracefully

@@ -120,6 +120,7 @@ def _options(settings: Settings, types: str | None) -> dict[str, Any]:
         "grace": settings.grace,
         "poll": settings.poll,
         "audit_keep": settings.audit_keep,
+        "stats_keep": settings.stats_keep,
         "archive": settings.archive or None,
         "lease": settings.lease,
     }

@@ -32,6 +32,7 @@ COLD = {
     "duplicates": "duplicates",
     "history": "export_jobs import_jobs record_action",
     "keys": "keys forget_key",
+    "tallies": "tallies totals roll_up",
 }
 
 

@@ -63,6 +63,7 @@ class Dialect:
     """
 
     search_settings: Statement | None = None  # run before a search that has terms
+    writers = False  # whether each session has counters of its own
 
     def __init__(
         self, folder: str, body: Collection[str], fragments: Mapping[str, str], columns: Mapping[str, str] | None = None
@@ -94,6 +95,10 @@ class Dialect:
 
     def upsert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         """Return the statements that insert rows, or change the one with the same first column."""
+        raise NotImplementedError
+
+    def tally(self, rows: Sequence[tuple[int, str, str, int]]) -> list[Statement]:
+        """Return the statements that count (`core.tally`): each row is a minute, a type, a name and a number."""
         raise NotImplementedError
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:

@@ -16,6 +16,7 @@ from .actions import ASKED
 from .dialect import column_types
 from .keys import export_keys
 from .store import rows
+from .tallies import export_tallies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,12 +35,15 @@ SIZE = 4 << 20  # characters of texts in one batch of jobs; the first job comes 
 BESIDE = ("result", "children", "checkpoint", "done", "total", "stage", "bulks", "review")
 
 
+OWN = {"keys": export_keys, "tallies": export_tallies}
+
+
 def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Batch:
     """Return the next rows of a part."""
     if part in WHOLE:
         return Batch(store.read(rows(store, part if part == "types" else f"export_{part}")), None)
-    if part == "keys":
-        return export_keys(store, after, limit)
+    if part in OWN:
+        return OWN[part](store, after, limit)
     places = [int(number) for number in after.split()] if after else []
     cursor = dict.fromkeys(CURSOR, -1) | dict(zip(CURSOR, places, strict=False))
     found = store.read(rows(store, f"export_{part}", **cursor, limit=limit, size=SIZE))
@@ -61,6 +65,8 @@ def _import(dialect: Dialect, part: str, rows: Sequence[Row], was: str, mark: st
         seqs = dict((yield dialect.statement("seqs", ids=list({row[0] for row in rows}))).rows)
         known = [(seqs[job], *row) for job, *row in rows if job in seqs]
         statements = dialect.insert(table, types | {"job": "bigint"}, known)
+    elif part == "tallies":
+        statements = dialect.tally([(minute, type, name, n) for minute, type, name, n in rows])
     elif part == "after":
         seqs = dict((yield dialect.statement("seqs", ids=list({id for row in rows for id in row}))).rows)
         linked = [(seqs[parent], seqs[child], parent) for parent, child in rows if parent in seqs and child in seqs]

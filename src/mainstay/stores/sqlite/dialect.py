@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..operations import Statement
 from ..sql.dialect import Dialect
 from .inserts import BODY
-from .sql import FOLDER, batched, batches
+from .sql import FOLDER, batched, batches, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..operations import Operations
 
 FRAGMENTS = {
+    "writer": "", "nobody": "",
     "ids": "mainstay.job", "number": "seq", "now": ":now", "lease_now": ":lease_now", "for_update": "", "skip_locked": "", "lock_rows": "", "free_rows": "",
     "indexed_ids": "mainstay.job INDEXED BY sqlite_autoindex_mainstay_job_1",
     "ids_of": "SELECT id FROM mainstay.job s WHERE seq IN", "newest_first": "ORDER BY s.seq DESC",
@@ -88,6 +89,9 @@ class SqliteDialect(Dialect):
         changed = ", ".join(f"{name} = excluded.{name}" for name in rest)
         text = f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
         return batched(f"{text} ON CONFLICT ({key}) DO UPDATE SET {changed}", rows)
+
+    def tally(self, rows: Sequence[tuple[int, str, str, int]]) -> list[Statement]:
+        return batched(load("tally"), rows)
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:
         from .enqueue import enqueue_operations

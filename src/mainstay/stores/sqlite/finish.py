@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from ...core.counting import of_transitions
 from ...core.decide import Completed, Transition
 from ...core.job import field_getter
 from ...core.rules import EXAMINE
@@ -87,8 +88,9 @@ def refused(connection: sqlite3.Connection, transition: Transition) -> str:
 
 
 def _effects(applied: Sequence[Transition]) -> Operations[set[str]]:
-    """Write what belongs to applied transitions: attempts, results, children; return the slots that may have room now."""
+    """Write what belongs to applied transitions: counters, attempts, results, children; return the slots that may have room now."""
     freed: set[str] = set()
+    yield from together(*batched(load("tally"), of_transitions(applied)))
     if any(map(RULED, applied)):
         from ..sql.admission import finished
         from .dialect import DIALECT
