@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    Counts = Mapping[tuple[int, str], Mapping[str, int]]  # by minute and type: names and numbers
+
 MINUTE = 60_000
 _DECADE = (100, 125, 160, 200, 250, 300, 400, 500, 600, 800)
 # Milliseconds. Each is at most a third above the one before, so the middle of a bucket is at most 16 % from any value in it.
@@ -35,9 +37,9 @@ class Tally(NamedTuple):
     n: int
 
 
-def of_jobs(types: Iterable[str], name: str, now: int) -> list[tuple[int, str, str, int]]:
+def of_jobs(types: Iterable[str], name: str, now: int) -> Counts:
     """Return what jobs of these types add to which the same happened."""
-    return [(now // MINUTE, type, name, n) for type, n in sorted(Counter(types).items())]
+    return {(now // MINUTE, type): {name: n} for type, n in sorted(Counter(types).items())}
 
 
 # reading --------------------------------------------------------------------------------------------------------------

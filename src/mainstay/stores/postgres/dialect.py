@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ...core.draft import Draft
     from ...core.export import JobRecord
+    from ...core.tally import Counts
     from ..operations import Operations
 
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
@@ -127,7 +128,8 @@ class PostgresDialect(Dialect):
         values = tuple(map(list, zip(*rows, strict=True)))
         return [Statement(self.with_schema(text.format(f"unnest({arrays})")), values)] if rows else []
 
-    def tally(self, rows: Sequence[tuple[int, str, str, int]]) -> list[Statement]:
+    def tally(self, counts: Counts) -> list[Statement]:
+        rows = [(*group, name, n) for group, names in counts.items() for name, n in names.items()]
         names = ("minutes", "types", "names", "ns")
         return (
             [self.statement("tally", **dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from ...core.draft import Draft
+    from ...core.tally import Counts
     from ..operations import Operations, Statement
 
 _READ = (job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo, change.Standing)
@@ -97,8 +98,8 @@ class Dialect:
         """Return the statements that insert rows, or change the one with the same first column."""
         raise NotImplementedError
 
-    def tally(self, rows: Sequence[tuple[int, str, str, int]]) -> list[Statement]:
-        """Return the statements that count (`core.tally`): each row is a minute, a type, a name and a number."""
+    def tally(self, counts: Counts) -> list[Statement]:
+        """Return the statements that add to counters."""
         raise NotImplementedError
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:

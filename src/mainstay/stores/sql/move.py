@@ -16,7 +16,7 @@ from .actions import ASKED
 from .dialect import column_types
 from .keys import export_keys
 from .store import rows
-from .tallies import export_tallies
+from .tallies import export_tallies, gathered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def _import(dialect: Dialect, part: str, rows: Sequence[Row], was: str, mark: st
         known = [(seqs[job], *row) for job, *row in rows if job in seqs]
         statements = dialect.insert(table, types | {"job": "bigint"}, known)
     elif part == "tallies":
-        statements = dialect.tally([(minute, type, name, n) for minute, type, name, n in rows])
+        statements = dialect.tally(gathered(rows))
     elif part == "after":
         seqs = dict((yield dialect.statement("seqs", ids=list({id for row in rows for id in row}))).rows)
         linked = [(seqs[parent], seqs[child], parent) for parent, child in rows if parent in seqs and child in seqs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...core.clock import MINUTE
 from ...core.export import Batch
@@ -13,8 +13,9 @@ from ..operations import together
 from .store import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from ...core.tally import Counts
     from ..operations import Operations
     from .dialect import Dialect
     from .store import SqlStore
@@ -68,12 +69,18 @@ def _moved(store: SqlStore, since: int, count: int) -> bool:
 
 def _move(dialect: Dialect, since: int, count: int) -> Operations[bool]:
     taken = (yield dialect.statement("tally_take", since=since, until=since + count)).rows
-    sums: Counter[tuple[int, str, str]] = Counter()
-    for minute, type, name, n in taken:
-        for place in (-since, 0) if count == 60 else (minute,):
-            sums[place, type, name] += n
-    yield from together(*dialect.tally([(*key, n) for key, n in sorted(sums.items())]))
+    places = (-since, 0) if count == 60 else (None,)
+    moved = [(minute if place is None else place, *rest) for minute, *rest in taken for place in places]
+    yield from together(*dialect.tally(gathered(moved)))
     return bool(taken)
+
+
+def gathered(rows: Iterable[Sequence[Any]]) -> Counts:
+    """Return rows (minute, type, name and number) added up."""
+    sums: dict[tuple[int, str], Counter[str]] = {}
+    for minute, type, name, n in rows:
+        sums.setdefault((minute, type), Counter())[name] += n
+    return sums
 
 
 # new jobs: counted by their ids, which are sorted by time, so that an enqueue has nothing to count -----------------------
@@ -99,11 +106,11 @@ def _count_minute(store: SqlStore, since: int, end: int) -> None:
     until = min(at + MINUTE, end)
     bound = {"since": _id(at), "until": _id(until)}
     found = store.read(rows(store, "tally_enqueued", **bound), by_worker=True) if at < until else []
-    counted = [(at // MINUTE, type, "enqueued", n) for type, n in sorted(found)]
+    counted = {(at // MINUTE, type): {"enqueued": n} for type, n in found}
     store.write(lambda: _advance(store.dialect, since, until, counted), by_worker=True)
 
 
-def _advance(dialect: Dialect, since: int, until: int, counted: list[tuple[int, str, str, int]]) -> Operations[None]:
+def _advance(dialect: Dialect, since: int, until: int, counted: Counts) -> Operations[None]:
     if (yield dialect.statement("tally_advance", since=since, until=until)).count:
         yield from together(*dialect.tally(counted))
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from ..operations import Statement
 from ..sql.dialect import Dialect
 from .inserts import BODY
-from .sql import FOLDER, batched, batches, load
+from .sql import FOLDER, batched, batches, tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...core.draft import Draft
+    from ...core.tally import Counts
     from ..operations import Operations
 
 FRAGMENTS = {
@@ -90,8 +91,8 @@ class SqliteDialect(Dialect):
         text = f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
         return batched(f"{text} ON CONFLICT ({key}) DO UPDATE SET {changed}", rows)
 
-    def tally(self, rows: Sequence[tuple[int, str, str, int]]) -> list[Statement]:
-        return batched(load("tally"), rows)
+    def tally(self, counts: Counts) -> list[Statement]:
+        return tally(counts)
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:
         from .enqueue import enqueue_operations

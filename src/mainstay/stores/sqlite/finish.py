@@ -13,7 +13,7 @@ from ...core.states import COMPLETED
 from ...core.updates import Checkpoint, Log, Progress, Update
 from ...core.verdict import STORED, refusal
 from ..operations import Statement, together
-from .sql import batched, batches, load, many, run
+from .sql import batched, batches, load, many, run, tally
 
 if TYPE_CHECKING:
     import sqlite3
@@ -90,7 +90,7 @@ def refused(connection: sqlite3.Connection, transition: Transition) -> str:
 def _effects(applied: Sequence[Transition]) -> Operations[set[str]]:
     """Write what belongs to applied transitions: counters, attempts, results, children; return the slots that may have room now."""
     freed: set[str] = set()
-    yield from together(*batched(load("tally"), of_transitions(applied)))
+    yield from together(*tally(of_transitions(applied)))
     if any(map(RULED, applied)):
         from ..sql.admission import finished
         from .dialect import DIALECT
