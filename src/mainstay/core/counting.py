@@ -45,7 +45,7 @@ def of_transitions(applied: Sequence[Transition]) -> Counts:
     for type_, at, started, waited, number, outcome, state in map(_SEEN, applied):
         into = found.setdefault((at // MINUTE, type_), Counter())
         into.update(counted(outcome, state))
-        into.update(_times("r", [at - started] if outcome not in _UNTIMED else []))
+        into.update({"untimed": 1} if outcome in _UNTIMED else _times("r", [at - started]))
         into.update(_times("w", [] if waited is None else [waited]))
         into.update(_tries([number] if state in (COMPLETED, DEAD) else []))
     return found

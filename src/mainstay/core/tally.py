@@ -1,7 +1,7 @@
 """What is counted, by minute, type and name: `mainstay stats`, metrics and alerts read these numbers, not the jobs.
 
 Names: what happened to attempts and jobs (`core.counting`), `enqueued`; `r300` and `w300` are the attempts that ran or waited up to 300 ms and
-more than the bound before, `rsum` and `wsum` the milliseconds of all; `a3` the jobs that ended at their third attempt, `asum` all
+more than the bound before, `rsum` and `wsum` the milliseconds of all, `untimed` the attempts whose time says nothing (released, crashed); `a3` the jobs that ended at their third attempt, `asum` all
 attempts after first ones. A number is only ever added to, in the transaction that makes the change which it counts.
 """
 
@@ -71,6 +71,11 @@ def average(counts: Mapping[str, int], kind: str) -> float | None:
     """Return the mean milliseconds of a kind (r, w); None without values."""
     n = sum(n for _, n in histogram(counts, kind))
     return counts.get(f"{kind}sum", 0) / n if n else None
+
+
+def attempts(counts: Mapping[str, int]) -> int:
+    """Return how many attempts ended."""
+    return sum(n for _, n in histogram(counts, "r")) + counts.get("untimed", 0)
 
 
 def hour_of(minute: int) -> int:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         Claimed,
         Count,
         Declaration,
-        Ended,
         Job,
         KeyInfo,
         LogLine,
@@ -348,8 +347,8 @@ class Store(Protocol):
     def counts(self, cap: int) -> list[Count]:
         """Return the numbers of unfinished and dead jobs by queue, type and label, reading at most `cap` of each state."""
 
-    def throughput(self, since: int, cap: int) -> list[Ended]:
-        """Return how many jobs ended in each state since an instant; the dead, and all others, are read up to `cap`."""
+    def ended(self, since: int, limit: int, after: str | None = None) -> tuple[list[str], str | None]:
+        """Return the ids of jobs that ended since an instant, the last one first, and where to go on; None: there are no more."""
 
     def dead_counts(self, since: int, cap: int) -> list[DeadCount]:
         """Return how many dead jobs there are by fingerprint, type and hour since an instant, reading the `cap` that died last."""
