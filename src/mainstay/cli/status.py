@@ -101,20 +101,23 @@ def print_counts(output: Output, counts: Sequence[Count], lately: Mapping[str, S
     counts = by_type(counts)
     by_place = {(count.type, count.label): count for count in counts}
     labels = [label for label in LABELS if label not in RARE or any(count.label == label for count in counts)]
+    types = sorted({count.type for count in counts})
+    timed = ["p95 wait", "p95 run"] if any(type in lately for type in types) else []
     rows: list[list[Cell]] = [
-        [
-            (type, "bold"),
-            *(_number(by_place.get((type, label))) for label in labels),
-            _oldest(output, by_place, type),
-            *_times(lately.get(type)),
-        ]
-        for type in sorted({*(count.type for count in counts), *lately})
-    ]
+        [(type, "bold"), *(_number(by_place.get((type, label))) for label in labels), _oldest(output, by_place, type), *_times(lately.get(type))]
+        for type in types
+    ]  # fmt: skip
     if rows:
         empty = [labels.index(label) + 1 for label in FIRST_OUT if all(count.label != label for count in counts)]
         rows.append([("total", "dim"), *(_total(counts, label) for label in labels), "", "", ""])
-        headers = ["", *labels, "oldest", "p95 wait", "p95 run"]
-        output.table(headers, rows, right=range(1, len(headers)), drop=[*empty, len(headers) - 2], whole=(0,))
+        headers = ["", *labels, "oldest", *timed]
+        output.table(
+            headers,
+            rows,
+            right=range(1, len(headers)),
+            drop=[*empty, *([len(headers) - 2] if timed else ())],
+            whole=(0,),
+        )
 
 
 def _times(row: StatsRecord | None) -> list[Cell]:
