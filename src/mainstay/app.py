@@ -9,7 +9,6 @@ from .core.events import Events, Hooked
 from .core.payload import MAX_BYTES, decode_result, encode
 from .flow import Flow
 from .handle import Handle
-from .measured import Measured
 from .options import Options, checked_name
 from .stores import existing, open_store
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 CHUNK = 1_000  # jobs per transaction of enqueue_many
 
 
-class Mainstay(Flow, Measured, Hooked):
+class Mainstay(Flow, Hooked):
     """One installation of mainstay: a store and the job types of this program.
 
     `Mainstay("sqlite:///jobs.db")`; without a URL it is taken from `MAINSTAY_URL` or the settings file. Nothing is opened

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .control.dead import DeadGroup
     from .control.declared import TypeRules
     from .control.given import QueueRules, ScheduleValues, Times, TypeOverrides
+    from .control.metrics_app import Asgi
     from .control.records import (
         BreakerRecord,
         Change,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         Why,
         WorkerRecord,
     )  # fmt: skip
+    from .control.stats import By, Stats
     from .core.clock import Clock, Duration
     from .core.draft import Draft
     from .core.duplicates import Duplicates
@@ -376,3 +378,21 @@ class Flow:
         from .control.duplicates import duplicates
 
         return duplicates(self, within)
+
+    def stats(self, since: Duration = "24h", by: By = "type", types: Sequence[str] = ()) -> Stats:
+        """Return what happened to jobs in the last time: by type, or by minute, hour or day; of some `types` or of all."""
+        from .control.stats import stats
+
+        return stats(self.store, self.clock, since, by, types)
+
+    def metrics(self) -> str:
+        """Return the metrics of the whole installation in Prometheus' text format."""
+        from .control.metrics import text
+
+        return text(self.store, self.clock)
+
+    def metrics_app(self) -> Asgi:
+        """Return an ASGI application that answers every GET with the metrics: mount it at /metrics."""
+        from .control.metrics_app import metrics_app
+
+        return metrics_app(self.metrics)

@@ -26,7 +26,11 @@ def counts(store, type="work"):
 
 def timeless(store, type="work"):
     """The same without times."""
-    return {name: n for name, n in counts(store, type).items() if not name[1:].isdecimal() and name[1:] != "sum"}
+    return {
+        name: n
+        for name, n in counts(store, type).items()
+        if not name[1:].isdecimal() and name[1:] != "sum" and name != "untimed"
+    }
 
 
 # what is counted ------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Inspect": {
         "status": ("status", "Show what is waiting, running and failed, by type."),
-        "stats": ("stats", "Show how many jobs ran, failed and died, and how long they took."),
+        "stats": ("stats", "Show how many jobs ran, failed and died, and how long they waited and ran."),
         "history": ("stats", "Show which jobs ended in the last time: how, when, and how long they took."),
         "ls": ("jobs", "List jobs that match a search, newest first."),
         "show": ("show", "Show everything about one job."),
@@ -47,7 +47,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "stuck": ("stuck", "List running jobs that are stuck, each with the command that helps."),
         "dupes": ("stuck", "List jobs that look like duplicates: same type and key, or arguments."),
         "reviews": ("reviews", "List the jobs that wait for a person, the oldest job first."),
-        "metrics": ("stats", "Print the metrics of the whole installation, for Prometheus."),
+        "metrics": ("stats", "Print the metrics of the whole installation in Prometheus' text format."),
         "workers": ("workers", "List the workers; show what one runs; drain or stop it."),
     },
     "Act": {

@@ -17,6 +17,7 @@ from .options import command, shaped, targeted
 from .output import state
 
 if TYPE_CHECKING:
+    from ..control.metrics import Metric
     from ..control.stats import Stats, StatsRecord
     from ..core.job import Job
     from .options import Target
@@ -201,12 +202,30 @@ def _ended_row(output: Output, job: Job, id: str) -> list[Cell]:
     ]
 
 
-@command("mainstay metrics\nmainstay metrics --url sqlite:///jobs.db > metrics.prom")
+@command("mainstay metrics\nmainstay metrics --jsonl --fields name,labels,value")
+@shaped("Print only the names of the metrics, one per line.")
 @targeted
-def metrics(target: Target) -> None:
+def metrics(target: Target, output: Output) -> None:
     """Print the metrics of the whole installation in Prometheus' text format.
 
     app.metrics_app() serves the same over HTTP. The numbers come from the store, so it does not matter which process is asked.
     """
+    from ..control.metrics import metrics as read
+
     with target.open() as app:
-        click.echo(app.metrics(), nl=False)
+        if output.shape.machine or output.shape.quiet:
+            found = read(app.store, app.clock.now())
+            output.give(
+                lambda: [sample for metric in found for sample in _samples(metric)],
+                [metric.name for metric in found],
+                lambda: None,
+            )
+        else:
+            output.lines(app.metrics().removesuffix("\n").split("\n"))
+
+
+def _samples(metric: Metric) -> list[dict[str, Any]]:
+    return [
+        {"metric": metric.name, "kind": metric.kind, "name": metric.name + end, "labels": labels, "value": value}
+        for end, labels, value in metric.samples
+    ]

@@ -16,8 +16,9 @@ from .output import plural, size
 from .stats import percent, spent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ..app import Mainstay
     from ..control.stats import StatsRecord
     from ..core.job import Count, WorkerInfo
     from .options import Target
@@ -41,7 +42,7 @@ def status(target: Target, output: Output) -> None:
     with target.reading() as app:
         now = output.now = app.clock.now()
         counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.diagnostics()
-        lately = {row.type or "": row for row in app.stats("1h").rows}
+        lately = last_hour(app)
         declared, stopped = app.store.declarations(now), held(app.store, counts, now)
         lines = in_line(app.store, counts)
         clock = scheduled(app.store, {info.name for info in app.store.types()})
@@ -52,7 +53,7 @@ def status(target: Target, output: Output) -> None:
     record = {
         "version": __version__, "store": {name.replace(" ", "_"): _typed(fact) for name, fact in facts.items()},
         "counts": [records.of(count) for count in counts], "workers": [records.of(worker) for worker in workers],
-        "last_hour": {name: n for name in ENDED if (n := sum(getattr(row, name) for row in lately.values()))},
+        "last_hour": ends(lately),
         "last_hour_by_type": {type: records.plain(row) for type, row in lately.items()},
         "findings": [finding._asdict() for finding in found],
     }  # fmt: skip
@@ -60,7 +61,7 @@ def status(target: Target, output: Output) -> None:
     def text() -> None:
         output.facts((f"mainstay {__version__}", "bold"), *_store_and_workers(url, facts, workers, now))
         print_counts(output, counts, lately)
-        output.line((f"last hour: {_summary(lately.values())}", "dim"), indent=1)
+        output.line((f"last hour: {summary(lately)}", "dim"), indent=1)
         width = max((len(finding.text) for finding in found), default=0)
         narrow = any(width + len(finding.fix) + 7 > output.width for finding in found)
         for finding in found:
@@ -72,10 +73,21 @@ def status(target: Target, output: Output) -> None:
     output.give(lambda: record, sorted({count.type for count in counts}), text)
 
 
-def _summary(lately: Collection[StatsRecord]) -> str:
+def last_hour(app: Mainstay) -> dict[str, StatsRecord]:
+    """Return what happened in the last hour, by type."""
+    return {row.type or "": row for row in app.stats("1h").rows}
+
+
+def ends(lately: Mapping[str, StatsRecord]) -> dict[str, int]:
+    """Return how many jobs ended, by state."""
+    numbers = {name: sum(getattr(row, name) for row in lately.values()) for name in ENDED}
+    return {name: n for name, n in numbers.items() if n}
+
+
+def summary(lately: Mapping[str, StatsRecord]) -> str:
     """Return in words what happened in the last hour."""
-    parts = [f"{n:,} {name}" for name in ENDED if (n := sum(getattr(row, name) for row in lately))]
-    completed, ended = sum(row.completed for row in lately), sum(row.ended for row in lately)
+    parts = [f"{n:,} {name}" for name, n in ends(lately).items()]
+    completed, ended = (sum(getattr(row, name) for row in lately.values()) for name in ("completed", "ended"))
     if ended:
         parts.append(f"{percent(completed / ended)} of {plural(ended, 'attempt')} succeeded")
     return ", ".join(parts) or "nothing ended"

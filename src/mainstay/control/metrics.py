@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import __version__
 from ..core.tally import ATTEMPTS, attempts, histogram
@@ -25,44 +25,54 @@ STATUSES = ("enqueued", "completed", "failed", "retried", "dead", "cancelled", "
 STATES = ("queued", "scheduled", "retrying", "blocked", "running", "review", "dead")
 
 
+class Metric(NamedTuple):
+    """One metric: its name, kind and meaning, and its samples: the end of a name, labels and a value."""
+
+    name: str
+    kind: str
+    about: str
+    samples: list[tuple[str, dict[str, str], float]]
+
+
 def text(store: Store, clock: Clock) -> str:
     """Return all metrics as text."""
-    return "".join(_lines(store, clock.now()))
+    return "".join(f"{line}\n" for metric in metrics(store, clock.now()) for line in _lines(metric))
 
 
-def _lines(store: Store, now: int) -> Iterator[str]:
+def metrics(store: Store, now: int) -> list[Metric]:
+    """Return all metrics."""
     totals: dict[str, Counter[str]] = {}
-    counts = store.counts(CAP)
     for _, type, name, n in store.totals():
         totals.setdefault(type, Counter())[name] += n
-    depth: Counter[tuple[str, str]] = Counter()
+    counts, depth = store.counts(CAP), Counter[tuple[str, str]]()
     for count in counts:
         depth[count.type, "running" if count.label == "cancelling" else count.label] += count.jobs
     types = sorted({*totals, *(type for type, _ in depth)})
-    yield from _metric("jobs_total", "counter", "What happened to jobs and attempts.", _jobs(totals))
-    yield from _metric(
-        "jobs_active", "gauge", "Jobs that run.", (("", {"type": type}, depth[type, "running"]) for type in types)
-    )
-    yield from _metric("queue_depth", "gauge", "Jobs that have not ended, and dead ones.", (
-        ("", {"type": type, "state": state}, depth[type, state]) for type in types for state in STATES
-    ))  # fmt: skip
-    yield from _metric(
-        "queue_oldest_seconds", "gauge", "How long the oldest queued job has been due.", _oldest(counts, now)
-    )
-    yield from _metric("job_duration_seconds", "histogram", "How long attempts ran.", _times(totals, "r"))
-    yield from _metric(
-        "job_wait_seconds", "histogram", "From when a job was due to when it started.", _times(totals, "w")
-    )
-    yield from _metric("job_attempts", "histogram", "Attempts of jobs that completed or died.", _attempts(totals))
-    yield from _workers(store, now)
-    yield from _metric("info", "gauge", "The version of mainstay that answers.", [("", {"version": __version__}, 1)])
+    deep = (("", {"type": type, "state": state}, depth[type, state]) for type in types for state in STATES)
+    running = (("", {"type": type}, depth[type, "running"]) for type in types)
+    return [
+        _metric("jobs_total", "counter", "What happened to jobs and attempts.", _jobs(totals)),
+        _metric("jobs_active", "gauge", "Jobs that run.", running),
+        _metric("queue_depth", "gauge", "Jobs that have not ended, and dead ones.", deep),
+        _metric("queue_oldest_seconds", "gauge", "How long the oldest queued job has been due.", _oldest(counts, now)),
+        _metric("job_duration_seconds", "histogram", "How long attempts ran.", _times(totals, "r")),
+        _metric("job_wait_seconds", "histogram", "From when a job was due to when it started.", _times(totals, "w")),
+        _metric("job_attempts", "histogram", "Attempts of jobs that completed or died.", _attempts(totals)),
+        *_workers(store, now),
+        _metric("info", "gauge", "The version of mainstay that answers.", [("", {"version": __version__}, 1)]),
+    ]
 
 
-def _metric(name: str, kind: str, about: str, samples: Iterable[Sample]) -> Iterator[str]:
-    yield f"# HELP mainstay_{name} {about}\n# TYPE mainstay_{name} {kind}\n"
-    for end, labels, value in samples:
+def _metric(name: str, kind: str, about: str, samples: Iterable[Sample]) -> Metric:
+    return Metric(f"mainstay_{name}", kind, about, list(samples))
+
+
+def _lines(metric: Metric) -> Iterator[str]:
+    yield f"# HELP {metric.name} {metric.about}"
+    yield f"# TYPE {metric.name} {metric.kind}"
+    for end, labels, value in metric.samples:
         shown = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-        yield f"mainstay_{name}{end}{{{shown}}} {value}\n"
+        yield f"{metric.name}{end}{{{shown}}} {value}"
 
 
 def _escaped(text: str) -> str:
@@ -109,19 +119,12 @@ def _sums(type: str, count: int, total: float) -> Iterator[Sample]:
     yield "_count", {"type": type}, count
 
 
-def _workers(store: Store, now: int) -> Iterator[str]:
+def _workers(store: Store, now: int) -> list[Metric]:
     workers = [(state_of(worker, now), worker) for worker in store.workers()]
     states = Counter(state for state, _ in workers)
-    yield from _metric(
-        "workers",
-        "gauge",
-        "Registered workers.",
-        (("", {"state": state}, states[state]) for state in ("live", "stopping")),
-    )
     there = [worker for state, worker in workers if state == "live"]
-    yield from _metric(
-        "worker_slots",
-        "gauge",
-        "Jobs that the live workers can run at the same time.",
-        [("", {}, sum(worker.slots for worker in there))],
-    )
+    slots = "Jobs that the live workers can run at the same time."
+    return [
+        _metric("workers", "gauge", "Registered workers.", (("", {"state": state}, states[state]) for state in ("live", "stopping"))),
+        _metric("worker_slots", "gauge", slots, [("", {}, sum(worker.slots for worker in there))]),
+    ]  # fmt: skip

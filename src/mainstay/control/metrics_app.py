@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import StoreError
 from .metrics import CONTENT_TYPE
@@ -11,7 +11,8 @@ from .metrics import CONTENT_TYPE
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ..measured import Asgi, Message
+    Message = dict[str, Any]
+    Asgi = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
 PLAIN = "text/plain; charset=utf-8"
 

@@ -15,10 +15,13 @@ from .rules import EPOCH, instant
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
+    from typing import Literal
 
     from ..core.clock import Clock, Duration
     from ..core.tally import Tally
     from ..stores.contract import Store
+
+    By = Literal["type", "minute", "hour", "day"]
 
 BY = ("type", "hour", "minute", "day")
 STEPS = {"minute": MINUTE, "hour": HOUR, "day": DAY}

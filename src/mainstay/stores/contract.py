@@ -365,8 +365,7 @@ class Store(Protocol):
     def tallies(self, since: int, until: int, step: int, types: Sequence[str] = ()) -> list[Tally]:
         """Return what was counted (`core.tally`) from an instant to another, of some types or of all, added up in steps of `step` ms.
 
-        The time is in whole minutes. What is older than minutes are kept (`roll_up`) comes in whole hours, at their beginning: those
-        that begin in that time.
+        The time is in whole minutes. Minutes that have become hours (`roll_up`) come as those hours that begin in that time.
         """
 
     def totals(self) -> list[Tally]:
