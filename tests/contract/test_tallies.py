@@ -67,6 +67,19 @@ def test_how_long_jobs_waited_and_ran_falls_into_the_same_buckets_on_every_engin
     assert average(found, "w") == 150
 
 
+def test_a_clock_that_was_set_keeps_no_outcome_from_being_stored(desk):
+    """A sum beyond 10^14, and times below zero."""
+    desk.store.enqueue([draft() for _ in range(120)], desk.now)
+    jobs = desk.take(120)
+    far = [transition(job, COMPLETED, desk.now + 10**12) for job in jobs[:118]]
+    back = [
+        transition(job, outcome, desk.now - HOUR) for job, outcome in zip(jobs[118:], (COMPLETED, FINAL), strict=True)
+    ]
+    assert desk.store.finish(far + back) == ["stored"] * 120
+    assert counts(desk.store)["rsum"] == 118 * 10**12
+    assert dict(histogram(counts(desk.store), "r")) == {1: 2, 86_400_000: 118}
+
+
 def test_attempts_are_counted_when_a_job_ends(desk):
     for tries, ended in ((1, COMPLETED), (3, COMPLETED), (2, RETURNED)):
         job = desk.run(max_attempts=9)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..core.events import Events
     from ..stores.contract import Store
 
-MINUTES = 3 * HOUR  # for which minutes are kept: `stats` reads longer times by the hour
+MINUTES = 2 * HOUR + 5 * MINUTE  # for which minutes are kept: `stats` reads longer times by the hour
 BETWEEN = 50  # milliseconds between two calls, so that others can write
 
 

@@ -123,7 +123,7 @@ local function tally_up(minute, lane, names)
     local length, rest = string.match(lane, "^(%d+):(.*)$")
     local type = string.sub(rest, tonumber(length) + 2)
     for name, n in pairs(names) do
-        call("HINCRBY", P .. "tally:" .. minute, name .. ":" .. type, n)
+        call("HINCRBY", P .. "tally:" .. minute, name .. ":" .. type, string.format("%.0f", n))
     end
     call("ZADD", P .. "tallies", minute, minute)
 end

@@ -26,7 +26,7 @@ local function counters(at, lane)
     end
     local found = lanes[lane]
     if not found then
-        found = { names = {}, ran = {}, waited = {}, n = 0, rsum = 0, wsum = 0 }
+        found = { names = {}, ran = {}, waited = {}, n = 0 }
         lanes[lane] = found
     end
     return found
@@ -36,16 +36,15 @@ local function add(into, name, n)
     into[name] = (into[name] or 0) + n
 end
 
--- Counts an attempt that simply completed, before its record changes.
+-- Counts an attempt that simply completed, before its record changes. Times are put into buckets at the end: many are the same.
 local function count_completed(r, at)
-    local into = counters(at, r[LANE])
-    local ran = at > r[STARTED_AT] and at - r[STARTED_AT] or 0
-    into.n, into.rsum = into.n + 1, into.rsum + ran
-    add(into.ran, bound_of(ran), 1)
+    local into, started = counters(at, r[LANE]), r[STARTED_AT]
+    local ran = at > started and at - started or 0
+    into.n = into.n + 1
+    into.ran[ran] = (into.ran[ran] or 0) + 1
     if r[TOKEN] == r[ATTEMPT] and r[CRASHES] == 0 then
-        local waited = r[STARTED_AT] > r[ORD] and r[STARTED_AT] - r[ORD] or 0
-        into.wsum = into.wsum + waited
-        add(into.waited, bound_of(waited), 1)
+        local waited = started > r[ORD] and started - r[ORD] or 0
+        into.waited[waited] = (into.waited[waited] or 0) + 1
     end
     if r[ATTEMPT] > 1 then
         for _, tries in ipairs({ TRIES }) do
@@ -66,20 +65,24 @@ local function count_text(r, at, text)
     end
 end
 
+local function add_times(names, kind, times)
+    for ms, n in pairs(times) do
+        add(names, kind .. bound_of(ms), n)
+        if ms > 0 then
+            add(names, kind .. "sum", ms * n)
+        end
+    end
+end
+
 local function write_tallies()
     for minute, lanes in pairs(tallied) do
         for lane, found in pairs(lanes) do
-            local names = found.names
-            names.completed = found.n > 0 and found.n + (names.completed or 0) or names.completed
-            names.rsum = found.rsum > 0 and found.rsum + (names.rsum or 0) or names.rsum
-            names.wsum = found.wsum > 0 and found.wsum + (names.wsum or 0) or names.wsum
-            for bound, n in pairs(found.ran) do
-                add(names, "r" .. bound, n)
+            if found.n > 0 then
+                add(found.names, "completed", found.n)
+                add_times(found.names, "r", found.ran)
+                add_times(found.names, "w", found.waited)
             end
-            for bound, n in pairs(found.waited) do
-                add(names, "w" .. bound, n)
-            end
-            tally_up(minute, lane, names)
+            tally_up(minute, lane, found.names)
         end
     end
 end
