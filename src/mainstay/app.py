@@ -7,9 +7,9 @@ from .core.draft import Draft, distinct, prepared
 from .core.errors import QueueFull, UsageError
 from .core.events import Events, Hooked
 from .core.payload import MAX_BYTES, decode_result, encode
-from .flow import Flow
 from .handle import Handle
 from .options import Options, checked_name
+from .questions import Questions
 from .stores import existing, open_store
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 CHUNK = 1_000  # jobs per transaction of enqueue_many
 
 
-class Mainstay(Flow, Hooked):
+class Mainstay(Questions, Hooked):
     """One installation of mainstay: a store and the job types of this program.
 
     `Mainstay("sqlite:///jobs.db")`; without a URL it is taken from `MAINSTAY_URL` or the settings file. Nothing is opened

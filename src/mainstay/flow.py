@@ -1,4 +1,4 @@
-"""Flow control of an application: pauses, types, queues, limits, breakers, schedules and settings as data, why a job waits, and logs.
+"""Flow control of an application: pauses, types, queues, limits, breakers, schedules and settings as data.
 
 On the cold path of every producer: each verb imports what it needs. Every verb that changes something is in the audit trail
 with its `actor`; with `dry_run=True` it changes nothing and returns what it would have changed.
@@ -14,29 +14,19 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Unpack
 
-    from .context import Level
-    from .control.alerts import Alerts
-    from .control.dead import DeadGroup
     from .control.declared import TypeRules
     from .control.given import QueueRules, ScheduleValues, Times, TypeOverrides
-    from .control.logs import LogSearch
     from .control.records import (
         BreakerRecord,
         Change,
-        DeadRecord,
-        Health,
         LimitRecord,
         QueueRecord,
         ScheduleRecord,
         SettingRecord,
-        StuckRecord,
         TypeRecord,
-        Why,
-        WorkerRecord,
     )  # fmt: skip
     from .core.clock import Clock, Duration
     from .core.draft import Draft
-    from .core.duplicates import Duplicates
     from .core.job import Job as StoredJob
     from .handle import Handle
     from .options import JobOptions
@@ -52,10 +42,6 @@ class Flow:
     if TYPE_CHECKING:
         store: Store
         clock: Clock
-
-        @property
-        def reader(self) -> Store: ...
-
         kit: Kit | None
         _registry: Registry | None
 
@@ -341,74 +327,3 @@ class Flow:
         from .control.schedules import next_fires
 
         return next_fires(self, name, count, after, times)
-
-    # workers ------------------------------------------------------------------------------------------------------
-    def workers(self) -> list[WorkerRecord]:
-        """Return the registered workers, oldest first."""
-        from .control.workers import workers
-
-        return workers(self)
-
-    def stop_worker(self, worker: str, *, drain: bool = False, actor: str = "python") -> str:
-        """Ask a worker to stop as a signal does; return its id. With `drain`, it finishes what it runs first, however long that takes."""
-        from .control.workers import stop_worker
-
-        return stop_worker(self, worker, drain, actor)
-
-    # health and alerts --------------------------------------------------------------------------------------------
-    def health(self, timeout: Duration = "5s") -> Health:
-        """Return whether the installation is healthy, degraded or unhealthy, and why; within `timeout`, also if the store hangs."""
-        from .control.health import health
-
-        return health(self, timeout)
-
-    @property
-    def alerts(self) -> Alerts:
-        """What is wrong and was, the rules that find it, and the channels that tell: `app.alerts.open()`, `.set`, `.silence`, `.send_to`."""
-        from .control.alerts import Alerts
-
-        return Alerts(self)
-
-    # why ----------------------------------------------------------------------------------------------------------
-    def search_logs(
-        self, query: str = "", *, level: Level = "debug", since: Duration | datetime | None = None, limit: int = 1_000,
-        after: str | None = None,
-    ) -> LogSearch:  # fmt: skip
-        """Return log lines of the jobs that match a search, the newest first, where to go on, and how far it looked."""
-        from .control.logs import search
-        from .options import past_instant
-
-        now = self.clock.now()
-        oldest = 0 if since is None else past_instant("since", since, now)
-        return search(self.reader, query, level, oldest, limit, after, now)
-
-    def why(self, job: str | Handle[Any]) -> Why:
-        """Return why a job has not started, the true reason first; or what became of it."""
-        from .control.why import why
-
-        return why(self, self._stored(job))
-
-    # what went wrong ----------------------------------------------------------------------------------------------
-    def dead(self, *, everything: bool = False) -> Sequence[DeadRecord]:
-        """Return the dead jobs in groups by what they died of, the largest first; with `everything` also ignored and resolved groups."""
-        from .control.dead import dead
-
-        return dead(self, everything)  # type: ignore[arg-type]  # of which this is a part
-
-    def dead_group(self, fingerprint: str) -> DeadGroup:
-        """Return one group of dead jobs, by the beginning of its fingerprint, to act on: `app.dead_group("7f3a").retry(one=True)`."""
-        from .control.dead import dead_group
-
-        return dead_group(self, fingerprint)  # type: ignore[arg-type]
-
-    def stuck(self, after: Duration = "5m") -> Sequence[StuckRecord]:
-        """Return running jobs that are stuck: for longer than `after`, past their timeout, cancelled and going on, or of a silent worker."""
-        from .control.stuck import stuck
-
-        return stuck(self, after)
-
-    def duplicates(self, within: Duration = "24h") -> Duplicates:
-        """Return jobs with the same type and key, or the same type and arguments, of the newest jobs created within this time."""
-        from .control.duplicates import duplicates
-
-        return duplicates(self, within)

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         poll: Duration
         archive: str | None  # a folder or s3://bucket/prefix: jobs go there before retention removes them
         audit_keep: Duration  # what operators did is forgotten after this
+        stats_keep: Duration  # and what was counted, after this
         process_slots: int | None
         job_log_lines: int  # of an attempt, that are kept; and characters
         job_log_size: int

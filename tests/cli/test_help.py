@@ -90,8 +90,8 @@ def test_versions(run, shell):
     ("words", "says", "attempt"),
     [
         (["lss"], 'there is no command "lss" (did you mean "ls"?)', "mainstay ls"),
-        (["statsu", "--json"], 'did you mean "status"?', "mainstay status --json"),
-        (["stats"], 'did you mean "status"?', "mainstay status"),
+        (["statuss", "--json"], 'did you mean "status"?', "mainstay status --json"),
+        (["throughput"], 'did you mean "stats"?', "mainstay stats"),
         (["unpause", "--all"], 'did you mean "resume"?', "mainstay resume --all"),
         (["list", "state:dead"], 'did you mean "ls"?', "mainstay ls state:dead"),
         (["frobnicate"], 'there is no command "frobnicate"', "mainstay --help"),

@@ -201,11 +201,24 @@ def test_status_by_type_with_what_to_do(run, shop):
     head, names, mail, thumb, total, hour, *findings = out.splitlines()
     assert "(SQLite 3." in head
     assert re.search(r"schema \d+ · 1 worker, 0/8 slots busy$", head)
-    assert names.split() == ["queued", "running", "retrying", "review", "scheduled", "dead", "oldest"]
-    assert mail.split() == ["mail", "0", "0", "1", "1", "0", "3", "–"]
+    assert names.split() == [
+        "queued",
+        "running",
+        "retrying",
+        "review",
+        "scheduled",
+        "dead",
+        "oldest",
+        "p95",
+        "wait",
+        "p95",
+        "run",
+    ]
+    assert mail.split()[:8] == ["mail", "0", "0", "1", "1", "0", "3", "–"]
+    assert "–" not in mail.split()[8:]
     assert thumb.split()[:7] == ["thumb", "1", "0", "0", "0", "0", "0"]
     assert total.split() == ["total", "1", "0", "1", "1", "0", "3"]
-    assert hour == " last hour: 3 dead"
+    assert hour == " last hour: 3 dead, 0% of 4 attempts succeeded"
     assert [line.split("→")[1].strip() for line in findings] == [
         "mainstay worker --app …", "mainstay reviews", f"mainstay dead show {fingerprint[:4]}",
     ]  # fmt: skip

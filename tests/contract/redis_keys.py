@@ -176,6 +176,10 @@ def check(store):
     for name in [name for name in content if name.startswith(("attempt:", "codes:", "log:", *PASSING))]:
         assert name.startswith(PASSING) or name.partition(":")[2] in jobs, f"no {name} without its job"
         del content[name]
+    tallied = [name for name in content if name.startswith("tally:")]
+    assert content.pop("tallies", set()) == {content.pop(name) and name[6:] for name in tallied}, (
+        "all counters are found"
+    )
     lanes = content.pop("lanes", set())
     assert content == expected(jobs)
     filled = {name.removeprefix("queue:") for name in content if name.startswith("queue:")}

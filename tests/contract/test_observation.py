@@ -1,10 +1,11 @@
-"""What can be seen: one job, many, by the start of an id; attempts, counts, throughput, types, and facts of the store."""
+"""What can be seen: one job, many, by the start of an id; attempts, counts, what ended last, types, and facts of the store."""
 
 import threading
 
 import pytest
 
 from mainstay.core.clock import SECOND
+from mainstay.core.errors import UsageError
 from mainstay.core.job import TypeInfo
 from mainstay.core.outcome import COMPLETED, RELEASED
 from tests.contract.building import FAILED, FINAL, REVIEW, WORKER, draft
@@ -116,7 +117,8 @@ def test_counts_look_at_no_more_than_the_cap_and_say_so(desk):
 
 def test_an_empty_store_has_nothing_to_count(store):
     assert store.counts(10) == []
-    assert store.throughput(0, 10) == []
+    assert store.ended(0, 10) == ([], None)
+    assert store.totals() == store.tallies(0, 10**15, 1) == []
 
 
 def test_a_job_that_moves_is_counted_once(desk):
@@ -141,26 +143,27 @@ def test_a_job_that_moves_is_counted_once(desk):
     assert (seen, verdicts) == ({1}, ["stored"] * 200)
 
 
-def test_throughput_by_state_since_an_instant(desk):
+def test_jobs_come_in_the_order_in_which_they_ended_page_by_page(desk):
     desk.bring("completed")
     desk.clock.advance("1s")
-    since = desk.now
-    for state in ("completed", "completed", "dead", "cancelled"):
-        desk.bring(state)
+    since, jobs = desk.now, []
+    for state in ("completed", "cancelled", "dead", "completed", "completed"):
+        jobs.append(desk.bring(state))
+        desk.clock.advance("1s" if state == "cancelled" else "0s")
     desk.bring("review")
-    found = sorted(desk.store.throughput(since, 99))
-    assert found == [("cancelled", 1, False), ("completed", 2, False), ("dead", 1, False)]
-    assert desk.store.throughput(since + 1, 99) == []
+    found, after = desk.store.ended(since, 2)
+    while after is not None:
+        more, after = desk.store.ended(since, 2, after)
+        found += more
+    assert set(found[:3]) == set(jobs[2:])  # at the same instant
+    assert sorted(found) == sorted(jobs)
+    assert desk.store.ended(desk.now + 1, 9) == ([], None)
 
 
-def test_a_throughput_beyond_the_cap_says_so_and_forgets_no_dead_job(desk):
-    """The dead one ended after as many others as are read."""
-    for state in ("completed",) * 5 + ("dead",):
-        desk.bring(state)
-    found = {ended.state: ended for ended in desk.store.throughput(0, 3)}
-    assert found["dead"] == ("dead", 1, False)
-    assert found["completed"].jobs == 5 or found["completed"].capped
-    assert found["completed"].jobs >= 2  # the dead job may be one of the three that are read
+def test_a_place_that_no_page_has_named_is_refused(store):
+    for after in ("7", "x:1", ":", "1:", "1:a b", "-1:1"):
+        with pytest.raises(UsageError, match="no place to continue from"):
+            store.ended(0, 9, after)
 
 
 # types and facts --------------------------------------------------------------------------------------------------

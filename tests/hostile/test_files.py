@@ -35,7 +35,7 @@ def every_verb(app):
             [app._draft("work", {"n": n}, {}) for n in range(20)]),
         "find": lambda: app.store.find("", 50), "list": app.list, "search": lambda: app.list("error:x state:dead"),
         "counts": lambda: app.store.counts(1_000), "workers": app.store.workers, "types": app.store.types,
-        "throughput": lambda: app.store.throughput(0, 100), "orphans": lambda: app.store.orphans(now, 1, 100),
+        "ended": lambda: app.store.ended(0, 100), "totals": app.store.totals, "orphans": lambda: app.store.orphans(now, 1, 100),
         "prune": lambda: app.store.prune(now + 10**12, 100), "set_setting": lambda: app.store.set_setting("x", "y"),
         "facts": app.store.diagnostics, "actions": app.actions, "cancel": lambda: [app.cancel(each.id) for each in app.list()],
         "logs": lambda: [app.logs(each.id) for each in app.list()],

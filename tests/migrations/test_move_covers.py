@@ -24,13 +24,13 @@ from tests.servers.redis import place
 pytestmark = pytest.mark.engines("sqlite", "postgres", "redis")
 TABLES = {
     "jobs": {"job", "body", "tag", "result", "checkpoint", "progress", "acted", "hold", "review"}, "attempts": {"attempt"}, "logs": {"log"},
-    "actions": {"action"}, "types": {"type"}, "settings": {"setting"}, "keys": {"key"}, "rules": {"rule"}, "after": {"after"},
+    "actions": {"action"}, "types": {"type"}, "settings": {"setting"}, "keys": {"key"}, "rules": {"rule"}, "after": {"after"}, "tallies": {"tally"},
 }  # fmt: skip
 FAMILIES = {
     "jobs": {"job", "payload", "ids", "seq", "terms", "lock", "result", "children", "checkpoint", "progress", "bulks",
              "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry", "wait", "hold", "lines", "start_by", "kept", "asked", "review_due", "fingerprint", "details"},
     "attempts": {"attempt", "error", "code", "codes"}, "logs": {"log", "warned"}, "actions": {"action", "actions", "acted", "bulk", "bulk_of"}, "types": {"type"},
-    "settings": {"setting", "setting_note"}, "keys": {"key", "keys"}, "rules": {"rule", "ruled", "depth", "flow"}, "after": {"after"},
+    "settings": {"setting", "setting_note"}, "keys": {"key", "keys"}, "rules": {"rule", "ruled", "depth", "flow"}, "after": {"after"}, "tallies": {"tally", "tallies"},
 }  # fmt: skip
 NEXT = "what the next claim or chore goes on with: a chore of the target finds it"
 ANEW = "rates, turns and breakers begin anew at the target"

@@ -10,7 +10,7 @@ the table · I9 attempts are counted right · I12 one active job a key · I14 no
 I15 a job is in exactly one place · I16 nothing before its time, higher priority first · I18 stale notes are refused ·
 I20 time limits are applied, by monotonic time · I21 no attempt counts as a crash that was none · I24 an attempt that its
 worker ended is over before the next begins · I25 what was claimed starts or goes back soon · I26 a mutation by search
-changes only jobs that still match · I35 a deadline decides a review by its policy, not before and not much later, and one process
+changes only jobs that still match · I37 the counters say how often jobs and attempts ended · I35 a deadline decides a review by its policy, not before and not much later, and one process
 reminds of it at a time · I36 an operator's change reaches no job that runs, is in review or has completed.
 
 Flow control (`flow_checker`): I27 no more jobs of a slot are let in or run than its limit permits · I28 holds are those of queued
@@ -28,6 +28,7 @@ the dead jobs, and each of these a fingerprint.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mainstay.core.retry import CRASHES
@@ -89,6 +90,7 @@ class Checker:
         self._batches: dict[str, list[str]] = {}  # drafts sent in one call
         self._flow = FlowChecker(self._flow_breach)
         self._clocks_set = False
+        self._ends: Counter[str] = Counter()  # of jobs by state, and of attempts
         self._record: Record
         self._life: JobHistory
         self._rules = {
@@ -96,7 +98,7 @@ class Checker:
             "finish": self._finish, "fault": self._fault, "lease": self._lease, "cancel": self._cancel, "retry": self._retry,
             "note": self._note, "final": self._final, "stray": self._stray, "delete": self._delete, "back": self._came_back,
             "register": self._register, "resolve_review": self._resolve_review, "remind": self._remind, "clock": self._clock,
-            "change": self._change,
+            "change": self._change, "counted": self._counted,
         }  # fmt: skip
 
     def feed(self, record: Record) -> None:
@@ -135,6 +137,19 @@ class Checker:
     def _flow_breach(self, invariant: str, job: str, story: str) -> None:
         self.violations.append(Violation(invariant, job, self._record.step, story))
 
+    # counters: I37 ------------------------------------------------------------------------------------------------
+    def _count_end(self, before: str, after: str) -> None:
+        if before == after:  # something else of the job has changed
+            return
+        if before == RUNNING:
+            self._ends["attempts"] += 1
+        if after in ENDED:
+            self._ends[after] += 1
+
+    def _counted(self, record: Record, _: JobHistory) -> None:
+        if record.args["names"] != dict(self._ends):
+            self._breach("I37", f"of {dict(self._ends)} ends {record.args['names']} were counted")
+
     # enqueue: I2, I12 ---------------------------------------------------------------------------------------------
     def _enqueue(self, record: Record, life: JobHistory) -> None:
         if record.phase == "invoke":
@@ -171,6 +186,7 @@ class Checker:
             life.born, life.state = True, record.args["before"]  # a history that begins in the middle
         if life.removed and not record.args["before"]:
             life.begin_again()
+        self._count_end(record.args["before"], record.args["after"])
         life.move(record, self._breach)
         self._hold_key(record, life)
         if "priority" in record.args:

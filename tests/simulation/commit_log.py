@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mainstay.core.tally import attempts
 from tests.simulation.history import Record
 
 if TYPE_CHECKING:
@@ -163,6 +164,14 @@ def _flow_record(line: Seen, commit: int | None) -> Record:
     return Record(
         line.n, line.at, "engine", "rule", "ok", "", 0, {"kind": line.type, "name": line.queue, "value": value, **there}
     )
+
+
+def counted(connection: Any) -> dict[str, int]:
+    """Return how many jobs completed, died and were cancelled, and how many attempts ended, by the counters."""
+    rows = connection.execute("SELECT name, sum(n) FROM mainstay_tally WHERE minute >= 0 AND type <> '' GROUP BY name")
+    counts = dict(rows.fetchall())
+    found = {name: counts.get(name, 0) for name in ("completed", "dead", "cancelled")}
+    return {name: n for name, n in {**found, "attempts": attempts(counts)}.items() if n}
 
 
 def strays(connection: Any) -> list[str]:

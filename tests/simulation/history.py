@@ -35,6 +35,7 @@ time in milliseconds; `process` who did it. Which operations there are, their ph
     hold    ok       the engine committed that a job holds a slot, or no longer. job, args: slot, there, commit
     rule    ok       … that a rule is set or removed. args: kind, name, value, there, commit
     final   ok       a job as it stands at the end. job, token, args: state, waits (what a blocked one waits for)
+    counted ok       what the counters say at the end. args: names (completed, dead, cancelled, attempts)
     stray   ok       at the end, a row that belongs to no job, or a job without its body. args: table
 
 A campaign writes what it can know: every rule of the checker looks only at the records that are there. Moves are best
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 OPS = frozenset(
     ["enqueue", "move", "claim", "start", "end", "finish", "fault", "stopping", "back", "clock", "register", "lease", "cancel", "retry", "resolve_review", "delete", "remind",
      "change",
-     "note", "hold", "rule", "final", "stray"]
+     "note", "hold", "rule", "final", "counted", "stray"]
 )  # fmt: skip
 PHASES = frozenset({"invoke", "ok", "fail", "unknown", "refused", "absorbed"})
 _NOTHING: dict[str, Any] = {}

@@ -133,6 +133,7 @@ class Recorder:
         for job, token, state, waits in commit_log.finals(self._connection):
             for_what = {} if waits is None else {"waits": waits}
             self.history.add(now, "engine", "final", "ok", job, token, state=state, **for_what)
+        self.history.add(now, "engine", "counted", names=commit_log.counted(self._connection))
         for table in commit_log.strays(self._connection):
             self.history.add(now, "engine", "stray", table=table)
 

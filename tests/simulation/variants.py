@@ -8,11 +8,12 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from mainstay.core.counting import of_transitions
 from mainstay.core.job import Claimed
 from mainstay.core.outcome import COMPLETED
 from mainstay.core.review import AT_DEADLINE, Asked
 from mainstay.core.verdict import ALREADY, STORED
-from mainstay.stores.operations import Statement
+from mainstay.stores.operations import Statement, together
 from mainstay.stores.sql import actions, change, maintenance, reviews as stored_reviews
 from mainstay.stores.sqlite import claim, connect, enqueue, finish, sql, updates
 from mainstay.stores.sqlite.dialect import DIALECT
@@ -84,6 +85,18 @@ def children_doubled() -> AbstractContextManager[object]:
         return verdict
 
     return patched((finish, "refused", again))
+
+
+@variant("I37")
+def refused_counted() -> AbstractContextManager[object]:
+    """An outcome is counted whether it was applied or not."""
+    refused = finish.refused
+
+    def count(connection: Any, transition: Any) -> str:
+        sql.run(connection, together(*sql.tally(of_transitions((transition,)))))
+        return refused(connection, transition)
+
+    return patched((finish, "refused", count))
 
 
 @variant("I5")

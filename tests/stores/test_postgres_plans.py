@@ -36,7 +36,7 @@ INDEXES = {
     "renew": ("Index Scan using worker_pkey", 1), "claimed_by": ("Index Scan using job_running", 1),
     "orphans": ("Index Scan using job_running", 1), "expired": ("Index Scan using job_expiry", 1),
     "get": ("Index Scan using body_id", 1), "find": ("using body_id", 1),
-    "throughput": ("using job_finished", 1), "enqueue_existing": ("Index Scan using body_lock", 1),
+    "ended": ("using job_finished", 1), "tallies": ("using tally_pkey", 2), "totals": ("using tally_pkey", 1), "tally_enqueued": ("using body_id", 1), "enqueue_existing": ("Index Scan using body_lock", 1),
     "enqueue:keyed": ("using key_pkey", 1), "keys": ("using key_pkey", 1), "locked_keys": ("using key_pkey", 1),
     "workers": ("using job_running", 1), "logs": ("Index Scan using log_pkey", 1),
     "attempts": ("Index Scan using attempt_pkey", 1), "actions_job": ("using action_job", 1), "actions_bulk": ("using action_bulk", 1),
@@ -78,6 +78,7 @@ TABLES = (
     "meter",
     "rule",
     "freed",
+    "tally",
 )
 # What the planner knows of the tables: what it finds on the disk, what ANALYZE found, or what ANALYZE found when there was no row.
 STATISTICS = {

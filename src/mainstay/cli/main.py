@@ -35,6 +35,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "status": ("status", "Show what is waiting, running and failed, by type."),
         "health": ("health", "Show whether the installation is healthy, with an exit code for probes."),
         "alerts": ("alerts", "List what is wrong; the rules that find it; set or silence one; test the channels."),
+        "stats": ("stats", "Show how many jobs ran, failed and died, and how long they waited and ran."),
+        "history": ("stats", "Show which jobs ended in the last time: how, when, and how long they took."),
         "ls": ("jobs", "List jobs that match a search, newest first."),
         "show": ("show", "Show everything about one job."),
         "why": ("why", "Show why a job has not started, the true reason first."),
@@ -47,6 +49,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "stuck": ("stuck", "List running jobs that are stuck, each with the command that helps."),
         "dupes": ("stuck", "List jobs that look like duplicates: same type and key, or arguments."),
         "reviews": ("reviews", "List the jobs that wait for a person, the oldest job first."),
+        "metrics": ("stats", "Print the metrics of the whole installation in Prometheus' text format."),
         "workers": ("workers", "List the workers; show what one runs; drain or stop it."),
     },
     "Act": {
@@ -86,7 +89,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
 }
 # What people type who come from other programs, or guess.
 MEANT = {
-    "stats": "status", "ps": "workers", "htop": "top", "monitor": "top", "dashboard": "top",
+    "statistics": "stats", "throughput": "stats", "prometheus": "metrics", "ps": "workers", "htop": "top", "monitor": "top", "dashboard": "top",
     "list": "ls", "jobs": "ls", "search": "ls", "find": "ls", "get": "show", "inspect": "show", "info": "show",
     "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "serve": "worker", "rm": "delete",
     "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "run-again": "retry", "run_again": "retry", "result": "show", "output": "show", "log": "logs", "follow": "tail", "events": "tail", "attach": "watch", "wait": "watch", "decide": "reviews", "init": "migrate", "vacuum": "compact",
@@ -96,7 +99,7 @@ MEANT = {
     "failures": "dead", "errors": "dead", "dlq": "dead", "duplicates": "dupes", "hung": "stuck", "forget": "keys", "unlock": "keys", "locks": "keys",
     "incidents": "alerts", "alert": "alerts", "silence": "alerts",
     "unpause": "resume", "hold": "pause", "breakers": "breaker", "type": "types", "queue": "queues", "limit": "limits", "rates": "limits",
-    "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "history": "audit", "actions": "audit", "explain": "why", "set": "settings", "review": "reviews", "inbox": "reviews", "drain": "workers", "complete": "completion",
+    "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "actions": "audit", "explain": "why", "set": "settings", "review": "reviews", "inbox": "reviews", "drain": "workers", "complete": "completion",
 }  # fmt: skip
 COMPLETING = "_MAINSTAY_COMPLETE"  # set by a shell that asks what fits the word at the cursor
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}

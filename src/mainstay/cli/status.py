@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..core.clock import HOUR, human
+from ..core.clock import human
 from ..core.masking import masked
 from ..stores.move import closed
 from . import records
@@ -13,10 +13,13 @@ from .findings import Finding, by_type, findings, live
 from .held import held, in_line, scheduled
 from .options import command, shaped, targeted
 from .output import plural, size
+from .stats import percent, spent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ..app import Mainstay
+    from ..control.stats import StatsRecord
     from ..core.job import Count, WorkerInfo
     from .options import Target
     from .output import Cell, Output
@@ -39,7 +42,7 @@ def status(target: Target, output: Output) -> None:
     with target.reading() as app:
         now = output.now = app.clock.now()
         counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.diagnostics()
-        ended = sorted(app.store.throughput(now - HOUR, CAP), key=lambda each: ENDED.index(each.state))
+        lately = last_hour(app)
         declared, stopped = app.store.declarations(now), held(app.store, counts, now)
         lines = in_line(app.store, counts)
         clock = scheduled(app.store, {info.name for info in app.store.types()})
@@ -50,16 +53,15 @@ def status(target: Target, output: Output) -> None:
     record = {
         "version": __version__, "store": {name.replace(" ", "_"): _typed(fact) for name, fact in facts.items()},
         "counts": [records.of(count) for count in counts], "workers": [records.of(worker) for worker in workers],
-        "last_hour": {each.state: each.jobs for each in ended},
-        "last_hour_capped": [each.state for each in ended if each.capped],
+        "last_hour": ends(lately),
+        "last_hour_by_type": {type: records.plain(row) for type, row in lately.items()},
         "findings": [finding._asdict() for finding in found],
     }  # fmt: skip
 
     def text() -> None:
         output.facts((f"mainstay {__version__}", "bold"), *_store_and_workers(url, facts, workers, now))
-        print_counts(output, counts)
-        parts = [f"{'at least ' * each.capped}{each.jobs:,} {each.state}" for each in ended]
-        output.line(("last hour: " + (", ".join(parts) or "nothing ended"), "dim"), indent=1)
+        print_counts(output, counts, lately)
+        output.line((f"last hour: {summary(lately)}", "dim"), indent=1)
         width = max((len(finding.text) for finding in found), default=0)
         narrow = any(width + len(finding.fix) + 7 > output.width for finding in found)
         for finding in found:
@@ -69,6 +71,26 @@ def status(target: Target, output: Output) -> None:
             )
 
     output.give(lambda: record, sorted({count.type for count in counts}), text)
+
+
+def last_hour(app: Mainstay) -> dict[str, StatsRecord]:
+    """Return what happened in the last hour, by type."""
+    return {row.type or "": row for row in app.stats("1h").rows}
+
+
+def ends(lately: Mapping[str, StatsRecord]) -> dict[str, int]:
+    """Return how many jobs ended, by state."""
+    numbers = {name: sum(getattr(row, name) for row in lately.values()) for name in ENDED}
+    return {name: n for name, n in numbers.items() if n}
+
+
+def summary(lately: Mapping[str, StatsRecord]) -> str:
+    """Return in words what happened in the last hour."""
+    parts = [f"{n:,} {name}" for name, n in ends(lately).items()]
+    completed, ended = (sum(getattr(row, name) for row in lately.values()) for name in ("completed", "ended"))
+    if ended:
+        parts.append(f"{percent(completed / ended)} of {plural(ended, 'attempt')} succeeded")
+    return ", ".join(parts) or "nothing ended"
 
 
 def _typed(fact: str) -> str | int:
@@ -86,19 +108,32 @@ def _store_and_workers(
     return f"{url} ({facts['engine']}, {size(int(facts.get('size', 0)))})", f"schema {facts.get('schema')}", serving
 
 
-def print_counts(output: Output, counts: Sequence[Count]) -> None:
-    """Print a table of the numbers of jobs by type and state."""
+def print_counts(output: Output, counts: Sequence[Count], lately: Mapping[str, StatsRecord]) -> None:
+    """Print a table of the numbers of jobs by type and state, with how long 95 % of them waited and ran lately."""
     counts = by_type(counts)
     by_place = {(count.type, count.label): count for count in counts}
     labels = [label for label in LABELS if label not in RARE or any(count.label == label for count in counts)]
+    types = sorted({count.type for count in counts})
+    timed = ["p95 wait", "p95 run"] if any(type in lately for type in types) else []
     rows: list[list[Cell]] = [
-        [(type, "bold"), *(_number(by_place.get((type, label))) for label in labels), _oldest(output, by_place, type)]
-        for type in sorted({count.type for count in counts})
-    ]
+        [(type, "bold"), *(_number(by_place.get((type, label))) for label in labels), _oldest(output, by_place, type), *_times(lately.get(type))]
+        for type in types
+    ]  # fmt: skip
     if rows:
         empty = [labels.index(label) + 1 for label in FIRST_OUT if all(count.label != label for count in counts)]
-        rows.append([("total", "dim"), *(_total(counts, label) for label in labels), ""])
-        output.table(["", *labels, "oldest"], rows, right=range(1, len(labels) + 2), drop=empty, whole=(0,))
+        rows.append([("total", "dim"), *(_total(counts, label) for label in labels), "", "", ""])
+        headers = ["", *labels, "oldest", *timed]
+        output.table(
+            headers,
+            rows,
+            right=range(1, len(headers)),
+            drop=[*empty, *([len(headers) - 2] if timed else ())],
+            whole=(0,),
+        )
+
+
+def _times(row: StatsRecord | None) -> list[Cell]:
+    return [spent(row.wait.p95 if row else None), spent(row.run.p95 if row else None)]
 
 
 def _total(counts: Sequence[Count], label: str) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..control.pauses import pauses
-from ..core.clock import HOUR
 from ..core.errors import MainstayError, UsageError
 from ..core.masking import masked
 from ..core.rules import ALL
@@ -21,11 +20,12 @@ from .findings import live
 from .options import command, shaped, targeted
 from .output import Output, plural, state
 from .progress import bar
-from .status import CAP, print_counts
+from .status import CAP, ends, last_hour, print_counts, summary
 
 if TYPE_CHECKING:
     from ..app import Mainstay
-    from ..core.job import Count, Ended, Job, Rule, WorkerInfo
+    from ..control.stats import StatsRecord
+    from ..core.job import Count, Job, Rule, WorkerInfo
     from .options import Target
     from .screen import Page, Screen
 
@@ -46,7 +46,7 @@ class Picture(NamedTuple):
     now: int
     counts: list[Count]
     workers: list[WorkerInfo]
-    ended: list[Ended]
+    lately: dict[str, StatsRecord]
     jobs: list[Job]
     pauses: list[Rule]
 
@@ -81,14 +81,13 @@ def look(app: Mainstay, query: str, most: int) -> Picture:
     """Return what the store holds now, with the newest jobs of a search."""
     store, now = app.store, app.clock.now()
     jobs = store.get_many(store.search(parse(query, now), most, None, now).ids)
-    ended, paused = store.throughput(now - HOUR, CAP), list(store.rules(["pause"]))
-    return Picture(now, store.counts(CAP), store.workers(), ended, jobs, paused)
+    return Picture(now, store.counts(CAP), store.workers(), last_hour(app), jobs, list(store.rules(["pause"])))
 
 
 def _record(picture: Picture) -> dict[str, Any]:
     return {
         "counts": [records.of(count) for count in picture.counts], "workers": [records.of(worker) for worker in picture.workers],
-        "last_hour": {each.state: each.jobs for each in picture.ended}, "paused": [rule.name for rule in picture.pauses],
+        "last_hour": ends(picture.lately), "paused": [rule.name for rule in picture.pauses],
         "jobs": [records.of_job(job, picture.now) for job in picture.jobs],
     }  # fmt: skip
 
@@ -105,7 +104,13 @@ class Top:
         self._typing: str | None = None  # the search that is being typed
 
     def run(self) -> int:
-        """Show and obey until `q`."""
+        """Show and obey until `q` or Ctrl-C."""
+        try:
+            return self._run()
+        except KeyboardInterrupt:
+            return exits.OK
+
+    def _run(self) -> int:
         picture, looked = self._look(), time.monotonic()
         while True:
             self._draw(picture)
@@ -147,14 +152,13 @@ class Top:
     def _print_head(self, page: Page, picture: Picture) -> None:
         there = live(picture.workers, picture.now)
         busy, slots = sum(worker.running for worker in there), sum(worker.slots for worker in there)
-        ended = ", ".join(f"{each.jobs:,}{'+' * each.capped} {each.state}" for each in picture.ended) or "nothing ended"
         serving = (f"{plural(len(there), 'worker')}, {busy}/{slots} slots busy", "good" if there else "bad")
-        page.facts(("mainstay", "bold"), masked(self._target.url()), serving, f"last hour: {ended}")
+        page.facts(("mainstay", "bold"), masked(self._target.url()), serving, f"last hour: {summary(picture.lately)}")
         for rule in picture.pauses:
             what = "everything" if rule.name == ALL else rule.name.replace(":", " ", 1)
             page.line(("‖ ", "warn"), f"{what} is paused by {rule.actor}: {rule.reason or 'no reason given'}")
         types = sorted({count.type for count in picture.counts}, key=lambda name: -_jobs(picture.counts, name))[:TYPES]
-        print_counts(page, [count for count in picture.counts if count.type in types])
+        print_counts(page, [count for count in picture.counts if count.type in types], picture.lately)
         page.line()
 
     def _print_jobs(self, page: Page, picture: Picture, room: int) -> None:

@@ -127,6 +127,7 @@ def _options(settings: Settings, types: str | None) -> dict[str, Any]:
         "grace": settings.grace,
         "poll": settings.poll,
         "audit_keep": settings.audit_keep,
+        "stats_keep": settings.stats_keep,
         "archive": settings.archive or None,
         "lease": settings.lease,
         "job_log_level": settings.job_log_level,

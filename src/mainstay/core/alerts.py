@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from .dead import Group
-    from .job import Count, Ended, Job
+    from .job import Count, Job
 
 SEVERITIES = ("warning", "error", "high")
 OPENED, RECOVERED, TEST = "opened", "recovered", "test"
@@ -73,7 +73,7 @@ class Facts(NamedTuple):
     now: int
     counts: Sequence[Count]
     dead: Sequence[Group]  # that are open
-    ended: Sequence[Ended]  # in the last hour
+    ended: Mapping[str, int]  # how many jobs completed and died in the last hour
     running: Sequence[Job]  # that have been running for a while
     silent: Mapping[str, str]  # dead workers by id, and what is known of them
     rules: Sequence[Rule]  # pauses, types, breakers
@@ -216,9 +216,8 @@ def _by_queue(facts: Facts, labels: Sequence[str]) -> dict[str, list[Count]]:
 
 
 def _failures(facts: Facts, rule: Held, _: Mapping[str, Held]) -> Iterator[Alert]:
-    jobs = {each.state: each.jobs for each in facts.ended}
-    dead = jobs.get("dead", 0)
-    ended = dead + jobs.get("completed", 0)
+    dead = facts.ended.get("dead", 0)
+    ended = dead + facts.ended.get("completed", 0)
     if ended >= max(rule.least or 0, 1) and dead / ended > rule.threshold:
         text = f"{dead:,} of {plural(ended, 'job')} that ended in the last hour failed for good ({dead / ended:.0%})"
         yield Alert(rule.name, "", rule.severity, f"{dead / ended:.0%} of jobs fail", text)

@@ -43,6 +43,10 @@ class Transition(NamedTuple):
     rules: str | None = None  # the job's, for the slots that it gives back
     review: str | None = None  # what is asked of a person, see `core.review`
     fingerprint: str | None = None  # of a job that dies: of what (`core.fingerprint`)
+    type: str = ""  # the job's; this and the next: for the counters (`core.tally`)
+    waited: int | None = (
+        None  # how long the job was due when the attempt started; None: it came back to the queue, or that is unknown
+    )
 
     @property
     def recorded(self) -> bool:
@@ -59,7 +63,9 @@ class Completed(Transition):
     __slots__ = ()
 
 
-_KNOWN = field_getter(Claimed, "seq", "id", "token", "attempt", "crashes", "keep", "started_at", "worker", "rules")
+_KNOWN = field_getter(
+    Claimed, "seq", "id", "token", "attempt", "crashes", "keep", "started_at", "worker", "rules", "type", "ord"
+)
 
 
 def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float], crashes: int = CRASHES) -> Transition:
@@ -86,11 +92,12 @@ def decide(job: Claimed, outcome: Outcome, now: int, random: Callable[[], float]
 
 def completed(job: Claimed, now: int) -> Completed:
     """Return what happens to a job that returned nothing and enqueued nothing."""
-    seq, id, token, attempt, crashes, keep, started_at, worker, rules = _KNOWN(job)
+    seq, id, token, attempt, crashes, keep, started_at, worker, rules, type, ord = _KNOWN(job)
     expires = None if keep is None else now + keep
+    waited = (started_at - ord if started_at > ord else 0) if token == attempt and not crashes else None
     return tuple.__new__(Completed, (
         seq, id, token, states.COMPLETED, attempt, crashes, None, now, expires, None,
-        started_at, attempt, worker, now, "completed", None, None, None, (), None, rules, None, None,
+        started_at, attempt, worker, now, "completed", None, None, None, (), None, rules, None, None, type, waited,
     ))  # fmt: skip
 
 
@@ -117,7 +124,8 @@ def _ended(job: Claimed, outcome: Outcome, now: int, state: str, reason: str | N
     return Transition(
         job.seq, job.id, job.token, state, job.attempt, job.crashes, None, now, expires, reason,
         job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, result, children,
-        outcome.code, job.rules, fingerprint=_fingerprint(job, outcome, reason) if state == states.DEAD else None,
+        outcome.code, job.rules, None,
+        _fingerprint(job, outcome, reason) if state == states.DEAD else None, job.type, _waited(job),
     )  # fmt: skip
 
 
@@ -139,5 +147,10 @@ def _waiting(job: Claimed, outcome: Outcome, now: int, state: str, run_at: int |
     return Transition(
         job.seq, job.id, job.token, state, attempt, job.crashes, run_at, None, None, outcome.reason,
         job.started_at, job.attempt, job.worker, now, outcome.kind, outcome.error, outcome.traceback, outcome.result, (), outcome.code,
-        job.rules,
+        job.rules, None, None, job.type, _waited(job),
     )  # fmt: skip
+
+
+def _waited(job: Claimed) -> int | None:
+    """Return how long the job was due when it started. One that came back to the queue has kept its place there: that tells nothing."""
+    return max(0, job.started_at - job.ord) if job.token == job.attempt and not job.crashes else None

@@ -148,6 +148,15 @@ class KeyRecord(NamedTuple):
     since: int
 
 
+class TallyRecord(NamedTuple):
+    """One counter (`core.tally`): of a minute, of the hour that begins at the minute of which it is the negative, or (0) of all hours."""
+
+    minute: int
+    type: str
+    name: str
+    n: int
+
+
 # In this order: attempts and log lines come after their jobs.
 PARTS: dict[str, type[Any]] = {
     "types": TypeRecord,
@@ -159,6 +168,7 @@ PARTS: dict[str, type[Any]] = {
     "logs": LogRecord,
     "actions": ActionRecord,
     "keys": KeyRecord,
+    "tallies": TallyRecord,
 }
 PRIVATE = "move."  # settings that start so belong to one store and are not moved
 ANOTHER = "another move into this store is running: let it finish, or stop it and run this one again"

@@ -73,6 +73,14 @@ def encode(value: int, length: int) -> str:
     return "".join(ALPHABET[value >> 5 * place & 31] for place in range(length - 1, -1, -1))
 
 
+def decode(text: str) -> int:
+    """Return the number that `encode` made this text of."""
+    value = 0
+    for character in text:
+        value = value << 5 | ALPHABET.index(character)
+    return value
+
+
 def normal(text: str) -> str:
     """Return an id, or a prefix of one, that a person typed, in its stored form."""
     return text.strip().upper().replace("O", "0").replace("I", "1").replace("L", "1")

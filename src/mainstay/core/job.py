@@ -271,14 +271,6 @@ class KeyInfo(NamedTuple):
     there: bool
 
 
-class Ended(NamedTuple):
-    """How many jobs ended in a state; `capped` when there are more than were counted."""
-
-    state: str
-    jobs: int
-    capped: bool
-
-
 class Declaration(NamedTuple):
     """What live workers take as the payload of a type. Workers that declare the same are counted together."""
 

@@ -38,6 +38,7 @@ class Settings(NamedTuple):
     grace: Duration = "30s"
     poll: Duration = "1s"
     audit_keep: Duration = "365d"
+    stats_keep: Duration = "30d"
     archive: str = ""
     stuck_after: Duration = "5m"
     log_level: str = "info"
@@ -203,6 +204,7 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "grace": (_wait, "How long running jobs may go on when a worker is told to stop"),
     "poll": (_duration, "How often a worker looks for jobs that nobody announced"),
     "audit_keep": (_duration, "How long the audit trail keeps what operators did"),
+    "stats_keep": (_duration, "How long `mainstay stats` can look back, by the hour"),
     "archive": (
         _text,
         "Where jobs go before retention removes them: a folder (in a settings file: beside it), or `s3://bucket/prefix`",

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         Claimed,
         Count,
         Declaration,
-        Ended,
         Job,
         KeyInfo,
         LogLine,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from ..core.schedule import Fired, Firing
     from ..core.search_terms import Page, Term
+    from ..core.tally import Tally
     from ..core.updates import Update
     from .outbox.caller_connection import Outbox
     from .results import Claims, Compacted, DueReview, Expired, Notifier, Orphan, Pruned, Renewal, StartedJobs
@@ -216,6 +216,13 @@ class Store(Protocol):
     def prune_actions(self, now: int, keep: int, limit: int) -> int:
         """Delete lines of the audit trail that are older than `keep` ms, of the `limit` oldest; return how many."""
 
+    def roll_up(self, now: int, minutes: int, hours: int) -> bool:
+        """Make hours of minutes that are older than `minutes` ms, and remove hours older than `hours` ms; return whether there is more to do.
+
+        On SQL engines it counts the jobs enqueued in minutes that are over, too. Nothing is lost or counted twice, whoever does it
+        and wherever it is interrupted.
+        """
+
     def admit(self, now: int, limit: int) -> int:
         """Examine blocked jobs that may have been missed, and remove holds without a job; return how many jobs were changed."""
 
@@ -346,8 +353,8 @@ class Store(Protocol):
     def counts(self, cap: int) -> list[Count]:
         """Return the numbers of unfinished and dead jobs by queue, type and label, reading at most `cap` of each state."""
 
-    def throughput(self, since: int, cap: int) -> list[Ended]:
-        """Return how many jobs ended in each state since an instant; the dead, and all others, are read up to `cap`."""
+    def ended(self, since: int, limit: int, after: str | None = None) -> tuple[list[str], str | None]:
+        """Return the ids of jobs that ended since an instant, the last one first, and where to go on; None: there are no more."""
 
     def dead_counts(self, since: int, cap: int) -> list[DeadCount]:
         """Return how many dead jobs there are by fingerprint, type and hour since an instant, reading the `cap` that died last."""
@@ -360,6 +367,15 @@ class Store(Protocol):
 
     def set_fingerprints(self, prints: Mapping[str, str]) -> int:
         """Give dead jobs that have no fingerprint theirs, by id; return how many."""
+
+    def tallies(self, since: int, until: int, step: int, types: Sequence[str] = ()) -> list[Tally]:
+        """Return what was counted (`core.tally`) from an instant to another, of some types or of all, added up in steps of `step` ms.
+
+        The time is in whole minutes. Minutes that have become hours (`roll_up`) come as those hours that begin in that time.
+        """
+
+    def totals(self) -> list[Tally]:
+        """Return all that was ever counted, by type and name. These numbers only grow."""
 
     def workers(self) -> list[WorkerInfo]:
         """Return the registered workers, oldest first; one that is known to be dead has no lease left."""

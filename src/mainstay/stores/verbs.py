@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PACKAGE = "mainstay.stores."
 # The cold verbs by module, the same in `sql` (SQLite and PostgreSQL) and `redis`. An engine's own table overrules them.
 COLD = {
-    "reads": "get_many find claimed_by result checkpoint attempts logs warnings actions audit counts throughput workers diagnostics",
+    "reads": "get_many find claimed_by result checkpoint attempts logs warnings actions audit counts ended workers diagnostics",
     "actions": "cancel retry resolve_review delete",
     "change": "change",
     "dead": "dead_counts unprinted set_fingerprints",
@@ -32,6 +32,7 @@ COLD = {
     "duplicates": "duplicates",
     "history": "export_jobs import_jobs record_action",
     "keys": "keys forget_key",
+    "tallies": "tallies totals roll_up",
 }
 
 

@@ -7,6 +7,7 @@ what is to be told, so that a process that dies before it has told leaves that t
 from __future__ import annotations
 
 import time
+from collections import Counter
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..senders.channels import Channel
     from ..stores.results import Orphan
 
-CAP, ENDED = 100_000, 10_000  # jobs counted of each state, and of those that have ended
+CAP = 100_000  # jobs counted of each state
 LOOKED_AT = 1_000  # running jobs
 TURN = ""  # the name of the row that says when all rules were looked at
 LEASE = 2 * MINUTE  # for which one process delivers the notices of an incident
@@ -83,7 +84,7 @@ class Alerts:
         if not mine and not lost:
             return
         rules = held({rule.name: rule for rule in self._store.rules([WATCH])})
-        facts = self._facts(now, lost) if mine else core.Facts(now, (), (), (), (), lost, ())
+        facts = self._facts(now, lost) if mine else core.Facts(now, (), (), {}, (), lost, ())
         alerts = {alert.name: alert for alert in core.found(facts, rules)}
         for name, alert in alerts.items():
             self._seen(alert, known.get(name), rules[alert.rule].quiet(now), now)
@@ -98,9 +99,16 @@ class Alerts:
         }  # fmt: skip
         long = any(each.label == "running" and now - (each.oldest or now) > core.SHORTEST for each in counts)
         return core.Facts(
-            now, counts, open_groups(self._store, now), self._store.throughput(now - HOUR, ENDED), self._running(now) if long else (),
+            now, counts, open_groups(self._store, now), self._ended(now), self._running(now) if long else (),
             {**expired, **lost}, self._store.rules(["pause", "type", "breaker"]),
         )  # fmt: skip
+
+    def _ended(self, now: int) -> Mapping[str, int]:
+        """Return how many jobs completed and died in the last hour."""
+        found = Counter[str]()
+        for each in self._store.tallies(now - HOUR, now + 1, HOUR):
+            found[each.name] += each.n
+        return found
 
     def _running(self, now: int) -> Sequence[Job]:
         found = self._store.search([Term("state", "=", ("running",))], LOOKED_AT, None, now)

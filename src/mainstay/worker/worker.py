@@ -27,6 +27,7 @@ from ..upkeep.admit import Admit, Expire
 from ..upkeep.alerts import Alerts
 from ..upkeep.archive import open_archive
 from ..upkeep.prune import Prune, PruneActions
+from ..upkeep.roll_up import RollUp
 from ..upkeep.schedule import Schedules
 from ..upkeep.sweep import GRACE, Sweep
 from ..upkeep.triage import Triage
@@ -78,7 +79,7 @@ class Worker:
     def __init__(
         self, app: Mainstay, *, concurrency: int = 50, queues: Iterable[str] | None = None,
         types: Iterable[str] | None = None, lease: Duration | None = None, grace: Duration = "30s",
-        poll: Duration = "1s", audit_keep: Duration = "365d", archive: str | None = None, process_slots: int | None = None,
+        poll: Duration = "1s", audit_keep: Duration = "365d", stats_keep: Duration = "30d", archive: str | None = None, process_slots: int | None = None,
         job_log_lines: int = LogLimits().lines, job_log_size: int = LogLimits().characters, job_log_level: str = LogLimits().level,
         identity: str | None = None, signals: bool = False, runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
     ) -> None:  # fmt: skip
@@ -106,10 +107,10 @@ class Worker:
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
         self._archive = open_archive(archive) if archive else None
         # What keeps an installation healthy. Each is safe when several processes do it at the same time.
-        self.chores: tuple[Sweep | Prune | PruneActions | Admit | Expire | Schedules | Triage | Alerts, ...] = (
+        self.chores: tuple[Sweep | Prune | PruneActions | RollUp | Admit | Expire | Schedules | Triage | Alerts, ...] = (
             Sweep(self.store, runtime.random, app.events, self.store.sweep_interval, runtime.sweep_grace, app.clock),
             Prune(self.store, app.events, self._archive),
-            PruneActions(self.store, app.events, milliseconds(audit_keep)),
+            PruneActions(self.store, app.events, milliseconds(audit_keep)), RollUp(self.store, app.events, milliseconds(stats_keep)),
             Admit(self.store, app.events), Expire(self.store, app.events), Schedules(app), Triage(self.store, app.events), Alerts(app),
         )  # fmt: skip
         self._block = signalled_block(self) if signals else None

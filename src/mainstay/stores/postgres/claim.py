@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from ...core.counting import packed
 from ...core.decide import Completed, Transition
 from ...core.errors import LeaseLost, MainstayError, StoreBusy
 from ...core.job import Claimed, field_getter
@@ -265,7 +266,9 @@ def _is_simple(transition: Transition) -> bool:
 def _finish_statement(dialect: PostgresDialect, group: list[Transition]) -> Statement:
     if not _is_simple(group[0]):
         outcomes = [t.outcome if t.recorded else None for t in group]  # None: no row for the attempt
-        return dialect.statement("finish", **_finished(group) | {"outcome": outcomes})
+        return dialect.statement(
+            "finish", **_finished(group) | {"outcome": outcomes, "counted": list(map(packed, group))}
+        )
     bound = _completed(group)
     if bound["result"].count(None) == len(group):
         bound["result"] = []

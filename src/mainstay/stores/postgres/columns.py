@@ -26,7 +26,7 @@ DRAFT = tuple(name for name in JobRecord._fields if name in Draft.__slots__)
 PLAIN = ("id", "type", "queue", "priority", "max_attempts", "timeout", "keep", "backoff", "created_at", "payload")
 RARE = tuple(name for name in DRAFT if name not in PLAIN)  # most jobs have the default
 KEPT = ("id", "type", "created_at", "parent", "key", "lock")  # of a job that a newer draft with the same key replaces
-FINISH = tuple(name for name in Transition._fields if name not in ("id", "children", "rules", "review"))
+FINISH = tuple(name for name in Transition._fields if name not in ("id", "children", "rules", "review", "waited"))
 _NOT_OF_JOB = {*BODY, "cancelling", "rank"}
 CLAIMED = (
     *(name for name in Claimed._fields if name not in _NOT_OF_JOB),
@@ -79,7 +79,7 @@ FRAGMENTS = {
     "plain_drafts": _unnest(column_types(JobRecord, *PLAIN)),
     "plain_job": ", ".join(_PLAIN_JOB), "plain_body": ", ".join(_PLAIN_BODY),
     "replaced_job": _assign(name for name in _JOB if name != "waits"), "replaced_body": _assign(_BODY),
-    "transitions": _unnest(column_types(Transition, *FINISH)),
+    "transitions": _unnest(column_types(Transition, *FINISH) | {"counted": "text"}),
     "claimed_job": ", ".join(f"j.{name}" for name in CLAIMED),
     "completions": _unnest(column_types(Transition, *COMPLETED)),
     **{f"update_{table}": _unnest(column_types(kind)) for kind, table in UPDATES.items()},

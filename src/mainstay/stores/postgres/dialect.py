@@ -14,6 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import ConfigError
+from ...core.tally import ATTEMPTS, BOUNDS
 from ..operations import Statement
 from ..sql.dialect import Dialect
 from . import columns
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
 
     from ...core.draft import Draft
     from ...core.export import JobRecord
+    from ...core.tally import Counts
     from ..operations import Operations
 
 FOLDER = os.path.join(os.path.dirname(__file__), "statements")
 SCHEMA = "mainstay"
 # E'…' reads the same whatever standard_conforming_strings says.
 FRAGMENTS = {
+    "writer": "writer,", "nobody": "0,",
+    "bounds": f"ARRAY{list(BOUNDS)}::bigint[]", "buckets": str(len(BOUNDS)), "tries": f"ARRAY{list(ATTEMPTS)}::bigint[]",
     "ids": "mainstay.body", "number": "job", "end_": "{take}", "end_choose": "{choose}", "end_take_free": "{take_free}",
     "admission_lock": "hashtextextended('mainstay.admission', 0)",
     "charged": """(j.rules LIKE '%"rates"%' OR j.rules LIKE '%"fair"%')""",
@@ -65,6 +69,7 @@ class PostgresDialect(Dialect):
     """The statements in one schema. Parameters are numbered in the order in which they come first."""
 
     search_settings = PLANNED
+    writers = True
 
     def __init__(self, schema: str) -> None:
         if not _NAME.fullmatch(schema):
@@ -122,6 +127,15 @@ class PostgresDialect(Dialect):
         arrays = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(columns.values(), 1))
         values = tuple(map(list, zip(*rows, strict=True)))
         return [Statement(self.with_schema(text.format(f"unnest({arrays})")), values)] if rows else []
+
+    def tally(self, counts: Counts) -> list[Statement]:
+        rows = [(*group, name, n) for group, names in counts.items() for name, n in names.items()]
+        names = ("minutes", "types", "names", "ns")
+        return (
+            [self.statement("tally", **dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))]
+            if rows
+            else []
+        )
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:
         from .enqueue import enqueue_operations

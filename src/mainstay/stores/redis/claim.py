@@ -6,6 +6,7 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from ...core.counting import packed as counted
 from ...core.decide import Completed
 from ...core.draft import pack_drafts
 from ...core.errors import LeaseLost
@@ -164,7 +165,7 @@ def _extra(server: Server, t: Transition) -> str:
     found: dict[str, Any] = {
         "worker": t.worker or "", "state": LETTERS[t.state], "attempt": t.attempt, "crashes": t.crashes,
         "crashed": 1 if t.outcome in DEATHS else None, "run_at": t.run_at, "finished": t.finished_at, "reason": t.reason,
-        "error": t.error, "code": t.code, "result": t.result, "fingerprint": t.fingerprint,
+        "error": t.error, "code": t.code, "result": t.result, "fingerprint": t.fingerprint, "counted": counted(t),
     }  # fmt: skip
     if t.rules is not None and '"breaker"' in t.rules and (t.outcome in FAILURES or t.outcome == "completed"):
         found["trial"] = "failed" if t.outcome in FAILURES else "completed"

@@ -25,6 +25,7 @@ from .maintenance import declaration, note_of, types
 from .reads import log_lines, read, with_codes
 from .record import LETTERS, SEQ
 from .rules import KINDS, rules, text_of
+from .tallies import export_tallies, packed_tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -170,7 +171,7 @@ def _after_rows(store: RedisStore, after: str | None, limit: int) -> Batch:
 
 _EXPORTS: dict[str, Callable[[RedisStore, str | None, int], Batch]] = {
     "jobs": _jobs, "attempts": _history("attempt", lambda job, line: [attempt_of(job, line)]), "logs": _history("log", log_lines), "actions": _actions,
-    "types": _types, "settings": _settings, "keys": export_keys, "rules": _rules, "after": _after_rows,
+    "types": _types, "settings": _settings, "keys": export_keys, "rules": _rules, "after": _after_rows, "tallies": export_tallies,
 }  # fmt: skip
 
 
@@ -266,5 +267,5 @@ def _packed_rule(*row: Any) -> tuple[str, bytes]:
 _IMPORTED: dict[str, Callable[..., tuple[Any, ...]]] = {
     "jobs": packed_job, "attempts": packed_attempt, "logs": packed_log, "actions": packed_action,
     "types": _packed_type, "settings": _packed_setting, "keys": packed_key, "rules": _packed_rule,
-    "after": lambda parent, child: (parent, child),
+    "after": lambda parent, child: (parent, child), "tallies": packed_tally,
 }  # fmt: skip

@@ -7,7 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.export import LogRecord
-from ...core.job import Action, Attempt, Count, Ended, Job, LogLine, WorkerInfo, history
+from ...core.history import place_of
+from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
 from ...core.log_lines import loaded as loaded_fields, unpack
 from ...core.states import BLOCKED
 from ...core.updates import WARNED, Line
@@ -169,10 +170,29 @@ def _capped(labels: tuple[str, str], found: list[Any], cap: int) -> list[Count]:
     return [Count(*key, jobs, oldest, left <= 0) for key, (jobs, oldest) in sums.items() if jobs]
 
 
-def throughput(store: RedisStore, since: int, cap: int) -> list[Ended]:
-    """Count the jobs that ended in each state since then: all of them, by their index alone."""
-    found = store.server.on_keys([("ZCOUNT", f"ended:{letter}", since, "+inf") for letter in "cxd"])
-    return [Ended(STATES[letter], jobs, capped=False) for letter, jobs in zip("cxd", found, strict=True) if jobs]
+def ended(store: RedisStore, since: int, limit: int, after: str | None = None) -> tuple[list[str], str | None]:
+    """Return the jobs that ended last."""
+    high, last = place_of(after, numbered=False) if after else ("+inf", "")
+    found: list[tuple[int, str]] = []
+    for letter in "cxd":
+        found += _ended(store, f"ended:{letter}", since, limit, high, last)
+    chosen = sorted(found, reverse=True)[:limit]
+    return [job for _, job in chosen], f"{chosen[-1][0]}:{chosen[-1][1]}" if len(chosen) == limit else None
+
+
+def _ended(store: RedisStore, key: str, since: int, limit: int, high: int | str, last: str) -> list[tuple[int, str]]:
+    """Return jobs of one state in this order; those that ended at the same instant as the last one are read as a whole."""
+    commands: list[tuple[Any, ...]] = [
+        ("ZREVRANGEBYSCORE", key, f"({high}" if last else high, since, "WITHSCORES", "LIMIT", 0, limit)
+    ]
+    if last:
+        commands.append(("ZREVRANGEBYSCORE", key, high, high, "WITHSCORES"))
+    pairs = [
+        (int(score), job)
+        for flat in store.server.on_keys(commands)
+        for job, score in zip(flat[::2], flat[1::2], strict=True)
+    ]
+    return [pair for pair in pairs if not last or pair < (int(high), last)]
 
 
 def workers(store: RedisStore) -> list[WorkerInfo]:

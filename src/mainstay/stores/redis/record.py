@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...core import states
 from ...core.export import real
+from ...core.tally import ATTEMPTS, BOUNDS
 from . import header
 
 if TYPE_CHECKING:
@@ -44,15 +45,20 @@ SEQ = 12  # characters of the number in front of an id
 
 _BLANK = ", ".join(json.dumps(value) for value in list(FIELDS.values())[:SHORT])
 _CLAIMED = ", ".join(str(POSITIONS[name]) for name in CLAIMED)
+_LISTS = {
+    "BLANK": _BLANK, "CLAIMED": _CLAIMED, "TALLY": ", ".join(map(str, BOUNDS)), "TRIES": ", ".join(map(str, ATTEMPTS)),
+}  # fmt: skip
 
 
 def with_positions(script: str) -> str:
-    """Return a script with the numbers for `[STATE]`, … and the lists for `{ BLANK }` (a new record) and `{ CLAIMED }`.
+    """Return a script with the numbers for `[STATE]`, … and the lists for `{ BLANK }` (a new record), `{ CLAIMED }` and so on.
 
     Numbers in the text cost nothing. Local variables would cost each call some 5 us: every function captures those it uses.
     """
     script = re.sub(r"\[([A-Z_]+)\]", lambda found: f"[{POSITIONS.get(found[1].lower(), found[1])}]", script)
-    return script.replace("{ BLANK }", f"{{ {_BLANK} }}").replace("{ CLAIMED }", f"{{ {_CLAIMED} }}")
+    for mark, values in _LISTS.items():
+        script = script.replace(f"{{ {mark} }}", f"{{ {values} }}")
+    return script.replace("{ LAST_TRY }", str(ATTEMPTS[-1]))
 
 
 class Rows(Generic[T]):

@@ -18,6 +18,7 @@ from ...core.export import ActionRecord
 from ...core.review import AGAIN, VERDICTS, due, edit
 from ...core.rules import EXAMINE
 from ...core.states import CANCELLED, COMPLETED, DEAD, ENDED, QUEUED, REVIEW, RUNNING, SCHEDULED, WAITING
+from ...core.tally import of_jobs
 from ..operations import Statement, together
 from .admission import examine, give_back, wake
 from .dialect import column_types
@@ -151,6 +152,7 @@ def _ended(by: Change, jobs: Sequence[Locked], state: str, reason: str) -> list[
         from ...core.fingerprint import of_reason
 
         ended += by.dialect.update("job", "seq", PRINT, [(job.seq, of_reason(job.type, reason)) for job in jobs])
+    ended += by.dialect.tally(of_jobs((job.type for job in jobs), state, by.now))
     return [by.statement("unlock_keys", seqs=keyed), *ended] if keyed else ended
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from ...core.draft import Draft
+    from ...core.tally import Counts
     from ..operations import Operations, Statement
 
 _READ = (job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo, change.Standing, updates.Line)
@@ -64,6 +65,7 @@ class Dialect:
     """
 
     search_settings: Statement | None = None  # run before a search that has terms
+    writers = False  # whether each session has counters of its own
 
     def __init__(
         self, folder: str, body: Collection[str], fragments: Mapping[str, str], columns: Mapping[str, str] | None = None
@@ -95,6 +97,10 @@ class Dialect:
 
     def upsert(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> list[Statement]:
         """Return the statements that insert rows, or change the one with the same first column."""
+        raise NotImplementedError
+
+    def tally(self, counts: Counts) -> list[Statement]:
+        """Return the statements that add to counters."""
         raise NotImplementedError
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:

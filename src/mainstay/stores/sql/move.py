@@ -17,6 +17,7 @@ from .dialect import column_types
 from .keys import export_keys
 from .reads import log_records
 from .store import rows
+from .tallies import export_tallies, gathered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,12 +37,15 @@ BESIDE = ("result", "children", "checkpoint", "done", "total", "stage", "details
 PROGRESS = ("done", "total", "stage", "details")
 
 
+OWN = {"keys": export_keys, "tallies": export_tallies}
+
+
 def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Batch:
     """Return the next rows of a part."""
     if part in WHOLE:
         return Batch(store.read(rows(store, part if part == "types" else f"export_{part}")), None)
-    if part == "keys":
-        return export_keys(store, after, limit)
+    if part in OWN:
+        return OWN[part](store, after, limit)
     places = [int(number) for number in after.split()] if after else []
     cursor = dict.fromkeys(CURSOR, -1) | dict(zip(CURSOR, places, strict=False))
     found = store.read(rows(store, f"export_{part}", **cursor, limit=limit, size=SIZE))
@@ -64,6 +68,8 @@ def _import(dialect: Dialect, part: str, rows: Sequence[Row], was: str, mark: st
         seqs = dict((yield dialect.statement("seqs", ids=list({row[0] for row in rows}))).rows)
         known = [(seqs[job], *row) for job, *row in rows if job in seqs]
         statements = dialect.insert(table, types | {"job": "bigint"}, known)
+    elif part == "tallies":
+        statements = dialect.tally(gathered(rows))
     elif part == "after":
         seqs = dict((yield dialect.statement("seqs", ids=list({id for row in rows for id in row}))).rows)
         linked = [(seqs[parent], seqs[child], parent) for parent, child in rows if parent in seqs and child in seqs]

@@ -9,9 +9,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.export import LogRecord
-from ...core.job import Action, Attempt, Claimed, Count, Ended, Job, LogLine, WorkerInfo, history
+from ...core.history import place_of
+from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, WorkerInfo, history
 from ...core.log_lines import loaded as loaded_fields, unpack
-from ...core.states import DEAD
 from ...core.updates import WARNED, Line
 from .store import rows
 
@@ -151,12 +151,12 @@ def counts(store: SqlStore, cap: int) -> list[Count]:
     return [Count._make((*row, seen[state] >= cap)) for state, *row in found]  # of such a state there may be more
 
 
-def throughput(store: SqlStore, since: int, cap: int) -> list[Ended]:
-    """Return how many jobs ended in each state since an instant."""
-    found = dict(store.read(rows(store, "throughput", since=since, cap=cap)))
-    dead, capped = found.pop("all dead"), sum(found.values()) >= cap
-    others = [Ended(state, jobs, capped) for state, jobs in found.items() if state != DEAD]
-    return [*others, Ended(DEAD, dead, dead >= cap)] if dead else others
+def ended(store: SqlStore, since: int, limit: int, after: str | None = None) -> tuple[list[str], str | None]:
+    """Return the jobs that ended last."""
+    at, seq = place_of(after, numbered=True) if after else (NEWEST, NEWEST)
+    found = store.read(rows(store, "ended", since=since, limit=limit, at=at, seq=min(int(seq), NEWEST)))
+    found.sort(reverse=True)
+    return [job for *_, job in found], f"{found[-1][0]}:{found[-1][1]}" if len(found) == limit else None
 
 
 def workers(store: SqlStore) -> list[WorkerInfo]:

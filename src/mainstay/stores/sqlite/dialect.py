@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 from ..operations import Statement
 from ..sql.dialect import Dialect
 from .inserts import BODY
-from .sql import FOLDER, batched, batches
+from .sql import FOLDER, batched, batches, tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...core.draft import Draft
+    from ...core.tally import Counts
     from ..operations import Operations
 
 FRAGMENTS = {
+    "writer": "", "nobody": "",
     "ids": "mainstay.job", "number": "seq", "now": ":now", "lease_now": ":lease_now", "for_update": "", "skip_locked": "", "lock_rows": "", "free_rows": "",
     "indexed_ids": "mainstay.job INDEXED BY sqlite_autoindex_mainstay_job_1",
     "ids_of": "SELECT id FROM mainstay.job s WHERE seq IN", "newest_first": "ORDER BY s.seq DESC",
@@ -88,6 +90,9 @@ class SqliteDialect(Dialect):
         changed = ", ".join(f"{name} = excluded.{name}" for name in rest)
         text = f"INSERT INTO mainstay_{table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
         return batched(f"{text} ON CONFLICT ({key}) DO UPDATE SET {changed}", rows)
+
+    def tally(self, counts: Counts) -> list[Statement]:
+        return tally(counts)
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:
         from .enqueue import enqueue_operations

@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from ...core.counting import of_transitions
 from ...core.decide import Completed, Transition
 from ...core.job import field_getter
 from ...core.rules import EXAMINE
 from ...core.states import COMPLETED
 from ...core.verdict import STORED, refusal
 from ..operations import Statement, together
-from .sql import batched, batches, load, many, run
+from .sql import batched, batches, load, many, run, tally
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,8 +89,9 @@ def refused(connection: sqlite3.Connection, transition: Transition) -> str:
 
 
 def _effects(applied: Sequence[Transition]) -> Operations[set[str]]:
-    """Write what belongs to applied transitions: attempts, results, children; return the slots that may have room now."""
+    """Write what belongs to applied transitions: counters, attempts, results, children; return the slots that may have room now."""
     freed: set[str] = set()
+    yield from together(*tally(of_transitions(applied)))
     if any(map(RULED, applied)):
         from ..sql.admission import finished
         from .dialect import DIALECT

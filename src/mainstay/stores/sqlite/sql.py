@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, TypeVar
 
+    from ...core.tally import Counts
     from ..operations import Operations
 
     T = TypeVar("T")
@@ -45,6 +46,14 @@ def batched(one: str, rows: Sequence[Sequence[Any]]) -> list[Statement]:
     return [
         Statement(many(one, size), [value for row in rows[start : start + size] for value in row])
         for start, size in batches(len(rows))
+    ]
+
+
+def tally(counts: Counts) -> list[Statement]:
+    """Return the statements that add to counters: one for each minute and type."""
+    return [
+        Statement(load("tally"), (*group, "{" + ",".join(f'"{name}":{n}' for name, n in names.items()) + "}"))
+        for group, names in counts.items()
     ]
 
 

@@ -28,6 +28,13 @@ WITH given AS MATERIALIZED (
     WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker = g.worker AND j.token = g.token
       AND (j.cancel_at IS NULL OR g.state IN ('cancelled', 'dead'))
     RETURNING j.seq, j.lock_until, j.finished_at, j.state
+), tallied AS (
+    INSERT INTO mainstay.tally AS t (minute, type, name, n)
+    SELECT g.at / 60000, g.type, c.parts[1], sum(c.parts[2]::bigint)
+    FROM given g CROSS JOIN LATERAL regexp_matches(g.counted, '(\S+) (\d+)', 'g') AS c(parts)
+    WHERE CASE WHEN g.seq IN (SELECT seq FROM done) THEN true END
+    GROUP BY 1, 2, 3
+    ON CONFLICT (minute, type, name, writer) DO UPDATE SET n = t.n + excluded.n
 ), freed AS (
     UPDATE mainstay.body b SET lock = NULL
     FROM done WHERE done.lock_until = -1 AND done.finished_at IS NOT NULL AND b.job = ANY (ARRAY[done.seq])

@@ -7,7 +7,9 @@ WITH given AS MATERIALIZED (
         expires_at = CASE WHEN g.expires_at IS NOT NULL AND j.lock_until > g.expires_at THEN j.lock_until ELSE g.expires_at END
     FROM given g
     WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker = :worker::text AND j.token = g.token AND j.cancel_at IS NULL
-    RETURNING j.seq, j.lock_until, j.finished_at
+    RETURNING j.seq, j.lock_until, j.finished_at, j.type, j.started_at, j.ord, j.token, j.attempt, j.crashes
+), tallied AS (
+    {tallied}
 ), freed AS (
     UPDATE mainstay.body b SET lock = NULL FROM done WHERE done.lock_until = -1 AND b.job = ANY (ARRAY[done.seq])
 ), parents AS (

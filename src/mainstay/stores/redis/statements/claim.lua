@@ -4,7 +4,7 @@
 -- the verdicts, the instant, how long until the next job is due (false: none is scheduled, or there were enough to take), how often
 -- it took jobs (they are in order if once), then the jobs (parts/take.lua); "lost" where the lease is over; "rules" where the variant
 -- for jobs with rules is needed (script.py): nothing is done then.
--- uses: base batch record admit notify draft update code outcome few take -- rarely: lane rules examine parents breaker start
+-- uses: base batch record admit notify draft update code tally outcome few take -- rarely: lane rules examine parents breaker start
 local WANTS = 5
 local now, worker, limit, patient = instant(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4] == "1"
 local lease = call("ZSCORE", P .. "workers", worker)

@@ -1,6 +1,6 @@
 -- Applies transitions. ARGV: now, their worker, how many attempts report, their updates (parts/update.lua), transitions (parts/outcome.lua). Returns the
 -- verdicts; "rules" as `claim` does.
--- uses: base batch record admit notify draft update code outcome -- rarely: lane rules examine parents breaker
+-- uses: base batch record admit notify draft update code tally outcome -- rarely: lane rules examine parents breaker
 if not flow and call("EXISTS", P .. "flow") == 1 then
     return "rules"
 end

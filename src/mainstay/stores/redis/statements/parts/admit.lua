@@ -118,13 +118,28 @@ local function release(r)
     end
 end
 
+-- Counts jobs of a lane (core/tally.py): a hash `tally:<minute>` has a field for each name and type, the set `tallies` the minutes.
+local function tally_up(minute, lane, names)
+    local length, rest = string.match(lane, "^(%d+):(.*)$")
+    local type = string.sub(rest, tonumber(length) + 2)
+    for name, n in pairs(names) do
+        call("HINCRBY", P .. "tally:" .. minute, name .. ":" .. type, string.format("%.0f", n))
+    end
+    call("ZADD", P .. "tallies", minute, minute)
+end
+
 -- Ends a job. It is kept until `expires` (false: for ever), or as its header says for its state, but at least as long as it holds
 -- its key.
+local NAMES = { c = "completed", x = "cancelled", d = "dead" }
 local KEPT = { x = '"keep_cancelled":(%d+)', d = '"keep_dead":(%d+)' }
 local function finish(r, id, state, at, expires, reason)
     local own = KEPT[state] and string.match(r[HEADER], KEPT[state])
     expires = own and at + tonumber(own) or expires
     index("ZREM", r, id)
+    if r[STATE] ~= "r" then -- parts/tally.lua counts the others
+        allow_oom()
+        tally_up(math.floor(at / 60000), r[LANE], { [NAMES[state]] = 1 })
+    end
     r[STATE], r[WORKER], r[RUN_AT], r[FINISHED_AT], r[REASON] = state, false, false, at, reason
     r[EXPIRES_AT] = expires and r[LOCK_UNTIL] and math.max(expires, r[LOCK_UNTIL]) or expires
     if not r[LOCK_UNTIL] or r[LOCK_UNTIL] == 0 then

@@ -124,7 +124,7 @@ local function accept(list, first, now, skip, full)
         return nil, taken or missing and { "missing", missing } or too_many
     end
     local results, number = {}, nil
-    local locks, job, payload, all = {}, P .. "job", P .. "payload", P .. "ids"
+    local locks, fresh, job, payload, all = {}, {}, P .. "job", P .. "payload", P .. "ids"
     for n, id in ipairs(ids) do
         local i, extra = first + (n - 1) * STRIDE, extras[n]
         local lock = extra and extra.lock
@@ -154,9 +154,13 @@ local function accept(list, first, now, skip, full)
             later("HSET", job, id, cmsgpack.pack(r))
             later("HSET", payload, id, list[i + 5])
             later("ZADD", all, 0, id)
+            fresh[r[LANE]] = (fresh[r[LANE]] or 0) + 1
         end
     end
     flush()
+    for lane, n in pairs(fresh) do
+        tally_up(math.floor(now / 60000), lane, { enqueued = n })
+    end
     if children then
         flow().mark_parents()
     end

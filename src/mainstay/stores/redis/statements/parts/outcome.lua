@@ -1,7 +1,7 @@
 -- The one door out of `running`: a list of seq, token, instant, expiry and extra, five values each (claim.py writes it). After
 -- a failover to a replica that lagged behind, a token is given again: then the worker tells two attempts apart.
 -- An empty extra means that a job of the worker that is named once completed, and no more. Otherwise it is JSON: worker, state,
--- attempt, crashes, and where there are any crashed (1), run_at, finished, reason, record, error, code, result, children (a flat list
+-- attempt, crashes, counted (parts/tally.lua), and where there are any crashed (1), run_at, finished, reason, record, error, code, result, children (a flat list
 -- of drafts), kept (children of a job in review, as text), fingerprint (of a dead job), review and due (what it asks, and when something is due), trial (completed or failed, for a breaker).
 -- A verdict is one letter: s stored, a already, c cancelling, l lost.
 local FINAL = { x = true, d = true }
@@ -83,20 +83,23 @@ local function apply(list, first, worker, now)
             if breaker then
                 flow().count_outcome(r, breaker, trial == "failed", now)
             end
-            local expires = tonumber(list[i + 3]) or false
+            local expires, at = tonumber(list[i + 3]) or false, tonumber(list[i + 2])
             if extra then
+                count_text(r, at, extra.counted)
                 move(r, id, expires, extra)
                 news = news or extra.state == "q"
                 for _, value in ipairs(extra.children or {}) do
                     born[#born + 1] = value
                 end
             else
-                finish(r, id, "c", tonumber(list[i + 2]), expires, false)
+                count_completed(r, at)
+                finish(r, id, "c", at, expires, false)
             end
             write(id, r)
         end
     end
     flush()
+    write_tallies()
     if #born > 0 then
         accept(born, 1, now, true)
     end

@@ -1,0 +1,124 @@
+"""What operators ask of an installation: what works, what is wrong, what waits and why, how much and how fast.
+
+On the cold path of every producer: each verb imports what it needs.
+"""
+
+from __future__ import annotations
+
+from .flow import Flow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from .context import Level
+    from .control.alerts import Alerts
+    from .control.dead import DeadGroup
+    from .control.logs import LogSearch
+    from .control.metrics_app import Asgi
+    from .control.records import DeadRecord, Health, StuckRecord, Why, WorkerRecord
+    from .control.stats import By, Stats
+    from .core.clock import Duration
+    from .core.duplicates import Duplicates
+    from .handle import Handle
+    from .stores.contract import Store
+
+
+class Questions(Flow):
+    """The questions and their answers: a part of `Mainstay`."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def reader(self) -> Store: ...
+
+    # workers ------------------------------------------------------------------------------------------------------
+    def workers(self) -> list[WorkerRecord]:
+        """Return the registered workers, oldest first."""
+        from .control.workers import workers
+
+        return workers(self)
+
+    def stop_worker(self, worker: str, *, drain: bool = False, actor: str = "python") -> str:
+        """Ask a worker to stop as a signal does; return its id. With `drain`, it finishes what it runs first, however long that takes."""
+        from .control.workers import stop_worker
+
+        return stop_worker(self, worker, drain, actor)
+
+    # health and alerts --------------------------------------------------------------------------------------------
+    def health(self, timeout: Duration = "5s") -> Health:
+        """Return whether the installation is healthy, degraded or unhealthy, and why; within `timeout`, also if the store hangs."""
+        from .control.health import health
+
+        return health(self, timeout)
+
+    @property
+    def alerts(self) -> Alerts:
+        """What is wrong and was, the rules that find it, and the channels that tell: `app.alerts.open()`, `.set`, `.silence`, `.send_to`."""
+        from .control.alerts import Alerts
+
+        return Alerts(self)
+
+    # why ----------------------------------------------------------------------------------------------------------
+    def search_logs(
+        self, query: str = "", *, level: Level = "debug", since: Duration | datetime | None = None, limit: int = 1_000,
+        after: str | None = None,
+    ) -> LogSearch:  # fmt: skip
+        """Return log lines of the jobs that match a search, the newest first, where to go on, and how far it looked."""
+        from .control.logs import search
+        from .options import past_instant
+
+        now = self.clock.now()
+        oldest = 0 if since is None else past_instant("since", since, now)
+        return search(self.reader, query, level, oldest, limit, after, now)
+
+    def why(self, job: str | Handle[Any]) -> Why:
+        """Return why a job has not started, the true reason first; or what became of it."""
+        from .control.why import why
+
+        return why(self, self._stored(job))
+
+    # what went wrong ----------------------------------------------------------------------------------------------
+    def dead(self, *, everything: bool = False) -> Sequence[DeadRecord]:
+        """Return the dead jobs in groups by what they died of, the largest first; with `everything` also ignored and resolved groups."""
+        from .control.dead import dead
+
+        return dead(self, everything)  # type: ignore[arg-type]  # of which this is a part
+
+    def dead_group(self, fingerprint: str) -> DeadGroup:
+        """Return one group of dead jobs, by the beginning of its fingerprint, to act on: `app.dead_group("7f3a").retry(one=True)`."""
+        from .control.dead import dead_group
+
+        return dead_group(self, fingerprint)  # type: ignore[arg-type]
+
+    def stuck(self, after: Duration = "5m") -> Sequence[StuckRecord]:
+        """Return running jobs that are stuck: for longer than `after`, past their timeout, cancelled and going on, or of a silent worker."""
+        from .control.stuck import stuck
+
+        return stuck(self, after)
+
+    def duplicates(self, within: Duration = "24h") -> Duplicates:
+        """Return jobs with the same type and key, or the same type and arguments, of the newest jobs created within this time."""
+        from .control.duplicates import duplicates
+
+        return duplicates(self, within)
+
+    def stats(self, since: Duration = "24h", by: By = "type", types: Sequence[str] = ()) -> Stats:
+        """Return what happened to jobs in the last time: by type, or by minute, hour or day; of some `types` or of all."""
+        from .control.stats import stats
+
+        return stats(self.store, self.clock, since, by, types)
+
+    def metrics(self) -> str:
+        """Return the metrics of the whole installation in Prometheus' text format."""
+        from .control.metrics import text
+
+        return text(self.store, self.clock)
+
+    def metrics_app(self) -> Asgi:
+        """Return an ASGI application that answers every GET with the metrics: mount it at /metrics."""
+        from .control.metrics_app import metrics_app
+
+        return metrics_app(self.metrics)
