@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import redacting
 from ..core.errors import UsageError
 from ..core.suggest import closest
 from . import exits
@@ -188,6 +189,7 @@ def main(argv: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ✓ must not fail a command
+    redacting.forget()
     if COMPLETING in os.environ:
         return int(import_module("mainstay.cli.completion").complete(program))
     try:
