@@ -47,7 +47,7 @@ WORDS = {
     "schedules pause": "nightly", "schedules resume": "nightly", "schedules remove": "nightly --dry-run", "schedules reset": "nightly",
     "schedules run": "nightly", "breaker": "", "breaker open": "mail", "breaker close": "mail", "settings": "", "settings get": "smtp.password",
     "settings set": "smtp.password hunter-setting --text", "settings unset": "smtp.password", "edit": "{waiting} --from edited.json",
-    "migrate": "", "compact": "", "move": "{url} sqlite:///moved.db", "prune": "--older 1d --dry-run", "export": "",
+    "encryption": "", "encryption rotate": "", "migrate": "", "compact": "", "move": "{url} sqlite:///moved.db", "prune": "--older 1d --dry-run", "export": "",
     "import": "exported.jsonl --dry-run",
 }  # fmt: skip
 MORE = (
@@ -55,7 +55,10 @@ MORE = (
     "edit setting smtp.password --from setting.json", "audit --fields at,detail", "schedules --fields name,args", "enqueue mail to={dead} --json",
     "settings get nothing", "show nothing", "prune state:dead --archive old --yes",
 )  # fmt: skip
-OTHER = {"demo": "it makes its own store, without anything of the user's"}
+OTHER = {
+    "demo": "it makes its own store, without anything of the user's",
+    "encryption new-key": "it prints the key that it was asked to make",
+}
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PREFIX = "MAINSTAY_"
 ARGUMENT = "argument"
+KEYS = "MAINSTAY_ENCRYPTION_KEYS"  # no setting: keys stand in no file, and `mainstay config` does not show them
 
 
 class Settings(NamedTuple):
@@ -96,7 +97,7 @@ def from_variables(environ: Mapping[str, str]) -> Source:
                 found[known[name]] = (value, f"environment {name}")
         # Of the tests, or set by Kubernetes for a service called mainstay: no setting.
         elif name.startswith(PREFIX) and not (
-            name.startswith(PREFIX + "TEST_") or "_SERVICE_" in name or "_PORT" in name
+            name == KEYS or name.startswith(PREFIX + "TEST_") or "_SERVICE_" in name or "_PORT" in name
         ):
             near = did_you_mean(name, known)
             raise ConfigError(f"{name} is set, but there is no such setting{near}; there are: {', '.join(known)}")
