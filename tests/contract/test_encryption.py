@@ -22,7 +22,7 @@ from tests.contract.building import checkpoint, draft, log
 ONE, TWO, OTHER = (
     f"{name}:{base64.b64encode(byte * 32).decode()}" for name, byte in (("k1", b"1"), ("k2", b"2"), ("k1", b"x"))
 )
-SECRET = "hunter-planted"  # noqa: S105
+SECRET = "hunter-planted"
 PAYLOAD = json.dumps({"to": SECRET})
 FAILED = Outcome("failed", f"ValueError: {SECRET}", f"Traceback {SECRET}", retry=False, reason=f"because {SECRET}")
 REVIEW = Outcome("review", reason=f"may I {SECRET}?", result=json.dumps(SECRET), children=(draft("child", PAYLOAD),))

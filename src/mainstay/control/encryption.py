@@ -135,7 +135,7 @@ class Rotation:
         return self._ring.seal(text, places[0])
 
     def _schedule(self, rule: Rule) -> None:
-        made = self._store.sealer.schedule(self._store.sealer.schedule(rule.value, rule.name, opened=True), rule.name)
+        made = self._store.sealer.schedule(self._store.sealer.schedule(rule.value, opened=True))
         jobs = [part["job"]["payload"] for part in rule.value.values() if isinstance(part, dict) and part.get("job")]
         if not all(payload.startswith(f"{MARK}{self._ring.first}:") for payload in jobs):
             self._store.inner.set_rule(rule._replace(value=made, actor=""), was=(rule,))

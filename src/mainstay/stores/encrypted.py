@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..core.change import Wish
     from ..core.decide import Transition
     from ..core.draft import Draft
-    from ..core.export import JobHistory
+    from ..core.export import ActionRecord, JobHistory
     from ..core.job import Action, Attempt, Claimed, Job, LogLine, Rule
     from ..core.keyring import Keyring
     from ..core.schedule import Fired, Firing
@@ -129,19 +129,25 @@ class EncryptedStore:
         self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None, note: str = "",
         declared: bool = False,
     ) -> dict[str, str]:  # fmt: skip
-        return self.inner.cancel(ids, now, actor, _searchable(terms), bulk, self._note(note), declared)
+        return self.inner.cancel(
+            ids, now, actor, _searchable(terms), self.sealer.bulk(bulk), self._note(note), declared
+        )
 
     def retry(
         self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None, note: str = "",
         declared: bool = False, times: Sequence[int] = (),
     ) -> dict[str, str]:  # fmt: skip
-        return self.inner.retry(ids, now, actor, _searchable(terms), bulk, self._note(note), declared, times)
+        return self.inner.retry(
+            ids, now, actor, _searchable(terms), self.sealer.bulk(bulk), self._note(note), declared, times
+        )
 
     def delete(
         self, ids: Sequence[str], now: int, actor: str, terms: Sequence[Term] = (), bulk: Bulk | None = None, note: str = "",
         declared: bool = False,
     ) -> dict[str, str]:  # fmt: skip
-        return self.inner.delete(ids, now, actor, _searchable(terms), bulk, self._note(note), declared)
+        return self.inner.delete(
+            ids, now, actor, _searchable(terms), self.sealer.bulk(bulk), self._note(note), declared
+        )
 
     def _note(self, note: str) -> str:
         refuse_nul(note=note)
@@ -156,7 +162,7 @@ class EncryptedStore:
             stored = {job.id: job for job in self.inner.get_many(list(wish.edits))}
             edits = {id: self.sealer.edit(edit, id, stored.get(id)) for id, edit in wish.edits.items()}
             wish = wish._replace(edits=edits)
-        return self.inner.change(ids, now, actor, wish, _searchable(terms), bulk, self._note(note))
+        return self.inner.change(ids, now, actor, wish, _searchable(terms), self.sealer.bulk(bulk), self._note(note))
 
     def resolve_review(
         self, job_id: str, approve: bool | None, now: int, actor: str, note: str, terms: Sequence[Term] = (),
@@ -164,8 +170,12 @@ class EncryptedStore:
     ) -> str:  # fmt: skip
         sealed = self.sealer.seal(output, "result", job_id)
         return self.inner.resolve_review(
-            job_id, approve, now, actor, self._note(note), _searchable(terms), bulk, output=sealed, token=token, declared=declared
+            job_id, approve, now, actor, self._note(note), _searchable(terms), self.sealer.bulk(bulk), output=sealed, token=token, declared=declared
         )  # fmt: skip
+
+    def record_action(self, action: ActionRecord) -> None:
+        detail = self.sealer.given(json.loads(action.detail))
+        self.inner.record_action(action._replace(detail=json.dumps(detail, ensure_ascii=False)))
 
     def due_reviews(self, now: int, limit: int) -> list[DueReview]:
         found = self.inner.due_reviews(now, limit)
@@ -200,14 +210,14 @@ class EncryptedStore:
             for each in firings
         ]  # fmt: skip
         return [
-            each._replace(value=each.value and self.sealer.schedule(each.value, firing.name, opened=True))
-            for each, firing in zip(self.inner.fire(sealed, now), firings, strict=True)
+            each._replace(value=each.value and self.sealer.schedule(each.value, opened=True))
+            for each in self.inner.fire(sealed, now)
         ]
 
     def _stored(self, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the value of a schedule as it is stored, if that says the same; else as given, which then differs."""
         found = next((rule.value for rule in self.inner.rules([SCHEDULE]) if rule.name == name), None)
-        return found if found is not None and self.sealer.schedule(found, name, opened=True) == value else value
+        return found if found is not None and self.sealer.schedule(found, opened=True) == value else value
 
     # observation --------------------------------------------------------------------------------------------------
     def get(self, job_id: str) -> Job | None:

@@ -20,6 +20,7 @@ from ..core.updates import Checkpoint, Log
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from ..core.bulk import Bulk
     from ..core.change import Edit
     from ..core.decide import Transition
     from ..core.export import JobHistory
@@ -53,6 +54,14 @@ class Sealer:
 
     def note(self, note: str) -> str:
         return self.ring.seal(note, NOTE) if note else ""
+
+    def bulk(self, bulk: Bulk | None) -> Bulk | None:
+        """Return a bulk action with its arguments sealed: what is set may be a secret."""
+        return bulk if bulk is None or not bulk.told else bulk._replace(told=self.given(bulk.told))
+
+    def given(self, detail: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the detail of a bulk action with its arguments sealed."""
+        return {name: self.note(value) if name == "with" and value else value for name, value in detail.items()}
 
     def sealed(self, row: Row, names: Iterable[str], job: str) -> Row:
         """Return a row with these texts sealed."""
@@ -155,9 +164,9 @@ class Sealer:
     # schedules ----------------------------------------------------------------------------------------------------
     def rule(self, rule: Rule, opened: bool = False) -> Rule:
         """Return a rule; of a schedule, with its payloads sealed or opened."""
-        return rule._replace(value=self.schedule(rule.value, rule.name, opened)) if rule.kind == SCHEDULE else rule
+        return rule._replace(value=self.schedule(rule.value, opened)) if rule.kind == SCHEDULE else rule
 
-    def schedule(self, value: Mapping[str, Any], name: str, opened: bool = False) -> dict[str, Any]:
+    def schedule(self, value: Mapping[str, Any], opened: bool = False) -> dict[str, Any]:
         """Return the value of a schedule with the payloads in it sealed, or opened."""
         turn, made = self.open if opened else self.seal, dict(value)
         for part in ("declared", "set"):
@@ -167,13 +176,12 @@ class Sealer:
         return made
 
     def declared(self, rule: Rule, stored: Mapping[str, Any] | None) -> Rule:
-        """Return a declaration; as it is stored if it says the same, so that nothing changes."""
-        raw = {"declared": (stored or {}).get("declared")}
-        if rule.kind != SCHEDULE or self.schedule(raw, rule.name, opened=True)["declared"] != rule.value.get(
-            "declared"
-        ):
-            return self.rule(rule)
-        return rule._replace(value={**rule.value, **raw})
+        """Return what code declares of a schedule; as it is stored if that says the same, so that nothing changes."""
+        if rule.kind != SCHEDULE:
+            return rule
+        raw = (stored or {}).get("declared")
+        same = self.schedule({"declared": raw}, opened=True)["declared"] == rule.value
+        return rule._replace(value=dict(raw) if raw and same else self.schedule({"declared": rule.value})["declared"])
 
     # files --------------------------------------------------------------------------------------------------------
     def history(self, history: JobHistory) -> JobHistory:
