@@ -4,9 +4,12 @@ A new command must be given its words here.
 """
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from mainstay import cli
 from mainstay.core.outcome import Outcome
 from mainstay.core.updates import Checkpoint, Log, Progress
 from tests.cli.shop import Shop
@@ -47,6 +50,8 @@ WORDS = {
     "schedules pause": "nightly", "schedules resume": "nightly", "schedules remove": "nightly --dry-run", "schedules reset": "nightly",
     "schedules run": "nightly", "breaker": "", "breaker open": "mail", "breaker close": "mail", "settings": "", "settings get": "smtp.password",
     "settings set": "smtp.password hunter-setting --text", "settings unset": "smtp.password", "edit": "{waiting} --from edited.json",
+    "watch": "{done}", "top": "", "dead": "", "dead show": "{print}", "dead retry": "{print} --dry-run", "dead purge": "{print} --dry-run",
+    "dead ignore": "{print} --note token=hunter-note", "dead resolve": "{print}", "dead reopen": "{print}", "stuck": "--after 1s", "dupes": "",
     "encryption": "", "encryption rotate": "", "migrate": "", "compact": "", "move": "{url} sqlite:///moved.db", "prune": "--older 1d --dry-run", "export": "",
     "import": "exported.jsonl --dry-run",
 }  # fmt: skip
@@ -57,6 +62,7 @@ MORE = (
 )  # fmt: skip
 OTHER = {
     "demo": "it makes its own store, without anything of the user's",
+    "tail": "it goes on until it is stopped; it prints by Output.line, as watch does",
     "encryption new-key": "it prints the key that it was asked to make",
 }
 
@@ -72,6 +78,7 @@ def planted(app, url, run, tmp_path):
         "waiting": shop.add(payload=PAYLOAD),
         "url": url,
     }
+    ids["print"] = app.store.get(ids["dead"]).fingerprint
     app.schedule("nightly", app.prepare("mail", {"password": "hunter-schedule", "odd": ESCAPES}), cron="0 3 * * *")
     app.set_setting("smtp.password", "hunter-before", actor="ann")
     app.set_setting("smtp.password", "hunter-setting", "of the relay", actor="ann")
@@ -95,6 +102,17 @@ def _running(app, shop):
         Checkpoint(*place, now, '{"secret": "hunter-saved"}'),
     ])  # fmt: skip
     return claimed.id
+
+
+def test_only_one_module_makes_text_fit_to_be_shown():
+    """All others call `shown`, which redacts too."""
+    folder = Path(cli.__file__).parent
+    users = [
+        path.name
+        for path in folder.rglob("*.py")
+        if re.search(r"(?<![\w.])printable\(", path.read_text(encoding="utf-8"))
+    ]
+    assert users == ["exits.py"]
 
 
 def test_every_command_has_its_words():
@@ -186,3 +204,21 @@ def test_a_mark_that_stands_for_nothing_is_refused(run, planted, app, tmp_path):
     refused = run("edit", planted["waiting"], "--from", "edited.json")
     assert refused.code == 2
     assert json.loads(app.store.get(planted["waiting"]).payload) == json.loads(PAYLOAD)
+
+
+def test_an_edited_secret_is_in_no_line_of_the_audit_trail(run, planted, app):
+    run(
+        "amend",
+        planted["waiting"],
+        "--set",
+        "user.login.db_password=hunter-after",
+        "--set",
+        "secrets.0=hunter-after",
+        "--set",
+        "to=hunter-open",
+    )
+    run("amend", planted["waiting"], "--set", "user.login.db_password=hunter-after", "--set", "to=hunter-open")
+    told = json.dumps([action.detail for action in app.store.actions(planted["waiting"], 9)])
+    assert "hunter-open" in told
+    assert [secret for secret in (*SECRETS, "hunter-after") if secret in told] == []
+    assert "hunter-after" not in run("audit").out + run("show", planted["waiting"]).out
