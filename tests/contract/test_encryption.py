@@ -13,11 +13,13 @@ from mainstay.core.errors import ConfigError, UsageError
 from mainstay.core.export import PARTS, Rewrite
 from mainstay.core.job import Rule
 from mainstay.core.keyring import MARK, VARIABLE, Unreadable
+from mainstay.core.log_lines import pack
 from mainstay.core.outcome import Outcome
 from mainstay.core.search_terms import Term
+from mainstay.core.updates import Line
 from mainstay.stores import move, open_store
 from mainstay.stores.encrypted import SETTING
-from tests.contract.building import checkpoint, draft, log
+from tests.contract.building import checkpoint, draft, log, progress
 
 ONE, TWO, OTHER = (
     f"{name}:{base64.b64encode(byte * 32).decode()}" for name, byte in (("k1", b"1"), ("k2", b"2"), ("k1", b"x"))
@@ -75,7 +77,9 @@ def fill(desk):
     ids = {}
     for name, outcome in (("dead", FAILED), ("review", REVIEW), ("done", DONE)):
         job = desk.run(payload=PAYLOAD)
-        lines = [log(job, message=f"sent {SECRET}", fields=PAYLOAD), checkpoint(job, PAYLOAD)]
+        several = pack(job.seq, job.token, [Line(n, 7, "error", "s", f"{n} {SECRET}", PAYLOAD) for n in (2, 3)], 9)
+        told = progress(job)._replace(details=PAYLOAD)
+        lines = [log(job, message=f"sent {SECRET}", fields=PAYLOAD), *several, checkpoint(job, PAYLOAD), told]
         desk.store.finish([], lines)
         assert desk.end(job, outcome) == "stored"
         ids[name] = job.id
@@ -93,8 +97,10 @@ def test_what_is_written_is_sealed_and_what_is_read_is_plain(desk):
     assert (dead.payload, dead.error, dead.reason) == (PAYLOAD, FAILED.error, FAILED.reason)
     (attempt,) = desk.store.attempts(dead.id)
     assert (attempt.error, attempt.traceback) == (FAILED.error, FAILED.traceback)
-    (line,) = desk.store.logs(dead.id, 0, 9)
-    assert (line.message, line.fields) == (f"sent {SECRET}", {"to": SECRET})
+    assert [line.message for line in desk.store.logs(dead.id, 0, 9)] == [f"sent {SECRET}", f"2 {SECRET}", f"3 {SECRET}"]
+    assert all(line.fields == {"to": SECRET} for line in desk.store.logs(dead.id, 0, 9))
+    assert {line.message for line in desk.store.warnings(0, 9)[0]} == {f"2 {SECRET}", f"3 {SECRET}"}
+    assert dead.details == PAYLOAD
     assert desk.store.checkpoint(dead.id) == PAYLOAD
     assert json.loads(review.review)["question"] == REVIEW.reason
     assert desk.store.result(ids["done"]) == DONE.result
@@ -218,7 +224,8 @@ def test_rotation_seals_everything_with_the_first_key(desk, others):
     alone = others(TWO)
     assert alone.get(ids["dead"]).payload == PAYLOAD
     assert alone.attempts(ids["dead"])[0].traceback == FAILED.traceback
-    assert alone.logs(ids["dead"], 0, 9)[0].fields == {"to": SECRET}
+    assert [line.fields for line in alone.logs(ids["dead"], 0, 9)] == [{"to": SECRET}] * 3
+    assert alone.get(ids["dead"]).details == PAYLOAD
     assert alone.checkpoint(ids["dead"]) == PAYLOAD
     assert alone.result(ids["done"]) == DONE.result
     assert alone.rules(["schedule"])[0].value["set"]["job"]["payload"] == PAYLOAD
@@ -245,11 +252,13 @@ def test_old_rows_stay_readable_and_rotation_seals_them(desk):
     ((old, _),) = plain.enqueue([draft(payload=PAYLOAD)], desk.now)
     assert desk.job(old).payload == PAYLOAD
     (job,) = desk.take(1)
-    plain.finish([], [log(job, message=SECRET, fields=PAYLOAD), checkpoint(job, PAYLOAD)])
+    several = pack(job.seq, job.token, [Line(n, 7, "info", None, f"{n} é {SECRET}", PAYLOAD) for n in (2, 3)], 9)
+    plain.finish([], [log(job, message=SECRET, fields=PAYLOAD), *several, checkpoint(job, PAYLOAD)])
     assert desk.store.checkpoint(old) == PAYLOAD
-    assert Rotation(desk.store).run(lambda count: None) == {"sealed": 4}
+    assert Rotation(desk.store).run(lambda count: None) == {"sealed": 8}
     assert SECRET not in rows(desk.store)
-    assert (desk.job(old).payload, desk.store.logs(old, 0, 1)[0].message) == (PAYLOAD, SECRET)
+    assert desk.job(old).payload == PAYLOAD
+    assert [line.message for line in desk.store.logs(old, 0, 9)] == [SECRET, f"2 é {SECRET}", f"3 é {SECRET}"]
 
 
 def test_the_status_names_the_keys(desk, others):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CHUNK = 100  # rows per read
 JOB, ATTEMPT, LOG = (
-    ("payload", "reason", "result", "children", "checkpoint", "review"),
+    ("payload", "reason", "result", "children", "checkpoint", "review", "details"),
     ("error", "traceback"),
     ("message", "fields"),
 )
@@ -112,7 +112,7 @@ class Rotation:
                         for each in drafts
                     ]
                 )
-            if column == "fields":
+            if column in ("fields", "details"):
                 found = json.loads(text)
                 return json.dumps({MARK: self._sealed(found.get(MARK, text), "fields")})
             places = payload_places(job, type) if column == "payload" else (f"{column} {job}", column, NOTE)

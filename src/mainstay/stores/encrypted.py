@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..core.change import Wish
     from ..core.decide import Transition
     from ..core.draft import Draft
-    from ..core.export import ActionRecord, JobHistory
+    from ..core.export import ActionRecord, JobHistory, LogRecord
     from ..core.job import Action, Attempt, Claimed, Job, LogLine, Rule
     from ..core.keyring import Keyring
     from ..core.schedule import Fired, Firing
@@ -239,6 +239,10 @@ class EncryptedStore:
 
     def logs(self, job_id: str, after: int, limit: int) -> list[LogLine]:
         return list(map(self.sealer.line, self.inner.logs(job_id, after, limit)))
+
+    def warnings(self, since: int, limit: int, after: str | None = None) -> tuple[list[LogRecord], str | None]:
+        found, place = self.inner.warnings(since, limit, after)
+        return list(map(self.sealer.record, found)), place
 
     def actions(self, job_id: str | None, limit: int) -> list[Action]:
         return [self.sealer.action(each) for each in self.inner.actions(job_id, limit)]

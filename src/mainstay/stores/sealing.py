@@ -15,7 +15,7 @@ from ..core.errors import UsageError
 from ..core.ids import IDS
 from ..core.keyring import MARK
 from ..core.rules import SCHEDULE
-from ..core.updates import Checkpoint, Log
+from ..core.updates import Checkpoint, Line, Log, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..core.bulk import Bulk
     from ..core.change import Edit
     from ..core.decide import Transition
-    from ..core.export import JobHistory
+    from ..core.export import JobHistory, LogRecord
     from ..core.job import Action, Job, LogLine, Rule
     from ..core.keyring import Keyring
     from ..core.updates import Update
@@ -118,13 +118,23 @@ class Sealer:
     def update(self, update: Update) -> Update:
         """Return a report as it is stored. It does not say the id of its job."""
         if isinstance(update, Log):
-            return update._replace(message=self.ring.seal(update.message, "message"), fields=self.fields(update.fields))
+            if update.lines is not None:  # of several, each is sealed: engines take them apart
+                return update._replace(
+                    message=_dumps([self._line(Line._make(each)) for each in json.loads(update.message)])
+                )
+            return self._line(update)
+        if isinstance(update, Progress):
+            return update._replace(details=self.fields(update.details))
         if isinstance(update, Checkpoint):
             return update._replace(body=self.ring.seal(update.body, "checkpoint"))
         return update
 
+    def _line(self, line: Row) -> Row:
+        found: Row = line._replace(message=self.ring.seal(line.message, "message"), fields=self.fields(line.fields))
+        return found
+
     def fields(self, text: str | None) -> str | None:
-        """Return the fields of a log line as they are stored: engines read them as JSON."""
+        """Return the fields of a log line, or details of progress, as they are stored: engines read them as JSON."""
         return None if text is None else json.dumps({MARK: self.ring.seal(text, "fields")})
 
     def opened_fields(self, found: dict[str, Any]) -> dict[str, Any]:
@@ -133,6 +143,9 @@ class Sealer:
         text = self.ring.opened_within(found[MARK], "fields")
         opened: dict[str, Any] = found if text.startswith(MARK) else json.loads(text)
         return opened
+
+    def record(self, line: LogRecord) -> LogRecord:
+        return self.opened(line, ("message",), line.job)._replace(fields=self._text(line.fields))
 
     def line(self, line: LogLine) -> LogLine:
         return self.opened(line, ("message",), "")._replace(fields=self.opened_fields(line.fields))
@@ -149,8 +162,9 @@ class Sealer:
     def job(self, job: Job) -> Job:
         """Return a job opened."""
         return self.opened(job, ("error", "reason"), job.id)._replace(
-            payload=self.payload(job.payload, job.id, job.type), review=self.review(job.review, job.id, opened=True)
-        )
+            payload=self.payload(job.payload, job.id, job.type), review=self.review(job.review, job.id, opened=True),
+            details=self._text(job.details),
+        )  # fmt: skip
 
     def action(self, action: Action) -> Action:
         return action._replace(detail=self._detail(action.detail, action.job))
@@ -189,26 +203,28 @@ class Sealer:
         job, id = history.job, history.job.id
         found = self.opened(job, ("result", "checkpoint", "reason"), id)
         return history._replace(
-            job=found._replace(payload=self.payload(job.payload, id, job.type), review=self.review(job.review, id, opened=True)),
+            job=found._replace(
+                payload=self.payload(job.payload, id, job.type), review=self.review(job.review, id, opened=True), details=self._text(job.details)
+            ),
             attempts=[self.opened(each, ("error", "traceback"), id) for each in history.attempts],
-            logs=[self.opened(each, ("message",), id)._replace(fields=self._text(each.fields)) for each in history.logs],
+            logs=list(map(self.record, history.logs)),
             actions=[each._replace(detail=_dumps(self._detail(json.loads(each.detail), id))) for each in history.actions],
         )  # fmt: skip
 
     def _text(self, fields: str | None) -> str | None:
-        return None if fields is None else _dumps(self.opened_fields(json.loads(fields)))
+        """Return fields, or details, opened, as the text that they were; as they are stored if they cannot be."""
+        found = json.loads(fields) if fields is not None and MARK in fields else {}
+        text = self.ring.opened_within(found[MARK], "fields") if MARK in found else MARK
+        return fields if text.startswith(MARK) else text
 
     def sealed_history(self, history: JobHistory) -> JobHistory:
         """Return a job with its history as it is stored. What the audit trail says of it has been written elsewhere, and stays."""
         id = history.job.id
         job = self.sealed(history.job, ("payload", "result", "checkpoint", "reason"), id)
         return history._replace(
-            job=job._replace(review=self.review(job.review, id)),
+            job=job._replace(review=self.review(job.review, id), details=self.fields(job.details)),
             attempts=[self.sealed(each, ("error", "traceback"), id) for each in history.attempts],
-            logs=[
-                each._replace(message=self.ring.seal(each.message, "message"), fields=self.fields(each.fields))
-                for each in history.logs
-            ],
+            logs=list(map(self._line, history.logs)),
         )
 
 

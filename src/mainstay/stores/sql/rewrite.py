@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from ...core.updates import Line
 from ..operations import together
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 PLACES = {
     "payload": ("body", "payload"), "reason": ("job", "reason"), "result": ("result", "body"), "children": ("result", "children"),
     "checkpoint": ("checkpoint", "body"), "review": ("review", "body"), "error": ("attempt", "error"),
-    "traceback": ("attempt", "traceback"), "message": ("log", "message"), "fields": ("log", "fields"),
+    "traceback": ("attempt", "traceback"), "message": ("log", "message"), "fields": ("log", "fields"), "details": ("progress", "details"),
 }  # fmt: skip
 
 
@@ -28,8 +30,30 @@ def rewrite(store: SqlStore, job_id: str, texts: Sequence[Rewrite]) -> None:
 
 
 def _rewrite(dialect: Dialect, job_id: str, texts: Sequence[Rewrite]) -> Operations[None]:
-    found = (yield dialect.statement("seqs", ids=[job_id])).rows
-    yield from together(*(_update(dialect, seq, each) for _, seq in found for each in texts))
+    for _, seq in (yield dialect.statement("seqs", ids=[job_id])).rows:
+        yield from together(*(_update(dialect, seq, each) for each in texts))
+        tokens = sorted({each.token for each in texts if each.n is not None and each.token is not None})
+        for token in tokens:
+            yield from _several(dialect, seq, token, [each for each in texts if each.token == token])
+
+
+def _several(dialect: Dialect, seq: int, token: int, texts: Sequence[Rewrite]) -> Operations[None]:
+    """Replace texts of lines that share a row (`core.log_lines`)."""
+    new = {(each.n, each.column, each.was): each.now for each in texts}
+    select = "SELECT n, message FROM mainstay.log WHERE job = ? AND token = ? AND lines IS NOT NULL"
+    for n, message in (yield dialect.built((select, (seq, token)))).rows:
+        lines = [Line._make(each) for each in json.loads(message)]
+        made = [
+            line._replace(
+                message=new.get((line.n, "message", line.message), line.message),
+                fields=new.get((line.n, "fields", line.fields or ""), line.fields),
+            )
+            for line in lines
+        ]
+        if made != lines:
+            text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+            update = "UPDATE mainstay.log SET message = ? WHERE job = ? AND token = ? AND n = ? AND message = ?"
+            yield dialect.built((update, (text, seq, token, n, message)))
 
 
 def _update(dialect: Dialect, seq: int, text: Rewrite) -> Statement:

@@ -1,7 +1,7 @@
 -- Replaces texts of a job that are still what they were. ARGV: id; a JSON list of column, was, now, token, n (`core.export.Rewrite`).
 -- uses: base batch record
 local id = ARGV[1]
-local HASHES = { payload = "payload", result = "result", children = "children", checkpoint = "checkpoint", review = "asked" }
+local HASHES = { payload = "payload", result = "result", children = "children", checkpoint = "checkpoint", review = "asked", details = "details" }
 local ATTEMPT = { error = 7, traceback = 8 }
 local LINE = { message = 4, fields = 5 }
 
@@ -20,13 +20,25 @@ local function in_attempts(column, was, now, token)
 end
 
 local function in_log(column, was, now, token, n)
-    local key, place = P .. "log:" .. id, string.format("%08x%08x", token, n)
-    local member = call("ZRANGEBYLEX", key, "[" .. place, "(" .. place .. "\255")[1]
-    local line = member and cjson.decode(string.sub(member, 17))
-    if line and line[LINE[column]] == was then
-        line[LINE[column]] = now
-        call("ZREM", key, member)
-        call("ZADD", key, 0, place .. cjson.encode(line))
+    local key, first = P .. "log:" .. id, string.format("%08x", token)
+    for _, member in ipairs(call("ZRANGEBYLEX", key, "[" .. first, "[" .. first .. string.format("%08x", n) .. "\255")) do
+        local line, changed = cjson.decode(string.sub(member, 17)), false
+        if type(line[3]) == "table" then -- several lines in one
+            local lines = cjson.decode(line[4])
+            for _, each in ipairs(lines) do
+                if each[1] == n and each[LINE[column] + 1] == was then
+                    each[LINE[column] + 1], changed = now, true
+                end
+            end
+            line[4] = changed and cjson.encode(lines) or line[4]
+        elseif tonumber(string.sub(member, 9, 16), 16) == n and line[LINE[column]] == was then
+            line[LINE[column]], changed = now, true
+        end
+        if changed then
+            call("ZREM", key, member)
+            call("ZADD", key, 0, string.sub(member, 1, 16) .. cjson.encode(line))
+            return
+        end
     end
 end
 
