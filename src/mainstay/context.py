@@ -21,6 +21,7 @@ from .core.suggest import did_you_mean
 from .core.updates import LEVELS, Checkpoint, LogLimits, Progress, Update
 from .job_log import JobLog
 from .log_values import as_text, encode
+from .redacting import redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -226,7 +227,7 @@ class Context:
     def stage(self, name: str) -> Iterator[None]:
         """Name the part of the job that runs inside the `with`; its duration and end are logged."""
         outer, started = self._stage, self._reporter.now()
-        name = self._stage = as_text(name, STAGE)
+        name = self._stage = redactor().text(as_text(name, STAGE))
         self._show()
         ended = "failed"
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .core.updates import Line
 from .log_values import MESSAGE, as_text, encoded
+from .redacting import redactor
 
 if TYPE_CHECKING:
     from .context import Reporter
@@ -24,12 +25,13 @@ class JobLog:
     def __init__(self, reporter: Reporter, job: Claimed) -> None:
         self._now, self._write, limits = reporter.now, reporter.writer(job), reporter.limits
         self._number, self._lines, self._characters = count(1).__next__, limits.lines, limits.characters
-        self._limits = limits
+        self._limits, found = limits, redactor()
+        self._text, self._json = found.text, found.json
 
     def add(self, level: str, stage: str | None, message: object, fields: dict[str, Any]) -> None:
         """Add a line, or count it as left out."""
-        text = encoded(fields) if fields else None
-        line = as_text(message, MESSAGE)
+        text = self._json(encoded(fields) or "null") if fields else None
+        line = self._text(as_text(message, MESSAGE))
         number = self._number()
         self._characters -= len(line) + (len(text) if text else 0)
         if number <= self._lines and self._characters >= 0:

@@ -9,24 +9,32 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .core.errors import ConfigError
-from .core.settings import ARGUMENT, from_mapping, from_sources, from_variables
+from .core.settings import ARGUMENT, PREFIX, from_mapping, from_sources, from_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from .core.settings import Settings
 
 FILE, PROJECT = "mainstay.toml", "pyproject.toml"
 
 
-def load_settings(**arguments: Any) -> Settings:
-    """Return the settings in force here; an argument that is None counts as not given. `ConfigError` names a mistake."""
-    return read_settings(arguments, os.environ, os.getcwd())
+def load_settings(*, only: Collection[str] = (), **arguments: Any) -> Settings:
+    """Return the settings in force here; an argument that is None counts as not given. `ConfigError` names a mistake.
+
+    With `only`, the others are not looked at: a mistake in them is none here.
+    """
+    return read_settings(arguments, os.environ, os.getcwd(), only)
 
 
-def read_settings(arguments: Mapping[str, Any], environ: Mapping[str, str], folder: str) -> Settings:
+def read_settings(
+    arguments: Mapping[str, Any], environ: Mapping[str, str], folder: str, only: Collection[str] = ()
+) -> Settings:
     """Return the settings of these arguments, these variables and the file nearest to this folder."""
     path, table = nearest(folder)
+    if only:
+        table = {name: value for name, value in table.items() if name in only}
+        environ = {name: value for name, value in environ.items() if name.removeprefix(PREFIX).lower() in only}
     if isinstance(table.get("url"), str):
         table["url"] = _anchored(table["url"], os.path.dirname(path))
     if isinstance(table.get("archive"), str) and "://" not in table["archive"] and table["archive"].strip():

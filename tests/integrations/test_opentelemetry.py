@@ -162,3 +162,15 @@ def test_nothing_is_loaded_unless_it_is_used():
     code = "import sys, mainstay; mainstay.Mainstay('sqlite:///:memory:'); print([m for m in sys.modules if 'telemetry' in m])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
+
+
+def test_a_span_has_no_secrets(app, spans):
+    @app.job(name="mail", retry=1)
+    def mail() -> None:
+        raise ConnectionError("refused with password=hunter2")
+
+    mail.enqueue()
+    drained(app)
+    _, failed = spans()
+    assert "hunter2" not in failed.to_json()
+    assert failed.status.description == "ConnectionError: refused with password=[redacted:password]"

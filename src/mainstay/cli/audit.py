@@ -13,6 +13,7 @@ from ..core.clock import human, iso, milliseconds
 from ..core.errors import UsageError
 from ..core.limits import effective
 from ..core.rules import SCHEDULE, TRIAGE, WATCH
+from ..redacting import redactor
 from . import records, rule_text
 from .options import command, shaped, targeted
 from .output import plural
@@ -104,6 +105,7 @@ def _line(action: Action) -> str:
 
 def described(action: Action, gap: str = " ") -> str:
     """Return what was done, and to what: `type extract: timeout 5m → 2m (the API is slow)`."""
+    action = redactor().record(action)
     if action.action in (RULE, SETTING) and "name" in action.detail:
         return _rule({"kind": action.action, **action.detail})
     if "bulk" in action.detail:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import NotFound, UnknownType, UsageError
+from ..redacting import redactor
 from . import exits, records, rule_text
 from .output import dumped
 
@@ -76,8 +77,12 @@ def report(
 def _record(changes: Sequence[Change], by: By, changed: bool) -> dict[str, Any]:
     """Return the changes of one thing as a record: before the first and after the last."""
     first, last = changes[0], changes[-1]
+    named = {"name": first.name} if first.kind == "setting" else {}
+    before, after = (
+        redactor().value({**named, **side}) if side and named else side for side in (first.before, last.after)
+    )
     return {
-        "kind": first.kind, "name": first.name, "before": records.plain(first.before), "after": records.plain(last.after),
+        "kind": first.kind, "name": first.name, "before": records.plain(before), "after": records.plain(after),
         "changed": changed and not by.dry_run, "dry_run": by.dry_run, "actor": by.actor, "reason": by.reason,
     }  # fmt: skip
 
@@ -86,7 +91,14 @@ def differences(change: Change, declared: Mapping[str, Any]) -> list[tuple[str, 
     """Return the names whose values differ, each with the value before and after."""
     if change.kind in ("pause", "breaker", "triage"):
         return []  # the sentence says it
-    before, after = ({name: value for name, value in (side or {}).items() if name != "disabled"} for side in change[2:])
+    sides = (
+        [redactor().value({"name": change.name, **(side or {})}) for side in change[2:]]
+        if change.kind == "setting"
+        else change[2:]
+    )
+    before, after = (
+        {name: value for name, value in (side or {}).items() if name not in ("disabled", "name")} for side in sides
+    )
     return [
         (rule_text.called(name, change.kind), *(_side(side, name, change.kind, declared) for side in (before, after)))  # type: ignore[misc]
         for name in dict.fromkeys([*before, *after])

@@ -17,13 +17,16 @@ from ..core import retention
 from ..core.change import Wish, refusal
 from ..core.errors import Conflict, MainstayError, NotFound, UsageError
 from ..core.limits import Limit
+from ..core.redaction import restored
 from ..core.states import REVIEW
 from ..core.suggest import did_you_mean
+from ..redacting import redactor
 from . import exits, job_types, rule_text, toml
 from .actions import opened, tell, why_not
 from .changing import advised, report
 from .editor import edited
 from .groups import acting, explaining
+from .installation import setting_shown
 from .jobs import stored
 from .options import command, shaped, targeted
 from .output import dumped
@@ -100,7 +103,7 @@ def edit(
         raise UsageError(f"there is no kind {kind!r}{did_you_mean(kind, KINDS)}; there are: {', '.join(KINDS)}")
     with target.open() as app, advised(f"{kind}s", f"edit {kind} {name}"):
         before = _setting(app, name) if kind == "setting" else _values(app, kind, name)
-        text = _json(before) if kind == "setting" else _toml(kind, name, before)
+        text = _json(name, before) if kind == "setting" else _toml(kind, name, before)
         after, path = (_read(file), "") if file else edited(text, kind, ".json" if kind == "setting" else ".toml")
         if after == text:
             _remove(path)
@@ -133,7 +136,7 @@ def _edit_arguments(app: Mainstay, output: Output, job: Job, file: str | None, b
     text = dumped(before, indent=2) + "\n"
     after, path = (_read(file), "") if file else edited(text, "job", ".json")
     try:
-        made = _arguments(after)
+        made = restored(_arguments(after), before, redactor())
         if made == before or by.dry_run:
             _remove(path)
             output.talk("Nothing changed." if made == before else "The arguments would change. Nothing changed.")
@@ -283,8 +286,8 @@ def _setting(app: Mainstay, name: str) -> Values:
     )
 
 
-def _json(values: Values) -> str:
-    return dumped(values.set, indent=2) + "\n"
+def _json(name: str, values: Values) -> str:
+    return dumped(setting_shown(name, values.set), indent=2) + "\n"
 
 
 def _set_setting(app: Mainstay, name: str, text: str, by: By) -> Change:
@@ -296,6 +299,8 @@ def _set_setting(app: Mainstay, name: str, text: str, by: By) -> Change:
         raise UsageError('a setting is written {"value": …, "description": "…"}')
     before = next((each for each in app.settings() if each.name == name), None)
     description = values.get("description")
+    if before is not None and values["value"] == setting_shown(name, {"value": before.value})["value"]:
+        values["value"] = before.value  # as it was, behind its mark
     app.set_setting(name, values["value"], description, actor=by.actor, dry_run=by.dry_run)
     old = {"value": before.value, "description": before.description} if before else None
     return Change("setting", name, old, {"value": values["value"], "description": description})

@@ -48,7 +48,7 @@ def report(error: BaseException, traceback: bool = False) -> int:
     if traceback:
         import traceback as tracebacks
 
-        tracebacks.print_exception(error)
+        sys.stderr.write(shown("".join(tracebacks.format_exception(error))))
     if isinstance(error, errors.MainstayError):
         complain(explained(error), error.attempt)
     elif isinstance(error, OSError) and error.errno in FULL:
@@ -76,15 +76,15 @@ def explained(error: BaseException) -> str:
 def complain(message: str, attempt: str = "") -> None:
     """Print `error: …` to stderr, and what to try instead."""
     head = "\033[1;31merror:\033[0m" if coloured(sys.stderr) else "error:"
-    lines = printable(message.strip()).split("\n")
+    lines = shown(message.strip()).split("\n")
     sys.stderr.write("\n  ".join([f"{head} {lines[0]}", *lines[1:]]) + "\n")
     if attempt:
-        sys.stderr.write(f"  try: {printable(attempt)}\n")
+        sys.stderr.write(f"  try: {shown(attempt)}\n")
 
 
 def say(message: str) -> None:
     """Print a message to stderr: stdout is for data only."""
-    sys.stderr.write(printable(message) + "\n")
+    sys.stderr.write(shown(message) + "\n")
 
 
 def coloured(stream: object) -> bool:
@@ -92,6 +92,13 @@ def coloured(stream: object) -> bool:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return bool(getattr(stream, "isatty", bool)())
+
+
+def shown(text: str) -> str:
+    """Return a text as a person may see it: without secrets, and with control characters escaped."""
+    from ..redacting import redactor
+
+    return printable(redactor().text(text))
 
 
 def printable(text: str) -> str:

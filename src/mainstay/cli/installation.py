@@ -9,6 +9,7 @@ import click
 
 from ..core.errors import NotFound
 from ..core.suggest import did_you_mean
+from ..redacting import redactor
 from . import exits, records
 from .changing import advised, report
 from .groups import acting, group, subcommand
@@ -17,6 +18,8 @@ from .output import dumped
 from .quoting import typed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..app import Mainstay
     from ..control.records import SettingRecord
     from .groups import By
@@ -50,10 +53,20 @@ def settings(target: Target, output: Output) -> None:
 def _print(output: Output, found: list[SettingRecord]) -> None:
     if found:
         rows: list[list[Cell]] = [
-            [(each.name, "bold"), dumped(each.value), (_when(output, each), "dim"), (each.description or "", "dim")]
+            [(each.name, "bold"), dumped(_value(each)), (_when(output, each), "dim"), (each.description or "", "dim")]
             for each in found
         ]
         output.table(["SETTING", "VALUE", "UPDATED", "DESCRIPTION"], rows, drop=(2,))
+
+
+def _value(found: SettingRecord) -> Any:
+    return setting_shown(found.name, {"value": found.value})["value"]
+
+
+def setting_shown(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a setting has as people may see it: its name may say that its value is a secret."""
+    shown: dict[str, Any] = redactor().value({"name": name, **values})
+    return {each: shown[each] for each in values}
 
 
 def _when(output: Output, each: SettingRecord) -> str:
@@ -71,7 +84,8 @@ def get_setting(target: Target, output: Output, name: str) -> int:
     """
     with target.open() as app:
         found = find(app, name)
-    text = found.value if isinstance(found.value, str) else dumped(found.value)
+    value = _value(found)
+    text = value if isinstance(value, str) else dumped(value)
     output.give(lambda: records.plain(found), [text], lambda: output.line(text))
     return exits.OK
 
@@ -114,7 +128,7 @@ def set_setting(
     undo = (
         ["unset", name]
         if change.before is None
-        else ["set", name, json.dumps(change.before["value"], ensure_ascii=False)]
+        else ["set", name, json.dumps(setting_shown(name, change.before)["value"], ensure_ascii=False)]
     )
     return report(output, [change], by, told, typed("settings", *undo, target=target))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import redacting
 from ..core.errors import UsageError
 from ..core.suggest import closest
 from . import exits
@@ -82,6 +83,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
         "compact": ("migrate", "Make a SQLite file smaller after many jobs were deleted."),
         "move": ("migrate", "Copy every job, with its history, from one store to another."),
+        "encryption": ("encryption", "Show which encryption keys are in use; make one; rotate."),
         "prune": ("prune", "Remove ended jobs and their history, a few at a time, so that workers go on."),
         "export": ("transfer", "Write jobs with their history to a file, as lines of JSON."),
         "import": ("transfer", "Read jobs from files that export or an archive has written."),
@@ -191,6 +193,7 @@ def main(argv: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ✓ must not fail a command
+    redacting.forget()
     if COMPLETING in os.environ:
         return int(import_module("mainstay.cli.completion").complete(program))
     try:

@@ -13,6 +13,7 @@ import click
 from ..core.errors import UsageError
 from ..core.masking import masked
 from ..stores import existing, open_migrations, open_store
+from ..stores.schema import SEALED
 from . import exits
 from .options import command, shaped, targeted
 from .output import plural, size
@@ -64,6 +65,7 @@ def _script(migrations: Migrations, since: int) -> str:
 
 def _status(migrations: Migrations, output: Output) -> int:
     version, readable_from, step = migrations.found()
+    readable_from %= SEALED
     pending = migrations.pending(version)
     record = {
         **migrations.where, "version": version, "readable_from": readable_from, "needed": migrations.needed,

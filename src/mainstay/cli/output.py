@@ -1,6 +1,7 @@
 """What commands print: data to stdout, messages to stderr. Terminals get colour and relative times, pipes plain text and ISO.
 
-All text goes through `line`, `table` or `data`, which escape control characters: what a job stored cannot control a terminal.
+All text goes through `line`, `table` or `data`, which redact secrets (`core.redaction`) and escape control characters: what a job
+stored cannot control a terminal.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.clock import SystemClock, human, iso
 from ..core.words import plural as plural, size as size  # noqa: PLC0414  (commands import them from here)
-from .exits import coloured, printable, say
+from ..redacting import redactor
+from .exits import coloured, say, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -83,6 +85,10 @@ class Output:
     def _chosen(self, record: dict[str, Any]) -> dict[str, Any]:
         return {name: record.get(name) for name in self.shape.fields} if self.shape.fields else record
 
+    def secret(self, text: str) -> None:
+        """Print what the command was asked to make, whatever it looks like: a new key."""
+        sys.stdout.write(json.dumps({"entry": text}) + "\n" if self.shape.machine else text + "\n")
+
     def line(self, *cells: Cell, indent: int = 0) -> None:
         """Print one line; the lines of a text with newlines are indented below it."""
         text = "".join(map(self._painted, cells)).rstrip()
@@ -92,7 +98,7 @@ class Output:
         """Print a text behind a head; on a terminal, it is wrapped and its lines begin below each other."""
         hang = columns("".join(map(_text, head)))
         wrap = partial(textwrap.wrap, width=max(self.width - indent - hang, 20), break_long_words=False)
-        for n, part in enumerate(part for line in text.split("\n") for part in wrap(line)):
+        for n, part in enumerate(part for line in shown(text).split("\n") for part in wrap(line)):
             self.line(*(head if n == 0 else [" " * hang]), (part, style), indent=indent)
 
     def lines(self, texts: Iterable[str]) -> None:
@@ -162,7 +168,7 @@ class Output:
     # forms ----------------------------------------------------------------------------------------------------------
     def _painted(self, cell: Cell) -> str:
         text, style = (cell, "") if isinstance(cell, str) else cell
-        text = printable(text)
+        text = shown(text)
         return f"\033[{STYLES[style]}m{text}\033[0m" if self.colour and style and text else text
 
     def when(self, at: int | None) -> str:
@@ -196,8 +202,17 @@ def state(label: str) -> Cell:
 
 
 def dumped(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON in which every character that is not printable is escaped; what JSON lacks becomes text."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    """Return a value as JSON without secrets, every character that is not printable escaped; what JSON lacks becomes text."""
+    text, found = _json(value, indent), redactor()
+    return _json(found.value(value), indent) if found.suspects(text) or "\\u" in text else text
+
+
+def _json(value: Any, indent: int | None) -> str:
+    return escaped(json.dumps(value, ensure_ascii=False, indent=indent, default=str))
+
+
+def escaped(text: str) -> str:
+    """Return a JSON text with every character escaped that is not printable: it says the same."""
     return _SPECIAL.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
 
 
@@ -218,7 +233,7 @@ def _aligned(cell: Cell, width: int, right: bool) -> tuple[Cell, Cell]:
 
 
 def _text(cell: Cell) -> str:
-    return printable(cell if isinstance(cell, str) else cell[0]).replace("\n", " ")
+    return shown(cell if isinstance(cell, str) else cell[0]).replace("\n", " ")
 
 
 def local_time(at: int, now: int) -> str:

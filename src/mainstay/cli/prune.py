@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from .. import redacting
 from ..core.bulk import Bulk, new_bulk
 from ..core.clock import milliseconds
 from ..core.errors import UsageError
@@ -63,13 +64,14 @@ class Found(NamedTuple):
 @click.option("--older", metavar="DURATION", help="Only jobs that ended longer ago than this.")
 @click.option("--keep-last", metavar="N", type=click.IntRange(0), help="Keep the last N of each type and state.")
 @click.option("--archive", metavar="PLACE", help="First write the jobs to a folder or s3://bucket/prefix.")
+@click.option("--unredacted", is_flag=True, help="Archive the jobs as they are stored, with secrets.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @shaped("Print nothing but errors.")
 @targeted
 def prune(
     target: Target, output: Output, search: tuple[str, ...], older: str | None, keep_last: int | None, archive: str | None,
-    dry_run: bool, yes: bool,
+    unredacted: bool, dry_run: bool, yes: bool,
 ) -> int:  # fmt: skip
     """Remove ended jobs and their history, a few at a time, so that workers go on.
 
@@ -78,7 +80,12 @@ def prune(
     is used too. To stop, press Ctrl-C; the same command goes on.
     """
     where = archive or target.settings().archive
-    with target.open() as app, closing(open_archive(where)) if where and not dry_run else nullcontext() as place:
+    with (
+        target.open() as app,
+        closing(open_archive(where, redacting.in_archives(unredacted)))
+        if where and not dry_run
+        else nullcontext() as place,
+    ):
         if not search and older is None and keep_last is None:
             listed, (matched, removed) = "", _expired(app, output, place, dry_run)
         else:

@@ -11,6 +11,7 @@ from ..core.clock import iso
 from ..core.errors import UsageError
 from ..core.states import CANCELLED
 from ..core.suggest import did_you_mean
+from ..redacting import redactor
 from .output import dumped, state
 
 if TYPE_CHECKING:
@@ -88,15 +89,16 @@ def durations(job: Job, now: int) -> dict[str, int | None]:
 
 
 def loaded(text: str | None) -> Any:
-    """Return parsed JSON, or the text itself if it is not JSON: a damaged payload stays visible."""
+    """Return parsed JSON without the secrets in it, or the text itself if it is not JSON: a damaged payload stays visible."""
     try:
-        return None if text is None else json.loads(text)
+        return None if text is None else redactor().value(json.loads(text))
     except ValueError:
         return text
 
 
 def short(args: Any) -> str:
     """Return arguments in one line: `path="a.png" width=300`."""
+    args = redactor().value(args)
     if not isinstance(args, dict):
         return str(args)
     return " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in args.items())

@@ -11,6 +11,9 @@ import click
 
 from ..control.reviews import PROPOSED, asked, encoded, resolve, reviews as listed
 from ..core.errors import MainstayError, UsageError
+from ..core.payload import decode_result
+from ..core.redaction import restored
+from ..redacting import redactor
 from ..short_ids import shortened
 from . import exits, records
 from .editor import edited
@@ -113,10 +116,11 @@ def _loaded(text: str, what: str) -> Any:
 def edit_review(app: Mainstay, output: Output, job: Job, file: str | None, by: By, roles: tuple[str, ...]) -> int:
     """Open the proposed output in the editor, then approve the job with what was saved."""
     asked(job).check(by.actor, roles)
-    before = dumped(records.loaded(app.store.result(job.id)), indent=2) + "\n"
+    proposed = decode_result(app.store.result(job.id))
+    before = dumped(proposed, indent=2) + "\n"
     after, path = (_file(file) if file != "-" else sys.stdin.read(), "") if file else edited(before, "output", ".json")
     try:
-        value = _loaded(after, "the output")
+        value = restored(_loaded(after, "the output"), proposed, redactor())
         encoded(app, job.type, value)  # raises for a mistake, with --dry-run too
         if path and after == before:
             output.talk(f"Nothing changed. To approve it as it is: {typed('approve', job.id)}")

@@ -12,7 +12,7 @@ import tty
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .exits import printable
+from .exits import shown
 from .output import STYLES, Output, columns, cut
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Page(Output):
         room, painted = self.width - indent, [" " * indent]
         for cell in cells:
             text, style = (cell, "") if isinstance(cell, str) else cell
-            text = cut(printable(text).replace("\n", " "), room) if room > 0 else ""
+            text = cut(shown(text).replace("\n", " "), room) if room > 0 else ""
             room -= columns(text)
             painted.append(f"\033[{STYLES[style]}m{text}\033[0m" if self.colour and style and text else text)
         self.text.append("".join(painted))

@@ -13,6 +13,7 @@ from ..core.frames import user_lines
 from ..core.job import updated_at
 from ..core.states import DEAD, ENDED
 from ..core.updates import WARNED
+from ..redacting import redactor
 from . import records
 from .audit import described
 from .jobs import stored
@@ -175,7 +176,8 @@ def _section(output: Output, title: str, lines: Sequence[str], more: str = "--js
 
 
 def _bounded(text: str) -> str:
-    """Return the beginning of a long text, and how long the text is."""
+    """Return the beginning of a long text, and how long the text is. A secret is redacted before it can be cut in two."""
+    text = redactor().text(text)
     return text if len(text) <= LONG else f"{text[:LONG]}… ({size(len(text.encode()))}; --json prints all)"
 
 

@@ -15,10 +15,12 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
+from .. import redacting
 from ..core import jsonl
 from ..core.bulk import new_bulk
 from ..core.errors import MainstayError, NotFound, UsageError
 from ..core.export import ActionRecord, JobRecord
+from ..core.redaction import MARK
 from ..core.states import ENDED
 from ..query import parse
 from ..upkeep.archive import compressed, histories
@@ -26,7 +28,7 @@ from . import exits
 from .actions import actor
 from .jobs import every_id
 from .options import command, shaped, targeted
-from .output import plural
+from .output import escaped, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,20 +58,24 @@ ID = JobRecord._fields.index("id")
     "-o", "--out", "path", metavar="FILE", default="-", help="Where to write; a name that ends in .gz: compressed."
 )
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@click.option("--unredacted", is_flag=True, help="Write the jobs as they are stored, with secrets.")
 @shaped("Print no messages.")
 @targeted
-def export(target: Target, output: Output, search: tuple[str, ...], path: str, force: bool) -> int:
+def export(target: Target, output: Output, search: tuple[str, ...], path: str, force: bool, unredacted: bool) -> int:
     """Write jobs with their history to a file, as lines of JSON.
 
     Each line is a job with its attempts, its log, its result and what operators did; the first line says what the file is.
     Every job is written as it was in one moment. Without a search: all jobs, the oldest first.
+
+    Secrets are redacted. A file that is to be imported somewhere to run its jobs needs --unredacted; mainstay move copies everything
+    as it is stored.
     """
-    words = " ".join(search)
+    words, found_secrets = " ".join(search), redacting.in_archives(unredacted)
     with target.open() as app, _target(path, force) as write:
         count, found = 0, _pieces(app, words)
-        write([jsonl.header(app.clock.now(), words)])
+        write([jsonl.header(app.clock.now(), words, found_secrets is not None)])
         for piece in filter(None, found):
-            lines = [jsonl.line(history) for history in histories(app.store, piece)]
+            lines = [jsonl.line(history, found_secrets) for history in histories(app.store, piece)]
             write(lines)
             count += len(lines)
             output.live(f"{count:,} jobs")
@@ -102,7 +108,7 @@ def _all(app: Mainstay) -> Iterator[list[str]]:
 def _target(path: str, force: bool) -> Iterator[Any]:
     """Give a function that writes lines to a file, or to stdout. A file appears under its name when it is whole."""
     if path == "-":
-        yield lambda lines: sys.stdout.writelines(f"{line}\n" for line in lines)
+        yield lambda lines: sys.stdout.writelines(f"{escaped(line)}\n" for line in lines)
         return
     try:
         with _device(path) if os.path.exists(path) and not os.path.isfile(path) else _whole(path, force) as file:
@@ -161,12 +167,16 @@ def import_(target: Target, output: Output, files: tuple[str, ...], requeue: boo
     the command may be repeated. Jobs that had not ended are left out, unless --requeue is given.
     """
     with target.open(create=not dry_run) as app, _sources(files) as sources:
-        found = _checked(app, output, sources)
+        found = _checked(app, output, sources, requeue)
         if not dry_run:
             _import(app, output, sources, found, requeue)
     output.live()
     counts = {name: found[name] for name in ("imported", "exists", "requeued", "key_taken", "not_ended")}
     output.give(lambda: counts, (), lambda: output.talk(_said(counts, dry_run)))
+    if found["redacted"]:
+        output.talk(
+            f"the file was redacted: {plural(found['redacted'], 'job')} have marks in place of secrets in their arguments"
+        )
     return exits.PARTIAL if found["key_taken"] else exits.OK
 
 
@@ -257,16 +267,29 @@ def _lines(path: str, file: IO[bytes]) -> Iterator[tuple[int, str]]:
         raise UsageError(f"{path} is empty: the first line of a file is its header")
 
 
-def _checked(app: Mainstay, output: Output, sources: dict[str, IO[bytes]]) -> Counter[str]:
-    """Check every line; return how many jobs would be imported, are there already, or had not ended."""
+def _checked(app: Mainstay, output: Output, sources: dict[str, IO[bytes]], requeue: bool) -> Counter[str]:
+    """Check every line; return how many jobs would be imported, are there already, had not ended, or lost values to redaction."""
     found: Counter[str] = Counter()
     seen: set[str] = set()
     for chunk in _chunks(sources):
+        for history in chunk:
+            found["redacted"] += _is_redacted(history, requeue)
         ended = {history.job.id for history in chunk if history.job.state in ENDED}
         there = {job.id for job in app.store.get_many(sorted(ended - seen))} | (ended & seen)
         seen |= ended
         found.update(imported=len(ended - there), exists=len(there), not_ended=len(chunk) - len(ended))
-        output.live(f"{found.total():,} jobs checked")
+        output.live(f"{found.total() - found['redacted']:,} jobs checked")
+    return found
+
+
+def _is_redacted(history: JobHistory, requeue: bool) -> bool:
+    """Whether an export took secrets out of the arguments. Such a job cannot run."""
+    found = MARK in history.job.payload
+    if found and requeue and history.job.state not in ENDED:
+        raise UsageError(
+            f"the arguments of job {history.job.id} were redacted when the file was written, so it cannot run here",
+            "mainstay export --unredacted …   (then import that file)",
+        )
     return found
 
 
@@ -276,7 +299,9 @@ def _import(app: Mainstay, output: Output, sources: dict[str, IO[bytes]], found:
     if wanted:
         detail = json.dumps({"jobs": wanted, "file": ", ".join(map(os.path.basename, sources))[:200]})
         app.store.record_action(ActionRecord(app.clock.now(), actor(), "import", None, detail, bulk))
+    redacted = found["redacted"]
     found.clear()
+    found["redacted"] = redacted
     for chunk in _chunks(sources):
         ended = [jsonl.as_history(each, app.clock.now(), bulk) for each in chunk if each.job.state in ENDED]
         imported = app.store.import_jobs(ended)
@@ -284,7 +309,7 @@ def _import(app: Mainstay, output: Output, sources: dict[str, IO[bytes]], found:
         for each in chunk:
             if each.job.state not in ENDED:
                 found[_requeued(app, each) if requeue else "not_ended"] += 1
-        output.live(f"{found.total():,} jobs")
+        output.live(f"{found.total() - found['redacted']:,} jobs")
 
 
 def _requeued(app: Mainstay, history: JobHistory) -> str:

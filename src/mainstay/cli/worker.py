@@ -21,7 +21,7 @@ from ..settings_file import load_settings
 from ..stores import without_driver
 from . import enqueue_args
 from .completions import Completions
-from .exits import coloured, printable
+from .exits import coloured, shown
 from .options import command, targeted
 from .output import GLYPHS, STYLES, dumped, local_time, plural
 
@@ -170,7 +170,7 @@ class Log(logging.Handler):
             glyph = GLYPHS.get(label, "!" if level in {"warning", "error"} else "·")
             painted = self._painted(glyph, label)
             at = local_time(now, now) if self._tty else iso(now)
-            line = f"{at} {painted} {printable(text)}"
+            line = f"{at} {painted} {shown(text)}"
         sys.stderr.write(line + "\n")
 
     def _painted(self, glyph: str, label: str) -> str:

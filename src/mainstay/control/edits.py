@@ -13,6 +13,7 @@ from ..core.fields import rule as named
 from ..core.fits import misfit
 from ..core.limits import ACCOUNT, TENANT, effective, slot_key
 from ..core.payload import encode, loads
+from ..redacting import redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,6 +66,7 @@ class Editor:
     """Edits payloads of jobs with one function. Types are read from the store once."""
 
     def __init__(self, app: Mainstay, function: Function) -> None:
+        redactor()  # the audit trail tells what changes: without secrets, by the settings
         self._app, self._function = app, function
         self._types = {info.name: info for info in app.store.types()}
         set_limits = {rule.name: effective(rule.value).get("limits", ()) for rule in app.store.rules(["type"])}

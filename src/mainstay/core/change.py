@@ -10,6 +10,7 @@ from .clock import iso
 from .draft import Draft
 from .limits import follow_queue
 from .payload import clean
+from .redaction import in_force
 from .rules import EXAMINE, EXAMINE_NEW
 from .states import COMPLETED, ENDED, REVIEW, RUNNING, SCHEDULED
 
@@ -28,6 +29,7 @@ class Edit(NamedTuple):
     payload: str
     key: str | None  # None: the key does not follow from the payload
     slots: Mapping[str, str] = {}  # the keys of limits, by the names of those that take them from the payload
+    told: str | None = None  # what the audit trail says; None: what `told` returns
 
 
 class Wish(NamedTuple):
@@ -153,12 +155,31 @@ def _when(wish: Wish, job: Standing, state: str) -> dict[str, str]:
 
 
 def _edited(edit: Edit | None) -> dict[str, str]:
-    if edit is None or edit.was == edit.payload:
-        return {}
+    said = "" if edit is None else told(edit) if edit.told is None else edit.told
+    return {"payload": said} if said else {}
+
+
+def told(edit: Edit) -> str:
+    """Return what the audit trail says of an edited payload, without secrets; nothing if it is the same."""
+    if edit.was == edit.payload:
+        return ""
     before, after = _leaves(edit.was), _leaves(edit.payload)
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    told = [f"{name}: {before.get(name, 'none')} → {after.get(name, 'none')}" for name in names]
-    return {"payload": clean(", ".join(told) or "written otherwise", MOST_TOLD)}
+    said = [f"{name}: {_shown(name, before)} → {_shown(name, after)}" for name in names]
+    return clean(", ".join(said) or "written otherwise", MOST_TOLD)
+
+
+def _shown(path: str, leaves: Mapping[str, str]) -> str:
+    """Return a value in a payload as the audit trail may keep it: any name on its path may say that it is a secret."""
+    if path not in leaves:
+        return "none"
+    value, names = json.loads(leaves[path]), path.split(".")
+    for name in reversed(names):
+        value = {name: value}
+    found: Any = in_force().value(value)
+    while isinstance(found, dict) and names:
+        found = found[names.pop(0)]
+    return clean(json.dumps(found, ensure_ascii=False), MOST_VALUE)
 
 
 def _leaves(payload: str) -> dict[str, str]:
@@ -170,7 +191,7 @@ def _leaves(payload: str) -> dict[str, str]:
             for name, each in value.items():
                 walk(each, f"{path}.{name}" if path else name)
         else:
-            found[path] = clean(json.dumps(value, ensure_ascii=False), MOST_VALUE)
+            found[path] = json.dumps(value, ensure_ascii=False)
 
     walk(json.loads(payload), "")
     return found

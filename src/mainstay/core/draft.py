@@ -61,6 +61,11 @@ class Draft:
         for name, value in given.items():
             setattr(self, name, value)
 
+    @property
+    def plain(self) -> str:
+        """The payload as it was given; `payload` is what is stored, which may be encrypted."""
+        return self.payload
+
     def follow(self, policy: dict[str, Any]) -> None:
         """Take over the queue and policy with which a worker registered the type, except what the producer chose itself."""
         for name, value in policy.items():

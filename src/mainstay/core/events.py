@@ -75,13 +75,15 @@ class Events:
                 report_failure(f"a listener of the event {name!r}", error)
 
 
-def report_failure(what: str, error: BaseException) -> None:
-    """Write a failure of the user's code to stderr: nothing else follows from it."""
+def report_failure(what: str, error: BaseException, then: str = "") -> None:
+    """Write a failure, mostly of the user's code, to stderr, without secrets: nothing else follows from it."""
     import sys
     import traceback
 
-    sys.stderr.write(f"mainstay: {what} failed:\n")
-    traceback.print_exception(error)
+    from .redaction import in_force
+
+    trace = in_force().text("".join(traceback.format_exception(error)))
+    sys.stderr.write(f"mainstay: {what} failed{then and ' ' + then}:\n{trace}")
 
 
 class Hooked:

@@ -186,6 +186,16 @@ def real(value: float | None) -> float | None:
     return None if value is None or value != value else float(value) + 0.0  # noqa: PLR0124  (NaN alone differs from itself)
 
 
+class Rewrite(NamedTuple):
+    """A text of a job in another form: of the job itself, of the attempt with this token, or of its line `n` of the log."""
+
+    column: str
+    was: str
+    now: str
+    token: int | None = None
+    n: int | None = None
+
+
 class JobHistory(NamedTuple):
     """A job with all that belongs to it: what an archive and `mainstay export` have of it."""
 

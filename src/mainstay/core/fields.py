@@ -6,9 +6,11 @@ from .errors import InvalidPayload, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
 MOST = 500  # characters of a text made from fields
+hashed: Callable[[str], str] | None = None  # in an encrypted installation, what stands for a text made from a payload
 
 
 class by:  # noqa: N801  (users write it as a word: key=by("customer.id"))
@@ -29,6 +31,9 @@ class by:  # noqa: N801  (users write it as a word: key=by("customer.id"))
         One field gives its value as people write it, several a JSON array, the whole payload its hash. Raises
         `InvalidPayload` where the payload of this type lacks a field.
         """
+        return sealed(self._text(type, payload))
+
+    def _text(self, type: str, payload: str) -> str:
         if not self.paths:
             from .payload import fingerprint
 
@@ -51,6 +56,11 @@ class by:  # noqa: N801  (users write it as a word: key=by("customer.id"))
 
     def __repr__(self) -> str:
         return f"by({', '.join(map(repr, self.paths))})" if self.paths else "by_payload"
+
+
+def sealed(text: str) -> str:
+    """Return a text made from a payload as it may be stored."""
+    return text if hashed is None else hashed(text)
 
 
 def rule(paths: tuple[str, ...] | list[str]) -> by:

@@ -25,6 +25,8 @@ from .states import COMPLETED, DEAD, ENDED, STATES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .redaction import Redactor
+
 FORMAT = 1
 TRACEPARENT = r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}"  # of W3C
 WHAT = "jobs"
@@ -47,14 +49,17 @@ _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "str": (str,), "float": (i
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
-def header(now: int, search: str = "") -> str:
+def header(now: int, search: str = "", redacted: bool = False) -> str:
     """Return the first line of a file."""
-    given = {"mainstay": WHAT, "format": FORMAT, "written_at": iso(now)}
+    given = {"mainstay": WHAT, "format": FORMAT, "written_at": iso(now)} | ({"redacted": True} if redacted else {})
     return _dumps(given | {"search": search} if search else given)
 
 
-def line(history: JobHistory) -> str:
-    """Return a job as one line."""
+def line(history: JobHistory, redactor: Redactor | None = None) -> str:
+    """Return a job as one line, without secrets if there is a redactor."""
+    if redactor is not None:
+        parts = ([redactor.record(row) for row in getattr(history, name)] for name in PARTS)
+        history = JobHistory(redactor.record(history.job), *parts)
     found = {name: [_given(row, "job") for row in getattr(history, name)] for name in PARTS if getattr(history, name)}
     return _dumps({"job": _given(history.job), **found})
 

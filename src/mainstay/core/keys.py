@@ -47,7 +47,7 @@ def lock(type: str, key: str, unique: str, period: Duration | None, now: int) ->
 
 def take(draft: Draft, key: Any, unique: str, period: Duration | None, now: int) -> None:
     """Give a draft its key, a text or a rule (`core.fields.by`), and the lock."""
-    draft.key = key if isinstance(key, str) else key.text(draft.type, draft.payload)
+    draft.key = key if isinstance(key, str) else key.text(draft.type, draft.plain)
     draft.lock, draft.lock_until = lock(draft.type, draft.key, unique, period, now)
 
 

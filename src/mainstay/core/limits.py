@@ -164,15 +164,16 @@ def slot_key(spec: Mapping[str, Any], draft: Draft, functions: Mapping[str, Any]
     if key != FUNCTION:
         from .fields import rule
 
-        return _printable(spec, rule(key["by"]).text(draft.type, draft.payload))
+        return _printable(spec, rule(key["by"]).text(draft.type, draft.plain))
     if spec["name"] not in functions:
         raise UsageError(
             f"the limit {spec['name']} of {draft.type} computes its key by code that is not here: enqueue it where the "
             "type's code is, or give the limit key=by(…)"
         )
+    from .fields import sealed
     from .payload import loads
 
-    return _printable(spec, functions[spec["name"]](loads(draft.payload)))
+    return sealed(_printable(spec, functions[spec["name"]](loads(draft.plain))))
 
 
 def _printable(spec: Mapping[str, Any], value: object) -> str:

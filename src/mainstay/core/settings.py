@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .clock import milliseconds
 from .errors import ConfigError
 from .masking import masked
+from .secret_patterns import PATTERNS
 from .suggest import did_you_mean
 from .updates import LEVELS, LogLimits
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 PREFIX = "MAINSTAY_"
 ARGUMENT = "argument"
+KEYS = "MAINSTAY_ENCRYPTION_KEYS"  # no setting: keys stand in no file, and `mainstay config` does not show them
 
 
 class Settings(NamedTuple):
@@ -47,6 +49,8 @@ class Settings(NamedTuple):
     job_log_lines: int = LogLimits().lines
     job_log_size: int = LogLimits().characters
     alerts: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    redact: tuple[str, ...] = ()
+    redact_patterns: tuple[str, ...] = ("default",)
     sources: Mapping[str, str] = MappingProxyType({})
 
     def explain(self) -> list[tuple[str, Any, str]]:
@@ -94,7 +98,7 @@ def from_variables(environ: Mapping[str, str]) -> Source:
                 found[known[name]] = (value, f"environment {name}")
         # Of the tests, or set by Kubernetes for a service called mainstay: no setting.
         elif name.startswith(PREFIX) and not (
-            name.startswith(PREFIX + "TEST_") or "_SERVICE_" in name or "_PORT" in name
+            name == KEYS or name.startswith(PREFIX + "TEST_") or "_SERVICE_" in name or "_PORT" in name
         ):
             near = did_you_mean(name, known)
             raise ConfigError(f"{name} is set, but there is no such setting{near}; there are: {', '.join(known)}")
@@ -137,6 +141,23 @@ def _names(value: Any) -> tuple[str, ...]:
     if not isinstance(given, (list, tuple)) or not all(isinstance(name, str) and name.strip() for name in given):
         raise ValueError('give names: "mail,reports" in a variable, ["mail", "reports"] in a file')
     return tuple(dict.fromkeys(name.strip() for name in given))
+
+
+def _redact(value: Any) -> tuple[str, ...]:
+    """Return names and paths; `off` alone, or false in a file, switches redaction off."""
+    given = ("off",) if value is False else _names(value)
+    if "off" in given and len(given) > 1:
+        raise ValueError('give names and paths, or "off" alone')
+    return given
+
+
+def _patterns(value: Any) -> tuple[str, ...]:
+    given = _names(value)
+    for name in given:
+        if name not in PATTERNS and name != "default":
+            near, known = did_you_mean(name, PATTERNS), ", ".join(PATTERNS)
+            raise ValueError(f"there is no pattern {name!r}{near}; there are: default, {known}")
+    return given
 
 
 def _whole(low: int, high: int) -> Callable[[Any], int]:
@@ -221,5 +242,13 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "alerts": (
         _channels,
         "The channels that carry notices of alerts: tables such as `[alerts.ops]`, or a JSON object in the variable; see [Get alerts](../how-to/alerts.md)",
+    ),
+    "redact": (
+        _redact,
+        'Names and paths whose values are secrets, beside the usual ones: `["ssn", "card.number"]`; `off`: nothing is redacted',
+    ),
+    "redact_patterns": (
+        _patterns,
+        'Texts that are secrets wherever they stand: `["default", "mail"]`; `default` stands for those that are redacted if nothing is said',
     ),
 }

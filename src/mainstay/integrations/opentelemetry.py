@@ -6,6 +6,7 @@ are the jobs that a handler enqueues. A batch handler runs in one span with a li
 
 from __future__ import annotations
 
+import traceback
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from ..context import ctx, span
 from ..core.errors import UsageError
 from ..core.outcome import Cancel, Cancelled, Permanent, Review, Snooze, Stopping
+from ..redacting import redactor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,8 +127,10 @@ def _fail(running: Span, error: BaseException) -> None:
     running.set_attribute("mainstay.job.outcome", outcome)
     if outcome == "failed":
         running.set_attribute("error.type", "Permanent" if isinstance(error, Permanent) else type(error).__qualname__)
-        running.record_exception(error)
-        running.set_status(StatusCode.ERROR, f"{type(error).__name__}: {error}")
+        redact, trace = redactor().text, "".join(traceback.format_exception(error))
+        told = {"message": redact(str(error)), "stacktrace": redact(trace)}  # in place of those that it would make
+        running.record_exception(error, {f"exception.{name}": text for name, text in told.items()})
+        running.set_status(StatusCode.ERROR, redact(f"{type(error).__name__}: {error}"))
 
 
 # The header -------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from ..core.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from .schema import Migrations
 
 MARK, MOVED = "move.mark", "move.moved_to"  # the settings of a store whose jobs come or have gone: see move.py
+KEYS = "MAINSTAY_ENCRYPTION_KEYS"  # as in core/keyring.py, which most programs need not import
 POSTGRES = ("postgresql", "postgres")
 REDIS = ("redis", "rediss", "valkey", "valkeys", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")
 
@@ -27,7 +30,16 @@ def open_store(url: str, clock: Clock | None = None) -> Store:
     name = engine(url)
     module: Any = __import__(f"{__name__}.{name}.store", fromlist=["store"])
     store: Store = getattr(module, f"{name.capitalize()}Store")(url, clock)
-    return store
+    return store if not os.environ.get(KEYS) else _encrypted(store)
+
+
+def _encrypted(store: Store) -> Store:
+    from ..core.keyring import parse
+    from .encrypted import EncryptedStore
+
+    made: Any = EncryptedStore(store, parse(os.environ[KEYS]))
+    found: Store = made
+    return found
 
 
 def existing(url: str) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..core.change import Wish
     from ..core.decide import Transition
     from ..core.draft import Draft
-    from ..core.export import ActionRecord, Batch, JobHistory
+    from ..core.export import ActionRecord, Batch, JobHistory, Rewrite
     from ..core.job import (
         Claimed,
         Declaration,
@@ -284,6 +284,12 @@ class Store(Observation, Protocol):
 
         The audit trail gets a line (`setting`) with the value before and after, unless the actor is "" (mainstay itself).
         """
+
+    def seal(self) -> None:
+        """Mark the installation as encrypted: programs without keys are refused from now on, when they connect."""
+
+    def rewrite(self, job_id: str, texts: Sequence[Rewrite]) -> None:
+        """Replace texts of a job that are still what they were, by others that say the same: for the rotation of keys."""
 
     # moving -------------------------------------------------------------------------------------------------------
     def export_rows(self, part: str, after: str | None, limit: int) -> Batch:

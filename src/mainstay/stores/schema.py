@@ -2,11 +2,16 @@
 
 A store records its `version` and `readable_from`, the oldest version whose code may still use it. So the old code keeps
 working between `mainstay migrate up` and the end of a deploy. Schema 1 has no `readable_from`.
+
+An encrypted installation adds `SEALED` to it: every program reads it when it connects, so those without keys are refused at no cost.
 """
 
 from __future__ import annotations
 
-from ..core.errors import SchemaMismatch
+import os
+
+from ..core.errors import ConfigError, SchemaMismatch
+from . import KEYS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,11 +37,26 @@ if TYPE_CHECKING:
             """Return the statements after a version; None: the engine has no SQL."""
 
 
+SEALED = 1_000_000
+
+
+def without_seal(readable_from: int, place: str) -> int:
+    """Return `readable_from` without the mark of an encrypted installation; raise if there are no keys here."""
+    if readable_from < SEALED:
+        return readable_from
+    if not os.environ.get(KEYS):
+        raise ConfigError(
+            f"{place} is encrypted: set {KEYS} here, as for its other programs (mainstay encryption --help)"
+        )
+    return readable_from - SEALED
+
+
 def readable(version: int, readable_from: int, known: int, place: str, elsewhere: str) -> bool:
     """Return whether code that knows schema `known` may use the store; False: it must be upgraded first.
 
     Raises when the store is too new for this code.
     """
+    readable_from = without_seal(readable_from, place)
     if version <= known:
         return version == known
     if readable_from > known:

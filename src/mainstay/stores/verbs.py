@@ -24,7 +24,7 @@ COLD = {
     "dead": "dead_counts unprinted set_fingerprints",
     "reviews": "reviews due_reviews set_review",
     "maintenance": "register renew ask_worker deregister orphans retract_crashes expired prune_jobs prune prune_actions register_types types declarations "
-    "setting set_setting",
+    "setting set_setting seal",
     "rules": "rules set_rule declare_rules push_rate slots slot meters admit expire",
     "schedules": "schedules_version fire",
     "search": "search count",
@@ -33,6 +33,7 @@ COLD = {
     "history": "export_jobs import_jobs record_action",
     "keys": "keys forget_key",
     "tallies": "tallies totals roll_up",
+    "rewrite": "rewrite",
 }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ..core.export import JobHistory
+    from ..core.redaction import Redactor
     from ..stores.contract import Store
 
 PIECE = 20  # jobs read at once: payloads may have megabytes
@@ -40,13 +41,13 @@ class Archive(Protocol):
         """Close what is open."""
 
 
-def open_archive(where: str) -> Archive:
-    """Return the archive in a folder, or at `s3://bucket/prefix`. Nothing is written yet."""
+def open_archive(where: str, redactor: Redactor | None = None) -> Archive:
+    """Return the archive in a folder, or at `s3://bucket/prefix`. Nothing is written yet. A redactor takes secrets out."""
     if where.startswith(S3):
-        return BucketArchive(where)
+        return BucketArchive(where, redactor=redactor)
     if "://" in where or not where.strip() or "\0" in where:
         raise ConfigError(f'archive={where!r}: give a folder, or "s3://bucket/prefix"')
-    return FolderArchive(where)
+    return FolderArchive(where, redactor)
 
 
 def histories(store: Store, ids: Sequence[str]) -> Iterator[JobHistory]:
@@ -76,16 +77,17 @@ def _blocks(lines: Iterable[str]) -> Iterator[str]:
 
 
 class Lines:
-    """The header, if the file is new, and a line for each job; counts the jobs."""
+    """The header, if the file is new, and a line for each job, without secrets if there is a redactor; counts the jobs."""
 
-    def __init__(self, jobs: Iterable[JobHistory], header: str | None) -> None:
-        self._jobs, self._header, self.count = jobs, header, 0
+    def __init__(self, jobs: Iterable[JobHistory], now: int | None, redactor: Redactor | None) -> None:
+        self._header = None if now is None else jsonl.header(now, redacted=redactor is not None)
+        self._jobs, self._redactor, self.count = jobs, redactor, 0
 
     def __iter__(self) -> Iterator[str]:
         if self._header is not None:
             yield self._header
         for job in self._jobs:
-            yield jsonl.line(job)
+            yield jsonl.line(job, self._redactor)
             self.count += 1
 
 
@@ -102,7 +104,8 @@ def _process() -> str:
 class FolderArchive:
     """One file a day and process: `mainstay-2026-01-31-HOST-PID-RANDOM.jsonl.gz`."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor
         self._folder = os.path.abspath(os.path.expanduser(folder))
         self._file, self._of = -1, ("", 0)  # the open file, and the day and process that it is of
 
@@ -119,7 +122,7 @@ class FolderArchive:
 
     def _append(self, jobs: Iterable[JobHistory], now: int) -> int:
         size = os.fstat(self._file).st_size
-        lines = Lines(jobs, None if size else jsonl.header(now))
+        lines = Lines(jobs, None if size else now, self._redactor)
         try:
             for piece in compressed(lines):
                 _write_all(self._file, piece)
@@ -164,7 +167,8 @@ def _write_all(file: int, data: bytes) -> None:
 class BucketArchive:
     """An object for each write: `PREFIX/2026-01-31/mainstay-HOST-PID-RANDOM-1.jsonl.gz`. boto3 finds region and credentials."""
 
-    def __init__(self, url: str, client: Callable[[], Any] | None = None) -> None:
+    def __init__(self, url: str, client: Callable[[], Any] | None = None, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor
         self._bucket, _, self._prefix = url.removeprefix(S3).strip("/").partition("/")
         if not self._bucket:
             raise ConfigError(f'archive={url!r}: name the bucket: "s3://bucket/prefix"')
@@ -175,7 +179,7 @@ class BucketArchive:
         """Upload jobs as one object."""
         from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
-        lines = Lines(jobs, jsonl.header(now))
+        lines = Lines(jobs, now, self._redactor)
         self._written += 1
         key = "/".join(filter(None, [self._prefix, _day(now), f"mainstay-{self._name}-{self._written}.jsonl.gz"]))
         with TemporaryFile() as file:

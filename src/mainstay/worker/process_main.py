@@ -21,7 +21,6 @@ from ..core import errors
 from ..core.errors import StoreUnavailable
 from ..core.job import Claimed, Labels
 from ..core.outcome import Cancelled, Outcome
-from ..core.payload import clean
 from ..core.updates import Log, LogLimits
 from . import runner
 from .handler_address import find
@@ -150,7 +149,7 @@ class MessageLoop:
         try:
             found = find(address)
         except BaseException as error:  # noqa: BLE001  (importing runs user code, which may even raise SystemExit)
-            trace = clean("".join(traceback.format_exception(error)), runner.TRACEBACK)
+            trace = runner.kept("".join(traceback.format_exception(error)))
             return {"outcome": outcome_out(Outcome("failed", error=runner.described(error), traceback=trace))}
         if ":memory:" in found.app.store.url:
             found.app.store = cast("Any", OutOfReach())

@@ -13,6 +13,7 @@ from ..core.failures import error_code
 from ..core.outcome import COMPLETED, Outcome
 from ..core.payload import clean
 from ..core.retry import Undecided
+from ..redacting import redactor
 from ..stores.outbox import alet_go, let_go
 
 if TYPE_CHECKING:
@@ -143,12 +144,12 @@ def _interrupted(error: BaseException) -> bool:
 def described(error: BaseException) -> str:
     """Return an exception in one line: its class and message."""
     text = _text(error)
-    return clean(f"{_name(error)}: {text}" if text else _name(error), ERROR)
+    return clean(redactor().text(f"{_name(error)}: {text}" if text else _name(error)), ERROR)
 
 
 def _stored(text: Any) -> str | None:
     """Return a handler's reason in a form that can be stored; None if there is none."""
-    return clean(_text(text), ERROR) if text else None
+    return clean(redactor().text(_text(text)), ERROR) if text else None
 
 
 def _text(value: Any) -> str:
@@ -167,4 +168,9 @@ def _name(error: BaseException) -> str:
 def _trace(error: BaseException) -> str:
     """Return the traceback from the handler on, without mainstay's own frames."""
     frames = error.__traceback__.tb_next if error.__traceback__ else None
-    return clean("".join(traceback.format_exception(type(error), error, frames)), TRACEBACK)
+    return kept("".join(traceback.format_exception(type(error), error, frames)))
+
+
+def kept(trace: str) -> str:
+    """Return a traceback as it is stored: without secrets, and not too long."""
+    return clean(redactor().text(trace), TRACEBACK)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import time
 from functools import partial
 from math import inf
@@ -15,12 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..core.clock import milliseconds
 from ..core.decide import decide
 from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, UsageError
+from ..core.events import report_failure
 from ..core.outcome import INTERRUPTED, RELEASED
 from ..core.search_terms import Term
 from ..core.suggest import did_you_mean
 from ..core.updates import LogLimits
 from ..core.verdict import STORED
 from ..options import listed
+from ..redacting import in_archives
 from ..stores.move import closed
 from ..upkeep import release_notes
 from ..upkeep.admit import Admit, Expire
@@ -105,7 +106,7 @@ class Worker:
         self.heartbeat = Heartbeat(app, self.registration, self._replace, self.cancel, self._store_replied, self._ask)
         renew_now = partial(self.wake, "heartbeat")
         self.listener = Listener(app, self.registration, self.claimer.offers, self.wake, renew_now)
-        self._archive = open_archive(archive) if archive else None
+        self._archive = open_archive(archive, in_archives()) if archive else None
         # What keeps an installation healthy. Each is safe when several processes do it at the same time.
         self.chores: tuple[Sweep | Prune | PruneActions | RollUp | Admit | Expire | Schedules | Triage | Alerts, ...] = (
             Sweep(self.store, runtime.random, app.events, self.store.sweep_interval, runtime.sweep_grace, app.clock),
@@ -350,10 +351,7 @@ class Worker:
 
 def _complain(error: BaseException) -> None:
     """Write a bug of the worker to stderr. The worker goes on: the other jobs are not to suffer for it."""
-    import traceback
-
-    sys.stderr.write("mainstay: a part of the worker failed and goes on:\n")
-    traceback.print_exception(error)
+    report_failure("a part of the worker", error, "and goes on")
 
 
 def wanted_by(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | None) -> Mapping[str, Sequence[str]]:

@@ -15,7 +15,9 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from ..core.errors import ConfigError, MainstayError
+from ..core.events import report_failure
 from ..load_app import load_app
+from ..redacting import redactor
 from .pipes import Reader, Writer, take_over
 from .shutdown import REPLACE, STOP, exit_process, on_signals, stop_on_order, tune_gc
 
@@ -90,10 +92,8 @@ def _shared(app: Mainstay, path: str) -> Mainstay:
 def _explain(error: Exception) -> None:
     """Write why the worker cannot start: one line for an error of ours, with a trace for any other."""
     if not isinstance(error, MainstayError):
-        import traceback
-
-        traceback.print_exception(error)
-    sys.stderr.write(f"error: {error}\n")
+        report_failure("the start of the worker", error)
+    sys.stderr.write(redactor().text(f"error: {error}\n"))
 
 
 if __name__ == "__main__":

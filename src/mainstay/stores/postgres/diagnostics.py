@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..results import Compacted
+from ..schema import SEALED
 from . import schema
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def diagnostics(store: PostgresStore) -> dict[str, str]:
         "engine": f"PostgreSQL {settings['server_version'].split(' ')[0]}",
         "server": db.place,
         "schema": f"{version} in {db.dialect.schema}",
-        "readable from": str(readable_from),
+        "readable from": str(readable_from % SEALED),
         "fsync": settings["fsync"],
         "synchronous_commit": settings["synchronous_commit"],
         "durability": _durability(settings["fsync"], settings["synchronous_commit"]),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...core.errors import StoreError
 from ..results import Compacted
+from ..schema import SEALED
 from . import schema
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def diagnostics(store: RedisStore) -> dict[str, str]:
         "server": server.shown,
         "prefix": server.prefix,
         "schema": str(version),
-        "readable from": str(readable_from),
+        "readable from": str(readable_from % SEALED),
         "appendonly": settings.get("appendonly", "unknown"),
         "appendfsync": settings.get("appendfsync", "unknown"),
         "durability": _durability(settings, info),

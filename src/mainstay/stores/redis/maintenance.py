@@ -168,6 +168,11 @@ def set_setting(
     store.server.run("set_setting", [name, value or "", *given, audit, "1" if value is None else "0"])
 
 
+def seal(store: RedisStore) -> None:
+    """Refuse programs without keys from now on, when they connect."""
+    store.server.run("seal", [])
+
+
 def note_of(text: str | None) -> tuple[str | None, int | None]:
     """Return what a setting is for, and when it was changed."""
     at, known, description = (text or " 0 ").split(" ", 2)

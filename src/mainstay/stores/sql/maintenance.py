@@ -220,6 +220,11 @@ def set_setting(
     store.write(lambda: _set_setting(store.dialect, name, value, description, now, actor))
 
 
+def seal(store: SqlStore) -> None:
+    """Refuse programs without keys from now on, when they connect."""
+    store.write(lambda: rows(store, "seal"))
+
+
 def _set_setting(
     dialect: Dialect, name: str, value: str | None, description: str | None, now: int | None, actor: str
 ) -> Operations[None]:  # fmt: skip

@@ -7,6 +7,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from ..results import Compacted
+from ..schema import SEALED
 from . import errors, schema
 from .migrate import connected
 
@@ -29,7 +30,7 @@ def diagnostics(store: SqliteStore) -> dict[str, str]:
         "engine": f"SQLite {sqlite3.sqlite_version}",
         "file": db.path,
         "schema": str(version),
-        "readable from": str(readable_from),
+        "readable from": str(readable_from % SEALED),
         "journal": mode,
         "synchronous": db.synchronous,
         "durability": _durability(db),

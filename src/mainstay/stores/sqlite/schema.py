@@ -23,7 +23,7 @@ OLDEST = (3, 37, 0)  # STRICT tables, RETURNING
 def ensure(connection: sqlite3.Connection, path: str, create: bool) -> None:
     """Bring the file to this version, or raise an error that says what to do. Without `create` a new file stays empty."""
     version, readable_from = versions(connection)
-    if version == VERSION:
+    if version == VERSION and readable_from <= VERSION:  # nearly always
         return
     if not version and not create:
         raise SchemaMismatch(f"{path} has no mainstay schema yet: enqueue a job or start a worker first.")
@@ -50,7 +50,7 @@ def _versions() -> Operations[tuple[int, int]]:
 def migrate_operations(path: str) -> Operations[None]:
     """Bring the file to this version inside an open transaction, which may be a caller's."""
     version, readable_from = yield from _versions()
-    if version == VERSION or (version and _readable(version, readable_from, path)):
+    if (version == VERSION and readable_from <= VERSION) or (version and _readable(version, readable_from, path)):
         return
     import sqlite3
 

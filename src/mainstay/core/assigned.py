@@ -1,0 +1,101 @@
+"""Secrets that a text gives by name: `password=hunter2`, `{"api_key": "…"}`, `Authorization: Bearer …`, `--token …`.
+
+One pass from left to right: a value that was replaced is not looked at again, so the time grows with the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SEPARATORS = ("=", ":", ">", "--")
+LONGEST = 64  # characters of a name on each side of the letters that were found
+LINES = ("authorization", "cookie")  # headers: their values have several words
+PLAIN = frozenset(("none", "null", "true", "false", "str", "bytes", "int", "bool", "none)", "..."))
+_BEFORE = re.compile(r"[\w.-]*\Z")
+_AFTER = re.compile(rf"[\w.-]{{0,{LONGEST}}}+")
+_SEPARATOR = re.compile(r"""\\*["']?\s{0,4}(?:=>|==?|:=?|>)\s{0,4}""")
+_QUOTE = re.compile(r"""[bBrRuUfF]{0,2}(\\*["'])""")
+_TO_QUOTE = {'"': re.compile(r'(?s)(?:[^"\\]|\\.)*+'), "'": re.compile(r"(?s)(?:[^'\\]|\\.)*+")}
+_BARE = re.compile(r"""[^\s,;&"'<>)\]}]*+""")
+_LINE = re.compile(r"""[^\n\r"'<>]*+""")
+_BRACKETS = re.compile(r"""(?s)"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[\[\]{}()]""")
+_CODE = re.compile(r"[A-Za-z_][\w.]*+")
+
+
+def without(text: str, letters: re.Pattern[str], kind_of: Callable[[str], str | None]) -> str:
+    """Return a text without the values whose names `kind_of` knows; `letters` finds what is in each such name."""
+    parts: list[str] = []
+    done = copied = 0
+    for found in letters.finditer(text):
+        if found.start() < done:
+            continue
+        start, done = _name(text, found, done)
+        kind = kind_of(text[start:done])
+        value = _value(text, start, done) if kind else None
+        if kind is None or value is None:
+            continue
+        head, end = _extent(text, value, kind)
+        if _is_shown(text[head:end], kind, kind_of):
+            continue
+        parts += [text[copied:head], f"[redacted:{kind}]"]
+        copied = done = end
+    return "".join([*parts, text[copied:]]) if parts else text
+
+
+def _name(text: str, found: re.Match[str], done: int) -> tuple[int, int]:
+    """Return where the name around these letters begins and ends."""
+    left = max(done, found.start() - LONGEST)
+    before = _BEFORE.search(text[left : found.start()])
+    after = _AFTER.match(text, found.end())
+    return left + (before.start() if before else 0), after.end() if after else found.end()
+
+
+def _value(text: str, start: int, end: int) -> int | None:
+    """Return where the value of a name begins; None: it has none."""
+    if text.startswith("--", start) and text[end : end + 1] == " " and text[end + 1 : end + 2] not in ("-", ""):
+        return end + 1
+    separator = _SEPARATOR.match(text, end)
+    return separator.end() if separator else None
+
+
+def _extent(text: str, start: int, kind: str) -> tuple[int, int]:
+    """Return where a value begins, behind its quote, and where it ends; one without an end is cut off, and ends with the text."""
+    quote = _QUOTE.match(text, start)
+    if quote:
+        return quote.end(), _closed(text, quote)
+    if text[start : start + 1] in ("{", "[", "(") and not text.startswith("[redacted:", start):
+        return start, _balanced(text, start)
+    shape = _LINE if kind in LINES else _BARE
+    found = shape.match(text, start)
+    return start, found.end() if found else start
+
+
+def _closed(text: str, quote: re.Match[str]) -> int:
+    mark = quote[1]
+    if len(mark) == 1:
+        found = _TO_QUOTE[mark].match(text, quote.end())
+        return found.end() if found else len(text)
+    end = text.find(mark, quote.end())  # quoted inside a quoted text
+    return len(text) if end < 0 else end
+
+
+def _balanced(text: str, start: int) -> int:
+    depth = 0
+    for found in _BRACKETS.finditer(text, start):
+        depth += (found[0] in "[{(") - (found[0] in ")}]")
+        if depth == 0:
+            return found.end()
+    return len(text)
+
+
+def _is_shown(value: str, kind: str, kind_of: Callable[[str], str | None]) -> bool:
+    """Whether a value tells nothing: it is empty, redacted already, a count of tokens, or code that names a secret (`password=password`)."""
+    if not value.strip() or value.startswith(("[redacted:", "***")) or value.casefold() in PLAIN:
+        return True
+    if kind == "token" and value.isdecimal():
+        return True
+    return _CODE.fullmatch(value) is not None and kind_of(value) is not None
