@@ -1,5 +1,6 @@
 """`top` on a real pseudo-terminal: what is seen there, what keys do, and that the terminal is left as it was."""
 
+import codecs
 import os
 import pty
 import re
@@ -34,7 +35,7 @@ class Terminal:
             [sys.executable, "-m", "mainstay", *words], stdin=self.below, stdout=self.below, stderr=self.below, env=environment,
             start_new_session=True,
         )  # fmt: skip
-        self.raw = ""
+        self.raw, self._decoder = "", codecs.getincrementaldecoder("utf-8")()
 
     def sees(self, text, seconds=20):
         """Wait until a text is on the screen, drawn after the last key."""
@@ -45,7 +46,7 @@ class Terminal:
 
     def _read(self, seconds):
         if select.select([self._above], [], [], seconds)[0]:
-            self.raw += os.read(self._above, 65536).decode()
+            self.raw += self._decoder.decode(os.read(self._above, 65536))  # a read may end within a character
 
     def types(self, keys):
         self.raw = ""
