@@ -6,6 +6,7 @@ import pytest
 
 from mainstay import UsageError
 from mainstay.cli import exits
+from mainstay.cli.worker import WorkerLog
 from mainstay.core.clock import ManualClock, SystemClock
 from mainstay.core.errors import NotFound
 from mainstay.core.job import Rule
@@ -256,3 +257,9 @@ def test_duplicates_are_listed(run, app):
     assert result.out.split()[5:9] == ["2", "2", "mail", "same"]
     (record,) = json.loads(run("dupes", "--within", "1h", "--json").out)
     assert (record["type"], record["key"], record["jobs"]) == ("mail", None, 2)
+
+
+def test_a_worker_logs_that_a_group_is_open_again(app, capsys):
+    WorkerLog(app, "info", "text")
+    app.events.emit("dead_reopened", fingerprint="7f3a00", type="mail", job="01JQ93")
+    assert "a job of mail died of what was resolved: mainstay dead show 7f3a00" in capsys.readouterr().err

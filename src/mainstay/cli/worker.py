@@ -39,7 +39,7 @@ LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
     "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
-    "stuck", "left", "cancelling", "unresponsive", "pruned", "review_reminder", "review_expired", "worker_asked", "alert",
+    "stuck", "left", "cancelling", "unresponsive", "pruned", "review_reminder", "review_expired", "dead_reopened", "worker_asked", "alert",
     "alert_failed",
 )  # fmt: skip
 KINDS = {
@@ -216,6 +216,10 @@ class WorkerLog(Log):
         who = " or ".join(deciders) or "a person"
         text = f"{job} has waited {human(max(self._clock.now() - asked_at, 0))} for {who}: {question}"
         self.write("warning", "review_reminder", text, "review", job=job, question=question, deciders=deciders)
+
+    def _dead_reopened(self, fingerprint: str, type: str, job: str) -> None:
+        text = f"a job of {type} died of what was resolved: mainstay dead show {fingerprint}"
+        self.write("warning", "dead_reopened", text, "dead", fingerprint=fingerprint, type=type, job=job)
 
     def _review_expired(self, job: str, question: str, verdict: str) -> None:
         text = f"{job} {'is dead' if verdict == 'expired' else f'is {verdict}'}: nobody decided in time: {question}"

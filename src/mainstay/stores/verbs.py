@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 PACKAGE = "mainstay.stores."
 # The cold verbs by module, the same in `sql` (SQLite and PostgreSQL) and `redis`. An engine's own table overrules them.
 COLD = {
-    "reads": "get_many find claimed_by result checkpoint attempts logs warnings actions audit counts ended workers diagnostics",
+    "reads": "get_many find claimed_by result checkpoint attempts logs warnings actions audit counts ended workers diagnostics rules",
     "actions": "cancel retry resolve_review delete",
     "change": "change",
     "dead": "dead_counts unprinted set_fingerprints",
     "reviews": "reviews due_reviews set_review",
     "maintenance": "register renew ask_worker deregister orphans retract_crashes expired prune_jobs prune prune_actions register_types types declarations "
     "setting set_setting seal",
-    "rules": "rules set_rule declare_rules push_rate slots slot meters admit expire",
+    "rules": "set_rule declare_rules push_rate slots slot meters admit expire",
     "schedules": "schedules_version fire",
     "search": "search count",
     "move": "export_rows import_rows",

@@ -22,9 +22,9 @@ from ...core.updates import WARNED
 from . import header, record
 from .keys import export_keys, packed_key
 from .maintenance import declaration, note_of, types
-from .reads import log_lines, read, with_codes
+from .reads import log_lines, read, rules, with_codes
 from .record import LETTERS, SEQ
-from .rules import KINDS, rules, text_of
+from .rules import KINDS, text_of
 from .tallies import export_tallies, packed_tally
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.export import LogRecord
 from ...core.history import place_of
-from ...core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo, history
+from ...core.job import Action, Attempt, Count, Job, LogLine, Rule, WorkerInfo, history
 from ...core.log_lines import loaded as loaded_fields, unpack
 from ...core.states import BLOCKED
 from ...core.updates import WARNED, Line
@@ -211,3 +211,19 @@ def _worker(row: list[Any]) -> WorkerInfo:
         worker, host, pid, slots, tuple(queues), tuple(types), int(started), int(renewed), int(float(expires)), running,
         stopping=bool(stopping),
     )  # fmt: skip
+
+
+def rules(store: RedisStore, kinds: Sequence[str]) -> list[Rule]:
+    """Return the rules of these kinds."""
+    names = sorted(set(kinds))
+    found = store.server.on_keys([("HGETALL", f"rule:{kind}") for kind in names])
+    return [
+        rule_of(kind, name, text)
+        for kind, pairs in zip(names, found, strict=True)
+        for name, text in sorted(zip(pairs[::2], pairs[1::2], strict=True))
+    ]
+
+
+def rule_of(kind: str, name: str, text: str) -> Rule:
+    """Return a rule from its text."""
+    return Rule(kind, name, **json.loads(text))

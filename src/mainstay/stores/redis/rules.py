@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import refuse_nul
 from ...core.job import Rule, SlotInfo, check_unchanged
 from . import header
+from .reads import rule_of
 from .record import SEQ
 
 if TYPE_CHECKING:
@@ -19,22 +19,6 @@ KINDS = ("breaker", "limit", "pause", "queue", "schedule", "tick", "triage", "tr
 CHUNK = 500  # jobs that one call looks at, which blocks the server
 ANY, NONE = "*", ""  # for the rule that must be there
 DEPTH, BREAKER = "depth\n", "breaker\n"  # meters that are kept elsewhere
-
-
-def rules(store: RedisStore, kinds: Sequence[str]) -> list[Rule]:
-    """Return the rules of these kinds."""
-    names = sorted(set(kinds))
-    found = store.server.on_keys([("HGETALL", f"rule:{kind}") for kind in names])
-    return [
-        rule_of(kind, name, text)
-        for kind, pairs in zip(names, found, strict=True)
-        for name, text in sorted(zip(pairs[::2], pairs[1::2], strict=True))
-    ]
-
-
-def rule_of(kind: str, name: str, text: str) -> Rule:
-    """Return a rule from its text."""
-    return Rule(kind, name, **json.loads(text))
 
 
 def text_of(rule: Rule) -> str:

@@ -8,7 +8,8 @@ from ...core.job import Rule
 from ...core.rules import SCHEDULE, TICK
 from ...core.schedule import Fired
 from . import enqueue
-from .rules import rule_of, text_of
+from .reads import rule_of
+from .rules import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.export import LogRecord
 from ...core.history import place_of
-from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, WorkerInfo, history
+from ...core.job import Action, Attempt, Claimed, Count, Job, LogLine, Rule, WorkerInfo, history
 from ...core.log_lines import loaded as loaded_fields, unpack
 from ...core.updates import WARNED, Line
 from .store import rows
@@ -167,3 +167,9 @@ def workers(store: SqlStore) -> list[WorkerInfo]:
 def registered(store: SqlStore) -> list[WorkerInfo]:
     """Return the registered workers as they are stored, oldest first."""
     return _all(store, WorkerInfo, "workers")
+
+
+def rules(store: SqlStore, kinds: Sequence[str]) -> list[Rule]:
+    """Return the rules of these kinds."""
+    found = store.read(rows(store, "rules", kinds=list(kinds)))
+    return [Rule(kind, name, json.loads(value), *who) for kind, name, value, *who in found]

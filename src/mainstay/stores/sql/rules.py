@@ -37,11 +37,6 @@ NEXT = "\x01"  # behind a name: sorts before every name that comes after it
 _PARTS = {"after": "0", "before": "|"}, {"after": "}", "before": LAST}  # between them are lines that are no slots
 
 
-def rules(store: SqlStore, kinds: Sequence[str]) -> list[Rule]:
-    """Return the rules of these kinds."""
-    return [rule_of(row) for row in store.read(rows(store, "rules", kinds=list(kinds)))]
-
-
 def set_rule(
     store: SqlStore, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None
 ) -> Rule | None:  # fmt: skip
