@@ -12,13 +12,13 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from ..control.alerts import held, link_to
-from ..control.dead import open_groups
 from ..core import alerts as core
 from ..core.clock import HOUR, MINUTE, SECOND, human
+from ..core.dead import CAP as DEAD_JOBS, open_groups, since
 from ..core.errors import SendFailed, StoreError
 from ..core.ids import IDS
 from ..core.job import RuleChanged
-from ..core.rules import TROUBLE, WATCH
+from ..core.rules import TRIAGE, TROUBLE, WATCH
 from ..core.search_terms import Term
 from ..core.states import DEAD
 from ..senders.channels import Notice
@@ -126,7 +126,7 @@ class Alerts:
         }  # fmt: skip
         long = any(each.label == "running" and now - (each.oldest or now) > core.SHORTEST for each in counts)
         return core.Facts(
-            now, counts, open_groups(self._store, now), self._ended(now), self._running(now) if long else (),
+            now, counts, open_groups(self._store.dead_counts(since(now), DEAD_JOBS), self._store.rules([TRIAGE])), self._ended(now), self._running(now) if long else (),
             {**expired, **lost}, self._store.rules(["pause", "type", "breaker"]),
         )  # fmt: skip
 
