@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ..control.queues import WAITING, full
+from ..control.room import WAITING, full
 from ..core.clock import human
 from ..core.limits import effective
 from ..core.rules import ALL, SCHEDULE, TICK, limit_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.dead import ACTOR, AGAIN, CAP, IGNORED, OPEN, RESOLVED, Group, grouped, since, status_of
+from ..core.dead import ACTOR, AGAIN, CAP, IGNORED, OPEN, RESOLVED, Group, group_status, grouped, since
 from ..core.errors import NotFound, StoreError, UsageError
 from ..core.fingerprint import LENGTH, print_of
 from ..core.job import Rule
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from ..app import Mainstay
     from ..core.clock import Duration
-    from ..stores.contract import Store
     from .bulk import Bulk, How
     from .bulk_run import Report
     from .edits import Function
@@ -98,17 +97,6 @@ def dead(app: Mainstay, everything: bool = False) -> list[DeadRecord]:
     return [record for record in found if everything or record.status == OPEN]
 
 
-def open_groups(store: Store, now: int) -> list[Group]:
-    """Return the groups that are open, the largest first, as cheaply as that can be known."""
-    rules = {rule.name: rule for rule in store.rules([TRIAGE])}
-    found = grouped(store.dead_counts(since(now), CAP))
-    return [group for group in found if _status(group, rules.get(group.fingerprint or "")) == OPEN]
-
-
-def _status(group: Group, rule: Rule | None) -> str:
-    return OPEN if rule is None else status_of(rule.value["status"], rule.value.get("last") or rule.at, group.last)
-
-
 def _groups(app: Mainstay) -> list[Group]:
     now = app.clock.now()
     found = grouped(app.store.dead_counts(since(now), CAP))
@@ -128,7 +116,7 @@ def _fill(app: Mainstay) -> int:
 
 def _record(group: Group, rule: Rule | None, sample: Any, capped: bool) -> DeadRecord:
     value: Mapping[str, Any] = rule.value if rule else {"status": OPEN}
-    status = _status(group, rule)
+    status = group_status(group, rule)
     first = min(group.first, value.get("first") or group.first)
     error = None if sample is None else sample.error or sample.reason
     told: tuple[str, datetime | None, str] = (rule.actor, instant(rule.at), rule.reason) if rule else ("", None, "")

@@ -10,18 +10,16 @@ from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import human, iso, milliseconds
-from ..core.dead import CAP as DEAD
+from ..core.dead import CAP as DEAD, open_groups, since
 from ..core.errors import MainstayError, UsageError
-from ..core.rules import SCHEDULE, TICK
-from ..core.schedule import due_at, effective
-from ..core.thresholds import thresholds
+from ..core.rules import SCHEDULE, TICK, TRIAGE
+from ..core.thresholds import DEFAULTS, thresholds
 from ..core.words import plural, size
 from ..stores.move import closed
-from .dead import open_groups
-from .queues import WAITING, full
 from .records import Component, Health
+from .room import WAITING, full
 from .rules import EPOCH, instant
-from .settings import settings
+from .settings import setting
 from .workers import live
 
 if TYPE_CHECKING:
@@ -95,7 +93,7 @@ def checks(app: Flow, start: str = START) -> Iterator[Component]:
 
 
 def _look(app: Flow, start: str) -> Seen:
-    limits = thresholds({each.name: each.value for each in settings(app)})
+    limits = thresholds({name: setting(app, name, None) for name in DEFAULTS})
     app.store.schedules_version(app.clock.now())  # opens what is to be measured
     took, now, here = _round_trip(app)
     for _ in range(TRIES):
@@ -157,7 +155,7 @@ def _queues(app: Flow, seen: Seen) -> Component:
 
 def _dead(app: Flow, seen: Seen) -> Component:
     """Groups of dead jobs that an operator has ignored or resolved do not count."""
-    groups = open_groups(app.store, seen.now)
+    groups = open_groups(app.store.dead_counts(since(seen.now), DEAD), app.store.rules([TRIAGE]))
     number = sum(group.jobs for group in groups)
     figures = {"dead": number, "groups": len(groups), "capped": number >= DEAD}
     if number < min(seen.limits["health.dead_degraded"], seen.limits["health.dead_unhealthy"]):
@@ -170,6 +168,10 @@ def _dead(app: Flow, seen: Seen) -> Component:
 
 def _schedules(app: Flow, seen: Seen) -> Component:
     rules = app.store.rules([SCHEDULE, TICK])
+    if not rules:
+        return Component("schedules", HEALTHY, "no schedules", {"schedules": 0, "failing": [], "overdue": []})
+    from ..core.schedule import due_at, effective  # takes a while
+
     states = {rule.name: rule.value for rule in rules if rule.kind == TICK}
     active = {
         rule.name: rule.value for rule in rules if rule.kind == SCHEDULE and effective(rule.value)["paused"] is None

@@ -7,14 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..core.clock import milliseconds
-from ..core.depth import WHEN_FULL, depth_meter
+from ..core.depth import WHEN_FULL
 from ..core.errors import UsageError
-from ..core.limits import Limit, effective, whole
+from ..core.limits import Limit, whole
 from ..options import Options
 from .declared import VALUES, values_of
 from .limits import OF_QUEUE, shown_limit
 from .pauses import pauses
 from .records import Change, QueueRecord
+from .room import WAITING
 from .rules import CAP, change, check_queue, checked_names, drift, edit, instant, known_queues, overrides, rules_by_name
 
 if TYPE_CHECKING:
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
 
     from ..core.job import Count, Rule
     from ..flow import Flow
-    from ..stores.contract import Store
 
 LIMIT = ("running", "every", "burst", "key")  # what the limit of a queue is stored as
-WAITING = ("queued", "scheduled", "retrying", "blocked")
 
 
 def checked_queue(name: Any) -> str:
@@ -139,19 +138,6 @@ def _record(name: str, rule: Rule | None, paused: Sequence[Rule], counts: Sequen
         name, jobs, depth, any(count.capped for count in counts), instant(oldest), pauses(paused, None, name), declared,
         found, holds, drift(declared, found),
     )  # fmt: skip
-
-
-def full(store: Store, counts: Sequence[Count]) -> dict[str, tuple[int, int]]:
-    """Return the queues that are full, by name: how many jobs wait, and how many may. Counted where there is no meter yet."""
-    most = {rule.name: effective(rule.value).get("max_depth") for rule in store.rules(["queue"])}
-    bounded = {name: depth for name, depth in most.items() if depth}
-    meters = store.meters([depth_meter(name) for name in bounded]) if bounded else {}
-    waiting = {name: meters.get(depth_meter(name), _waiting(name, counts)) for name in bounded}
-    return {name: (waiting[name], depth) for name, depth in bounded.items() if waiting[name] >= depth}
-
-
-def _waiting(queue: str, counts: Sequence[Count]) -> int:
-    return sum(count.jobs for count in counts if count.queue == queue and count.label in WAITING)
 
 
 def shown(values: Mapping[str, Any]) -> dict[str, Any]:

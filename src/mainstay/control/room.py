@@ -1,19 +1,24 @@
-"""Waiting for room in a full queue: tries again with growing pauses until the time that the queue allows is over."""
+"""Room in queues: which are full; and waiting for room, with growing pauses until the time that the queue allows is over."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
 
+from ..core.depth import depth_meter
 from ..core.errors import QueueFull
+from ..core.limits import effective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ..core.draft import Draft
+    from ..core.job import Count
     from ..flow import Flow
     from ..handle import Handle
+    from ..stores.contract import Store
 
+WAITING = ("queued", "scheduled", "retrying", "blocked")
 FIRST, LONGEST = 0.01, 0.5  # seconds between two tries
 
 
@@ -53,3 +58,16 @@ def _pauses(drafts: Sequence[Draft], error: QueueFull, app: Flow) -> Iterator[fl
     while (left := end - time.monotonic()) > 0:
         yield min(pause, left)
         pause = min(pause * 2, LONGEST)
+
+
+def full(store: Store, counts: Sequence[Count]) -> dict[str, tuple[int, int]]:
+    """Return the queues that are full, by name: how many jobs wait, and how many may. Counted where there is no meter yet."""
+    most = {rule.name: effective(rule.value).get("max_depth") for rule in store.rules(["queue"])}
+    bounded = {name: depth for name, depth in most.items() if depth}
+    meters = store.meters([depth_meter(name) for name in bounded]) if bounded else {}
+    waiting = {name: meters.get(depth_meter(name), _waiting(name, counts)) for name in bounded}
+    return {name: (waiting[name], depth) for name, depth in bounded.items() if waiting[name] >= depth}
+
+
+def _waiting(queue: str, counts: Sequence[Count]) -> int:
+    return sum(count.jobs for count in counts if count.queue == queue and count.label in WAITING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .clock import DAY, HOUR, MINUTE, human, milliseconds
+from .clock import DAY, MINUTE, human, milliseconds
 from .errors import UsageError
 from .job import Rule
 from .limits import effective
@@ -328,11 +328,6 @@ def closed(value: Mapping[str, Any], now: int) -> dict[str, Any]:
 def checked_at(value: Mapping[str, Any] | None, now: int) -> bool:
     """Whether some process has looked at all rules within the last minute."""
     return value is not None and 0 <= now - value["at"] < MINUTE - 5_000
-
-
-def rate_since(now: int) -> int:
-    """Return the beginning of the time over which the rate of failures is taken."""
-    return now - HOUR
 
 
 def incident(name: str, value: dict[str, Any], now: int) -> Rule:

@@ -9,6 +9,8 @@ from .clock import HOUR
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from .job import Rule
+
 CAP = 100_000  # dead jobs that are counted
 ACTOR, AGAIN = "mainstay", "a job died of it again"  # who reopens a resolved group, and why
 HOURS = 24  # of which a group says how many jobs died in each
@@ -73,6 +75,17 @@ def _group(counts: list[DeadCount]) -> Group:
 def status_of(status: str, at: int, last: int) -> str:
     """Return the status of a group: one that was resolved is open again when a job has died in it since."""
     return OPEN if status == RESOLVED and last > at else status
+
+
+def group_status(group: Group, rule: Rule | None) -> str:
+    """Return the status of a group, by what an operator has decided about it."""
+    return OPEN if rule is None else status_of(rule.value["status"], rule.value.get("last") or rule.at, group.last)
+
+
+def open_groups(counts: Iterable[DeadCount], rules: Iterable[Rule]) -> list[Group]:
+    """Return the groups that are open, the largest first, by what operators have decided."""
+    decided = {rule.name: rule for rule in rules}
+    return [group for group in grouped(counts) if group_status(group, decided.get(group.fingerprint or "")) == OPEN]
 
 
 def short_names(prints: Iterable[str], shortest: int) -> dict[str, str]:

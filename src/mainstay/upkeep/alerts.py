@@ -12,20 +12,22 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from ..control.alerts import held, link_to
-from ..control.dead import open_groups
 from ..core import alerts as core
 from ..core.clock import HOUR, MINUTE, SECOND, human
+from ..core.dead import CAP as DEAD_JOBS, open_groups, since
 from ..core.errors import SendFailed, StoreError
 from ..core.ids import IDS
 from ..core.job import RuleChanged
-from ..core.rules import TROUBLE, WATCH
+from ..core.rules import TRIAGE, TROUBLE, WATCH
 from ..core.search_terms import Term
+from ..core.states import DEAD
 from ..senders.channels import Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..app import Mainstay
+    from ..core.decide import Transition
     from ..core.job import Job, Rule
     from ..senders.channels import Channel
     from ..stores.results import Orphan
@@ -45,11 +47,13 @@ class Alerts:
 
     name = "alerts"
 
-    def __init__(self, app: Mainstay) -> None:
+    def __init__(self, app: Mainstay, wake: Callable[[], None] = lambda: None) -> None:
         self._app, self._store, self._events = app, app.store, app.events
+        self._wake = wake  # lets the next step come now
         self._lost: dict[str, str] = {}  # workers whose jobs a sweep of this process has freed
+        self._urgent = False  # a job has died here, where jobs of critical types run
         self._sending: Thread | None = None
-        self._forget = app.events.on("swept", self._swept)
+        self._listening = {"swept": app.events.on("swept", self._swept)}
 
     def step(self, now: int) -> int:
         """Look at the rules if it is this process's turn, and deliver what is owed; return when to do so again."""
@@ -57,14 +61,15 @@ class Alerts:
             _, now = self._store.schedules_version(now)
             known = self._troubles()
             self._look(known, now)
-            return min(self._tell(now), _next(known.get(TURN), now))
+            return min(self._tell(now), SECOND if self._urgent else _next(known.get(TURN), now))
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=MINUTE)
             return MINUTE
 
     def close(self, seconds: float = CLOSING) -> None:
         """Wait a moment for notices that are on their way. What has not arrived is left to another process."""
-        self._forget()
+        for forget in self._listening.values():
+            forget()
         if self._sending is not None:
             self._sending.join(seconds)
 
@@ -75,21 +80,43 @@ class Alerts:
         for worker in {orphan.worker for orphan in orphans if orphan.gone and orphan.worker}:
             number = sum(orphan.worker == worker for orphan in orphans)
             self._lost[worker] = f"has died, or was cut off, with {number} of its jobs; they run again"
+            self._wake()
+
+    def _stored(self, transitions: Sequence[Transition]) -> None:
+        if any(each.state == DEAD for each in transitions):
+            self._urgent = True
+            self._wake()
 
     # looking --------------------------------------------------------------------------------------------------------------
     def _look(self, known: Mapping[str, Rule], now: int) -> None:
-        turn = known.get(TURN)
-        mine = not core.checked_at(turn and turn.value, now) and self._write(TURN, {"at": now}, turn, now)
-        lost, self._lost = self._lost, {}
+        lost, rules = dict(self._lost), held({rule.name: rule for rule in self._store.rules([WATCH])})
+        mine = self._turn(known.get(TURN), now)
+        self._follow(rules["critical"])
         if not mine and not lost:
             return
-        rules = held({rule.name: rule for rule in self._store.rules([WATCH])})
         facts = self._facts(now, lost) if mine else core.Facts(now, (), (), {}, (), lost, ())
         alerts = {alert.name: alert for alert in core.found(facts, rules)}
         for name, alert in alerts.items():
             self._seen(alert, known.get(name), rules[alert.rule].quiet(now), now)
         if mine:
             self._clear({name: rule for name, rule in known.items() if name != TURN and name not in alerts}, now)
+        for worker in lost:
+            self._lost.pop(worker, None)
+
+    def _turn(self, rule: Rule | None, now: int) -> bool:
+        """Take the turn to look at all rules, if it is time, or if it is urgent and a second has passed since the last one."""
+        value = rule.value if rule is not None else None
+        if value is not None and core.checked_at(value, now) and not (self._urgent and now - value["at"] >= SECOND):
+            return False
+        urgent, self._urgent = self._urgent, False
+        mine = self._write(TURN, {"at": now}, rule, now)
+        self._urgent = self._urgent or (urgent and not mine)
+        return mine
+
+    def _follow(self, critical: core.Held) -> None:
+        """Look at once when a job dies, in a process that serves a critical type; in others, outcomes are not looked at."""
+        if "stored" not in self._listening and critical.enabled and set(critical.threshold) & set(self._app.registry):
+            self._listening["stored"] = self._events.on("stored", self._stored)
 
     def _facts(self, now: int, lost: Mapping[str, str]) -> core.Facts:
         counts = self._store.counts(CAP)
@@ -99,7 +126,7 @@ class Alerts:
         }  # fmt: skip
         long = any(each.label == "running" and now - (each.oldest or now) > core.SHORTEST for each in counts)
         return core.Facts(
-            now, counts, open_groups(self._store, now), self._ended(now), self._running(now) if long else (),
+            now, counts, open_groups(self._store.dead_counts(since(now), DEAD_JOBS), self._store.rules([TRIAGE])), self._ended(now), self._running(now) if long else (),
             {**expired, **lost}, self._store.rules(["pause", "type", "breaker"]),
         )  # fmt: skip
 

@@ -112,7 +112,8 @@ class Worker:
             Sweep(self.store, runtime.random, app.events, self.store.sweep_interval, runtime.sweep_grace, app.clock),
             Prune(self.store, app.events, self._archive),
             PruneActions(self.store, app.events, milliseconds(audit_keep)), RollUp(self.store, app.events, milliseconds(stats_keep)),
-            Admit(self.store, app.events), Expire(self.store, app.events), Schedules(app), Triage(self.store, app.events), Alerts(app),
+            Admit(self.store, app.events), Expire(self.store, app.events), Schedules(app), Triage(self.store, app.events),
+            Alerts(app, partial(self.wake, "alerts")),
         )  # fmt: skip
         self._block = signalled_block(self) if signals else None
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
