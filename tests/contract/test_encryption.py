@@ -288,3 +288,16 @@ def test_an_export_is_plain_and_an_import_is_sealed(desk, target):
     target.import_jobs([history])
     assert SECRET not in rows(target)
     assert target.get(ids["dead"]).payload == PAYLOAD
+
+
+def test_an_incident_is_sealed_and_compared_as_it_was(desk):
+    value = {
+        "alert": ["dead", "work", "error", "a job is dead", f"the last said {SECRET}"],
+        "owed": [{"id": "1", "alert": ["dead", "", "", "", SECRET]}],
+    }
+    desk.store.set_rule(Rule("trouble", "dead:work", value, "", desk.now))
+    (found,) = desk.store.rules(["trouble"])
+    assert found.value == value
+    assert SECRET not in rows(desk.store)
+    desk.store.set_rule(found._replace(value=value | {"lease": 5}), was=(found,))
+    assert desk.store.rules(["trouble"])[0].value == value | {"lease": 5}

@@ -8,6 +8,7 @@ from .clock import DAY, MINUTE, human, milliseconds
 from .errors import UsageError
 from .job import Rule
 from .limits import effective
+from .redaction import in_force
 from .rules import TROUBLE
 from .suggest import did_you_mean
 from .words import plural
@@ -290,7 +291,7 @@ def _about(job: Job, alert: Alert) -> Alert:
 def about(alert: Alert, job: Job) -> Alert:
     """Return an alert of a dead job that names the job, its tenant and its error."""
     tried = f" after {plural(job.attempt, 'attempt')}" if job.attempt else ""
-    error = f": {job.error}" if job.error else ""
+    error = f": {in_force().text(job.error)}" if job.error else ""
     return _about(job, alert._replace(text=f"{alert.text}; the last is {job.id}{tried}{error}"))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..core.alerts import RECOVERED, SEVERITIES, Alert
 from ..core.clock import iso, milliseconds
 from ..core.errors import ConfigError, SendFailed
+from ..core.redaction import in_force
 from ..core.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ class Channel(NamedTuple):
 
     def send(self, notice: Notice) -> None:
         """Deliver a notice; raise `SendFailed` if it has not arrived."""
+        redact, alert = in_force().text, notice.alert
+        notice = notice._replace(alert=alert._replace(title=redact(alert.title), text=redact(alert.text)))
         try:
             _SEND[self.kind](self, notice)
         except SendFailed:

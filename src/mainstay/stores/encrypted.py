@@ -15,7 +15,7 @@ from ..core.decide import decide
 from ..core.errors import ConfigError, SchemaMismatch, UsageError, refuse_nul
 from ..core.keyring import Unreadable
 from ..core.outcome import Outcome
-from ..core.rules import SCHEDULE
+from ..core.rules import SCHEDULE, TROUBLE
 from ..core.search_terms import possible_id, validate
 from .results import ClaimingNotifier
 from .sealing import Sealer, payload_places
@@ -192,8 +192,8 @@ class EncryptedStore:
         return [self.sealer.rule(rule, opened=True) for rule in self.inner.rules(kinds)]
 
     def set_rule(self, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None) -> Rule | None:
-        if was is not None and was[0] is not None and rule.kind == SCHEDULE:
-            was = (was[0]._replace(value=dict(self._stored(was[0].name, was[0].value))),)
+        if was is not None and was[0] is not None and rule.kind in (SCHEDULE, TROUBLE):
+            was = (was[0]._replace(value=dict(self._stored(rule.kind, was[0].name, was[0].value))),)
         before = self.inner.set_rule(self.sealer.rule(rule), remove, was)
         return before and self.sealer.rule(before, opened=True)
 
@@ -206,7 +206,7 @@ class EncryptedStore:
     def fire(self, firings: Sequence[Firing], now: int) -> list[Fired]:
         self.check()
         sealed = [
-            each._replace(value=self._stored(each.name, each.value), drafts=tuple(self.sealer.drafts(each.drafts, now)))
+            each._replace(value=self._stored(SCHEDULE, each.name, each.value), drafts=tuple(self.sealer.drafts(each.drafts, now)))
             for each in firings
         ]  # fmt: skip
         return [
@@ -214,10 +214,10 @@ class EncryptedStore:
             for each in self.inner.fire(sealed, now)
         ]
 
-    def _stored(self, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the value of a schedule as it is stored, if that says the same; else as given, which then differs."""
-        found = next((rule.value for rule in self.inner.rules([SCHEDULE]) if rule.name == name), None)
-        return found if found is not None and self.sealer.schedule(found, opened=True) == value else value
+    def _stored(self, kind: str, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the value of a rule as it is stored, if that says the same; else as given, which then differs."""
+        found = next((rule.value for rule in self.inner.rules([kind]) if rule.name == name), None)
+        return found if found is not None and self.sealer.value(kind, found, opened=True) == value else value
 
     # observation --------------------------------------------------------------------------------------------------
     def get(self, job_id: str) -> Job | None:

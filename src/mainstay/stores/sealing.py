@@ -9,16 +9,17 @@ import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..core import change
+from ..core.alerts import Alert
 from ..core.decide import Completed
 from ..core.draft import Draft
 from ..core.errors import UsageError
 from ..core.ids import IDS
 from ..core.keyring import MARK
-from ..core.rules import SCHEDULE
+from ..core.rules import SCHEDULE, TROUBLE
 from ..core.updates import Checkpoint, Line, Log, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..core.bulk import Bulk
     from ..core.change import Edit
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ..core.updates import Update
 
 Row = TypeVar("Row", bound=Any)
+TEXT = Alert._fields.index("text")
 NOTE = "note"  # the place of what the audit trail says, and of a reason that an operator gave
 
 
@@ -177,8 +179,23 @@ class Sealer:
 
     # schedules ----------------------------------------------------------------------------------------------------
     def rule(self, rule: Rule, opened: bool = False) -> Rule:
-        """Return a rule; of a schedule, with its payloads sealed or opened."""
-        return rule._replace(value=self.schedule(rule.value, opened)) if rule.kind == SCHEDULE else rule
+        """Return a rule; of a schedule, with its payloads sealed or opened; of an incident, with what it says."""
+        return rule._replace(value=self.value(rule.kind, rule.value, opened))
+
+    def value(self, kind: str, value: Mapping[str, Any], opened: bool = False) -> dict[str, Any]:
+        """Return the value of a rule, sealed or opened."""
+        if kind == SCHEDULE:
+            return self.schedule(value, opened)
+        return self._incident(value, self.open if opened else self.seal) if kind == TROUBLE else dict(value)
+
+    def _incident(self, value: Mapping[str, Any], turn: Callable[..., str | None]) -> dict[str, Any]:
+        """Return an incident: its text, and that of each notice that is owed, may quote the error of a job."""
+        made = dict(value)
+        if "alert" in made:
+            made["alert"] = [turn(each, NOTE) if place == TEXT else each for place, each in enumerate(made["alert"])]
+        if "owed" in made:
+            made["owed"] = [self._incident(each, turn) for each in made["owed"]]
+        return made
 
     def schedule(self, value: Mapping[str, Any], opened: bool = False) -> dict[str, Any]:
         """Return the value of a schedule with the payloads in it sealed, or opened."""
