@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .control.bulk import Bulk, Operation
     from .control.bulk_run import Progress, Report
     from .control.edits import Function
+    from .control.logs import LogOptions, LogSearch
     from .control.records import ReviewRecord
     from .core.clock import Clock, Duration
     from .core.job import Action, Attempt, Job as StoredJob, LogLine
@@ -243,8 +244,8 @@ class Mainstay(Flow, Hooked):
         """Return the jobs that match a search such as `type:resize state:dead age:>1h`, newest first."""
         from .job import job_of
 
-        found = self.reader.get_many(self.search(query, limit, after, exact=True).ids)
-        return [job_of(job, self.reader) for job in found]
+        ids = self.search(query, limit, after, exact=True).ids
+        return [job_of(job, self.reader) for job in self.reader.get_many(ids)]
 
     def search(self, query: str = "", limit: int = 50, after: str | None = None, *, exact: bool = False) -> Page:
         """Return the ids that match a search, where the next page starts, and how far a text search looked.
@@ -263,6 +264,12 @@ class Mainstay(Flow, Hooked):
     def logs(self, job_id: str | Handle[Any], after: int = 0, limit: int = 10_000) -> Sequence[LogLine[datetime]]:
         """Return a job's log."""
         return self._each(self.store.logs(self._stored(job_id).id, after, limit))
+
+    def search_logs(self, query: str = "", **given: Unpack[LogOptions]) -> LogSearch:
+        """Return log lines of the jobs that match a search, the newest first, where to go on, and how far it looked."""
+        from .control.logs import search
+
+        return search(self.reader, query, self.clock.now(), **given)
 
     def _each(self, found: Iterable[Any]) -> Sequence[Any]:
         from .job import each_of
@@ -389,6 +396,5 @@ class Mainstay(Flow, Hooked):
 
     def close(self) -> None:
         """Close the store's connections."""
-        self.store.close()
-        if self._replica is not None:
-            self._replica.close()
+        for store in filter(None, (self.store, self._replica)):
+            store.close()

@@ -1,4 +1,4 @@
-"""Flow control of an application: pauses, types, queues, limits, breakers, schedules and settings as data, why a job waits, and logs.
+"""Flow control of an application: pauses, types, queues, limits, breakers, schedules and settings as data, and why a job waits.
 
 On the cold path of every producer: each verb imports what it needs. Every verb that changes something is in the audit trail
 with its `actor`; with `dry_run=True` it changes nothing and returns what it would have changed.
@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Unpack
 
-    from .context import Level
     from .control.alerts import Alerts
     from .control.dead import DeadGroup
     from .control.declared import TypeRules
     from .control.given import QueueRules, ScheduleValues, Times, TypeOverrides
-    from .control.logs import LogSearch
     from .control.records import (
         BreakerRecord,
         Change,
@@ -52,9 +50,6 @@ class Flow:
     if TYPE_CHECKING:
         store: Store
         clock: Clock
-
-        @property
-        def reader(self) -> Store: ...
 
         kit: Kit | None
         _registry: Registry | None
@@ -370,18 +365,6 @@ class Flow:
         return Alerts(self)
 
     # why ----------------------------------------------------------------------------------------------------------
-    def search_logs(
-        self, query: str = "", *, level: Level = "debug", since: Duration | datetime | None = None, limit: int = 1_000,
-        after: str | None = None,
-    ) -> LogSearch:  # fmt: skip
-        """Return log lines of the jobs that match a search, the newest first, where to go on, and how far it looked."""
-        from .control.logs import search
-        from .options import past_instant
-
-        now = self.clock.now()
-        oldest = 0 if since is None else past_instant("since", since, now)
-        return search(self.reader, query, level, oldest, limit, after, now)
-
     def why(self, job: str | Handle[Any]) -> Why:
         """Return why a job has not started, the true reason first; or what became of it."""
         from .control.why import why
