@@ -243,8 +243,8 @@ class Mainstay(Questions, Hooked):
         """Return the jobs that match a search such as `type:resize state:dead age:>1h`, newest first."""
         from .job import job_of
 
-        found = self.reader.get_many(self.search(query, limit, after, exact=True).ids)
-        return [job_of(job, self.reader) for job in found]
+        ids = self.search(query, limit, after, exact=True).ids
+        return [job_of(job, self.reader) for job in self.reader.get_many(ids)]
 
     def search(self, query: str = "", limit: int = 50, after: str | None = None, *, exact: bool = False) -> Page:
         """Return the ids that match a search, where the next page starts, and how far a text search looked.
@@ -389,6 +389,5 @@ class Mainstay(Questions, Hooked):
 
     def close(self) -> None:
         """Close the store's connections."""
-        self.store.close()
-        if self._replica is not None:
-            self._replica.close()
+        for store in filter(None, (self.store, self._replica)):
+            store.close()

@@ -397,5 +397,4 @@ class _Outside(Context):
 _OUTSIDE: Context = _Outside()
 _NOT_HERE = "no job runs here: a plain call. In a test, use mainstay.testing.Trial, or run its job with app.testing()"
 
-
 ctx = cast("Context", _Proxy())

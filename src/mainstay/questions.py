@@ -10,13 +10,11 @@ from .flow import Flow
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
-    from typing import Any
+    from typing import Any, Unpack
 
-    from .context import Level
     from .control.alerts import Alerts
     from .control.dead import DeadGroup
-    from .control.logs import LogSearch
+    from .control.logs import LogOptions, LogSearch
     from .control.metrics_app import Asgi
     from .control.records import DeadRecord, Health, StuckRecord, Why, WorkerRecord
     from .control.stats import By, Stats
@@ -62,17 +60,11 @@ class Questions(Flow):
         return Alerts(self)
 
     # why ----------------------------------------------------------------------------------------------------------
-    def search_logs(
-        self, query: str = "", *, level: Level = "debug", since: Duration | datetime | None = None, limit: int = 1_000,
-        after: str | None = None,
-    ) -> LogSearch:  # fmt: skip
+    def search_logs(self, query: str = "", **given: Unpack[LogOptions]) -> LogSearch:
         """Return log lines of the jobs that match a search, the newest first, where to go on, and how far it looked."""
         from .control.logs import search
-        from .options import past_instant
 
-        now = self.clock.now()
-        oldest = 0 if since is None else past_instant("since", since, now)
-        return search(self.reader, query, level, oldest, limit, after, now)
+        return search(self.reader, query, self.clock.now(), **given)
 
     def why(self, job: str | Handle[Any]) -> Why:
         """Return why a job has not started, the true reason first; or what became of it."""

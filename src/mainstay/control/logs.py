@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from ..core.errors import UsageError
 from ..core.job import JobLine
@@ -11,11 +11,15 @@ from ..core.search_terms import Term
 from ..core.suggest import did_you_mean
 from ..core.updates import LEVELS, WARNED
 from ..job import each_of
+from ..options import past_instant
 from ..query import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Literal, Unpack
 
+    from ..core.clock import Duration
     from ..core.job import LogLine
     from ..stores.contract import Store
 
@@ -33,9 +37,21 @@ class LogSearch(NamedTuple):
     looked: int | None
 
 
-def search(store: Store, query: str, level: str, since: int, limit: int, after: str | None, now: int) -> LogSearch:
+class LogOptions(TypedDict, total=False):
+    """What `app.search_logs` takes."""
+
+    level: Literal["debug", "info", "warning", "error"]  # this one and above; default: debug
+    since: Duration | datetime | None  # an instant, or so long ago
+    limit: int  # about so many lines; default: 1,000
+    after: str | None  # the place at which the page before ended
+
+
+def search(store: Store, query: str, now: int, **given: Unpack[LogOptions]) -> LogSearch:
     """As `search_logs`, with datetimes."""
-    found = search_logs(store, query, level, since, limit, after, now)
+    since = given.get("since")
+    oldest = 0 if since is None else past_instant("since", since, now)
+    level, limit = given.get("level", "debug"), given.get("limit", 1_000)
+    found = search_logs(store, query, level, oldest, limit, given.get("after"), now)
     return found._replace(lines=each_of(found.lines))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from .clock import DAY, MINUTE
 from .errors import UsageError
-from .retry import ATTEMPTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+ATTEMPTS = 3
 TIMEOUT = 5 * MINUTE
 KEEP = 7 * DAY
 DEFAULT_QUEUE = "default"

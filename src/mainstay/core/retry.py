@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .clock import HOUR, SECOND, milliseconds
+from .draft import ATTEMPTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     When = Callable[[Any], bool]
     Exceptions = type[BaseException] | tuple[type[BaseException], ...]
 
-ATTEMPTS, BASE, CAP, FACTOR = 3, SECOND, HOUR, 2.0
+BASE, CAP, FACTOR = SECOND, HOUR, 2.0
 CRASHES = 3  # a job whose workers died this many times is poison
 
 
