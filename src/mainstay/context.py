@@ -18,7 +18,7 @@ from .core.outcome import COMPLETED, Cancelled, Snooze, Stopping
 from .core.review import LastReview
 from .core.rules import rate_slots, unpack
 from .core.suggest import did_you_mean
-from .core.updates import LEVELS, Checkpoint, LogLimits, Progress, Update
+from .core.updates import LEVELS, Checkpoint, Line, LogLimits, Progress, Update
 from .job_log import JobLog
 from .log_values import as_text, encode
 from .redacting import redactor
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .core.decide import Transition
     from .core.draft import Draft
     from .core.job import Claimed, Labels
-    from .core.updates import Line
     from .stores.contract import Store
 
 Level = Literal["debug", "info", "warning", "error"]
