@@ -4,9 +4,9 @@ import pytest
 
 from mainstay import Mainstay, UsageError
 from mainstay.core.job import updated_at
-from mainstay.core.log_lines import pack
 from mainstay.core.outcome import COMPLETED
 from mainstay.core.updates import Line, Progress
+from mainstay.worker.attempt_log import pack
 from tests.contract.building import FAILED, log
 
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from msgspec.json import encode as _encode
+
+from ..core.updates import LEVELS, Log
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..core.updates import Line
     from .outcome_buffer import WorkerReporter
 
+CHUNK, CHUNK_CHARACTERS = 100, 50_000  # of lines in one row; the first comes however long it is
 HELD, HELD_CHARACTERS = 50, 50_000  # of one attempt: after so many, it is looked at how many wait in all
 
 
@@ -53,3 +60,30 @@ class AttemptLog:
 def length(line: Line) -> int:
     """Return about how many characters a line has."""
     return len(line[4]) + (len(line[5]) if line[5] else 0)
+
+
+def pack(seq: int | str, token: int, lines: list[Line], characters: int) -> list[Log]:
+    """Return the lines of an attempt, which have so many characters, as updates: most often as one."""
+    if len(lines) <= CHUNK and characters <= CHUNK_CHARACTERS:
+        return [_packed(seq, token, lines)] if lines else []
+    return [_packed(seq, token, chunk) for chunk in _chunks(lines)]
+
+
+def _packed(seq: int | str, token: int, lines: list[Line]) -> Log:
+    if len(lines) == 1:
+        return Log(seq, token, *lines[0])
+    levels = {line[2] for line in lines}
+    worst = levels.pop() if len(levels) == 1 else max(levels, key=LEVELS.index)
+    return Log(seq, token, lines[0][0], lines[-1][1], worst, None, _encode(lines).decode(), None, len(lines))
+
+
+def _chunks(lines: list[Line]) -> Iterator[list[Line]]:
+    """Return the lines in pieces that fit one row."""
+    start = characters = 0
+    for place, line in enumerate(lines):
+        size = len(line[4]) + len(line[5] or "")
+        characters += size
+        if place > start and (place - start == CHUNK or characters > CHUNK_CHARACTERS):
+            yield lines[start:place]
+            start, characters = place, size
+    yield lines[start:]

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from ..core.decide import Completed, Transition, completed, decide
 from ..core.errors import LeaseLost, StoreError
 from ..core.job import Labels
-from ..core.log_lines import pack
 from ..core.outcome import CANCELLED, COMPLETED, INVALID, Outcome
 from ..core.payload import clean
 from ..core.review import last
 from ..core.states import COMPLETED as COMPLETED_STATE
 from ..core.updates import Checkpoint, Log, LogLimits, Progress, Update
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
-from .attempt_log import AttemptLog
+from .attempt_log import AttemptLog, pack
 from .rolling_deploy import left_to_others
 
 if TYPE_CHECKING:
