@@ -2,11 +2,11 @@
 
 import json
 import logging
-import time
 
 import pytest
 
 from mainstay import ctx
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -24,8 +24,7 @@ def jobs(app):
     handles = [mail.enqueue("ada"), mail.enqueue("nobody")]
     level = logging.getLogger().level
     with app.worker(concurrency=1):
-        while app.list("state:queued,running"):
-            time.sleep(0.01)
+        eventually(lambda: not app.list("state:queued,running"), "the jobs to end")
     assert logging.getLogger().level == level
     return [handle.id for handle in handles]
 
