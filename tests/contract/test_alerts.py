@@ -155,12 +155,23 @@ def test_a_dead_job_is_an_error_and_of_a_critical_type_it_is_high(fleet):
     assert (found["dead"].tenant, found["dead"].type) == ("acme", "mail")
     assert "after 1 attempt: Boom: no" in found["dead"].text
     assert fleet.app.get(found["dead"].job).state == "dead"
+    assert "Boom" not in str(fleet.store.rules([TROUBLE]))  # the error stays with the job, where it may be encrypted
     fleet.end(DEAD)
     assert fleet.look() == []  # the same incident
     (record,) = [record for record in fleet.app.dead() if record.type == "mail"]
     fleet.app.dead_group(record.fingerprint).resolve()
     fleet.app.bulk("state:dead type:audit-export").delete()
     assert sorted(fleet.look()) == [("recovered", "critical:audit-export"), ("recovered", "dead:mail")]
+
+
+def test_a_secret_is_not_told(fleet):
+    fleet.join()
+    fleet.end(DEAD._replace(error="Boom: password=hunter2 token ghp_abcdefghijklmnopqrstuvwxyz0123456789"))
+    fleet.look()
+    (notice,) = fleet.post.got
+    assert "Boom" in notice.alert.text
+    assert "hunter2" not in notice.alert.text
+    assert "ghp_abc" not in notice.alert.text
 
 
 def test_a_worker_that_renews_no_lease(fleet):

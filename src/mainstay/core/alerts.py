@@ -8,7 +8,6 @@ from .clock import DAY, MINUTE, human, milliseconds
 from .errors import UsageError
 from .job import Rule
 from .limits import effective
-from .redaction import in_force
 from .rules import TROUBLE
 from .suggest import did_you_mean
 from .words import plural
@@ -289,10 +288,9 @@ def _about(job: Job, alert: Alert) -> Alert:
 
 
 def about(alert: Alert, job: Job) -> Alert:
-    """Return an alert of a dead job that names the job, its tenant and its error."""
+    """Return an alert of a dead job that names the job and its tenant. It is stored, so the error is not in it: that may be encrypted."""
     tried = f" after {plural(job.attempt, 'attempt')}" if job.attempt else ""
-    error = f": {in_force().text(job.error)}" if job.error else ""
-    return _about(job, alert._replace(text=f"{alert.text}; the last is {job.id}{tried}{error}"))
+    return _about(job, alert._replace(text=f"{alert.text}; the last is {job.id}{tried}"))
 
 
 # incidents: the value of a rule of kind `trouble` -------------------------------------------------------------------------

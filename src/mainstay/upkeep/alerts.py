@@ -21,6 +21,7 @@ from ..core.job import RuleChanged
 from ..core.rules import TRIAGE, TROUBLE, WATCH
 from ..core.search_terms import Term
 from ..core.states import DEAD
+from ..redacting import redactor
 from ..senders.channels import Notice
 
 if TYPE_CHECKING:
@@ -152,19 +153,25 @@ class Alerts:
         else:
             alert, made = core.Alert(*value["alert"]), core.owing(value, core.OPENED, now)
         if self._write(alert.name, made, rule, now) and not quiet:
-            self._events.emit("alert", what=core.OPENED, alert=alert)
+            self._events.emit("alert", what=core.OPENED, alert=self._told(alert))
 
     def _named(self, alert: core.Alert) -> core.Alert:
         """Return an alert about dead jobs with what is known of the newest of them."""
         job = self._store.get(alert.job) if alert.job and alert.rule in ("dead", "critical") else None
         return alert if job is None else core.about(alert, job)
 
+    def _told(self, alert: core.Alert) -> core.Alert:
+        """Return an alert as it is told: with the error of a dead job, and without secrets."""
+        job = self._store.get(alert.job) if alert.job and alert.rule in ("dead", "critical") else None
+        error = f": {job.error}" if job is not None and job.error else ""
+        return alert._replace(text=redactor().text(alert.text + error))
+
     def _clear(self, gone: Mapping[str, Rule], now: int) -> None:
         """Close the incidents that are over; forget those that were closed long ago, and what nobody could deliver."""
         for name, rule in gone.items():
             if rule.value["closed_at"] is None:
                 if self._write(name, core.closed(rule.value, now), rule, now) and rule.value["told"]:
-                    self._events.emit("alert", what=core.RECOVERED, alert=core.Alert(*rule.value["alert"]))
+                    self._events.emit("alert", what=core.RECOVERED, alert=self._told(core.Alert(*rule.value["alert"])))
             elif not 0 <= now - rule.value["closed_at"] < core.FORGET:
                 self._write(name, None, rule, now)
 
@@ -193,15 +200,15 @@ class Alerts:
     def _deliver(self, rules: Iterable[Rule], now: int) -> None:
         began = time.monotonic()
         for rule in rules:
-            told = {notice["id"]: self._send(notice, now) for notice in rule.value["owed"]}
             try:
+                told = {notice["id"]: self._send(notice, now) for notice in rule.value["owed"]}
                 self._settle(rule.name, told, now + round((time.monotonic() - began) * 1000))
             except StoreError as error:  # it is delivered again, under the same id
                 self._events.emit("store_error", error=error, wait=LEASE)
 
     def _send(self, notice: Mapping[str, Any], now: int) -> tuple[list[str], int]:
         """Send a notice to the channels that have not got it; return those that have it, and how many failed."""
-        alert, told, failed = core.Alert(*notice["alert"]), list(notice.get("told", ())), 0
+        alert, told, failed = self._told(core.Alert(*notice["alert"])), list(notice.get("told", ())), 0
         made = Notice(notice["id"], notice["what"], notice["at"], alert, notice["opened_at"], link_to(self._app, alert))
         wait = None if now - notice["at"] >= core.STALE else _wait(notice)
         for to in self._app.channels.values():
