@@ -13,12 +13,12 @@ from mainstay.core.errors import ConfigError, UsageError
 from mainstay.core.export import PARTS, Rewrite
 from mainstay.core.job import Rule
 from mainstay.core.keyring import MARK, VARIABLE, Unreadable
-from mainstay.core.log_lines import pack
 from mainstay.core.outcome import Outcome
 from mainstay.core.search_terms import Term
 from mainstay.core.updates import Line
 from mainstay.stores import move, open_store
 from mainstay.stores.encrypted import SETTING
+from mainstay.worker.attempt_log import pack
 from tests.contract.building import checkpoint, draft, log, progress
 
 ONE, TWO, OTHER = (
