@@ -63,6 +63,7 @@ KINDS = {
 @click.option("--grace", metavar="DURATION", help="How long running jobs may continue after a stop.  [default: 30s]")
 @click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.  [default: info]")
 @click.option("--log-format", metavar="FORM", help="text or json.  [default: text]")
+@click.option("--events", is_flag=True, help="Print the life of each job on stdout, as lines of JSON.")
 @click.option("--drain", is_flag=True, help="Run what is due, print a summary and exit.")
 @click.option("--max-jobs", metavar="N", type=click.IntRange(1), help="With --drain: claim at most N jobs.")
 @click.option(
@@ -71,7 +72,8 @@ KINDS = {
 @click.option("--json", "as_json", is_flag=True, help="With --drain: print the summary as JSON.")
 @targeted
 def worker(
-    target: Target, types: str | None, drain: bool, max_jobs: int | None, max_seconds: str | None, as_json: bool, **given: Any
+    target: Target, types: str | None, drain: bool, max_jobs: int | None, max_seconds: str | None, as_json: bool, events: bool,
+    **given: Any,
 ) -> int:  # fmt: skip
     """Run jobs until a signal stops it; --drain: until none is due.
 
@@ -82,7 +84,7 @@ def worker(
     """
     if given["grace"]:
         given["grace"] = enqueue_args.duration("--grace", given["grace"])
-    settings = target.settings(**given)
+    settings = target.settings(**given, events=events or None)
     if drain or max_jobs is not None or max_seconds is not None or as_json:
         from . import drain as one_shot
 
@@ -103,6 +105,10 @@ def _logged(app: Mainstay, settings: Settings) -> Mainstay:
     for name, spec in settings.alerts.items():
         app.alerts.send_to(name, **spec)
     WorkerLog(app, settings.log_level, settings.log_format)
+    if settings.events:
+        from .life_cycle import LifeCycle
+
+        LifeCycle(app)
     return app
 
 
@@ -142,7 +148,11 @@ def _supervise(target: Target, settings: Settings, types: str | None) -> int:
     from ..worker.supervisor import Supervisor
 
     app = target.app_name()
-    given = {"MAINSTAY_LOG_LEVEL": settings.log_level, "MAINSTAY_LOG_FORMAT": settings.log_format}
+    given = {
+        "MAINSTAY_LOG_LEVEL": settings.log_level,
+        "MAINSTAY_LOG_FORMAT": settings.log_format,
+        "MAINSTAY_EVENTS": "true" if settings.events else "false",
+    }
     os.environ.update(given | ({"MAINSTAY_URL": target.given_url} if target.given_url else {}))
     log = Log(SystemClock(), settings.log_level, settings.log_format)
     options = _options(settings, types)

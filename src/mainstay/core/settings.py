@@ -45,6 +45,7 @@ class Settings(NamedTuple):
     stuck_after: Duration = "5m"
     log_level: str = "info"
     log_format: str = "text"
+    events: bool = False
     job_log_level: str = LogLimits().level
     job_log_lines: int = LogLimits().lines
     job_log_size: int = LogLimits().characters
@@ -201,6 +202,14 @@ def _channels(value: Any) -> dict[str, dict[str, Any]]:
     return value
 
 
+def _switch(value: Any) -> bool:
+    words = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+    found = value if isinstance(value, bool) else words.get(str(value).strip().lower())
+    if found is None:
+        raise ValueError("give true or false")
+    return found
+
+
 def _one_of(*words: str) -> Callable[[Any], str]:
     def parse(value: Any) -> str:
         word = value.strip().lower() if isinstance(value, str) else ""
@@ -233,6 +242,7 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "stuck_after": (_duration, "How long a job may run before `mainstay stuck` lists it"),
     "log_level": (_one_of(*LEVELS), "The least severe log lines that are written"),
     "log_format": (_one_of("text", "json"), "Log lines for people (`text`) or for machines (`json`)"),
+    "events": (_switch, "Whether a worker prints the life of each job on stdout, as lines of JSON"),
     "job_log_level": (
         _one_of(*LEVELS, "off"),
         "The least severe records of `logging` that land in the log of the job that makes them; `off`: none do",
