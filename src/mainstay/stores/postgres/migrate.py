@@ -7,6 +7,7 @@ depends on a session, so a pooler may stand in between.
 from __future__ import annotations
 
 import re
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from .connect import Connection
 
+PATIENCE = 1.0  # seconds for which the end of another run is awaited
 _INDEX = re.compile(r"CREATE INDEX CONCURRENTLY IF NOT EXISTS (\w+)")
 # A build waits for the transactions of others as long as they take. Behind a pooler the session has none of our settings.
 _PATIENT = "SELECT set_config('lock_timeout', '0', false) WHERE current_setting('enable_seqscan') = 'off'"
@@ -76,9 +78,13 @@ class Migrations:
 
     @contextmanager
     def _only_one(self) -> Iterator[None]:
-        """Raise while another process runs the steps."""
+        """Raise while another process runs the steps. The server may need a moment to see that one was killed."""
         with self._db.aside() as guard, guard.transaction():
-            if schema.execute(guard, _ONLY_ONE, f"mainstay migrate {self._dialect.schema}") != [(True,)]:
+            limit = time.monotonic() + PATIENCE
+            while schema.execute(guard, _ONLY_ONE, f"mainstay migrate {self._dialect.schema}") != [(True,)]:
+                if time.monotonic() < limit:
+                    time.sleep(0.05)
+                    continue
                 raise StoreBusy(f"{schema.shown(self._db)}: another `mainstay migrate up` runs. Wait for its end.")
             schema.execute(guard, _UNLIMITED)
             yield
