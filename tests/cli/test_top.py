@@ -17,6 +17,7 @@ from mainstay.cli import exits
 from mainstay.core.job import TypeInfo
 
 from .shop import Shop
+from .test_watch import MAINSTAY
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -32,7 +33,7 @@ class Terminal:
         for name in ("COLUMNS", "LINES"):
             environment.pop(name, None)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "mainstay", *words], stdin=self.below, stdout=self.below, stderr=self.below, env=environment,
+            [sys.executable, "-c", MAINSTAY, *words], stdin=self.below, stdout=self.below, stderr=self.below, env=environment,
             start_new_session=True,
         )  # fmt: skip
         self.raw, self._decoder = "", codecs.getincrementaldecoder("utf-8")()

@@ -23,13 +23,17 @@ def shop(app):
     return Shop(app)
 
 
+# The program, which hears Ctrl-C: whoever runs the tests in the background ignores it.
+MAINSTAY = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from mainstay.__main__ import main; sys.exit(main())"
+
+
 @pytest.fixture
 def follow(app):
     """Start a command as a process, and read it line by line."""
     processes = []
 
     def start(*words):
-        command = [sys.executable, "-m", "mainstay", *words]
+        command = [sys.executable, "-c", MAINSTAY, *words]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
         processes.append(process)
         return process

@@ -71,6 +71,7 @@ INDEXES = {
 # Tables that are read whole: as many rows as there are workers, types or settings, or an end of the audit.
 SMALL = {
     "admit_look": "SCAN mainstay_freed",
+    "seal": "SCAN mainstay_schema",
     "freed_first": "SCAN f",
     "freed_take": "SCAN mainstay_freed",
     "workers": "SCAN w",

@@ -55,7 +55,7 @@ def test_a_stopped_worker_releases_what_it_runs_at_its_next_safe_point(jobs, sta
 def test_a_stop_cuts_a_drain_short(jobs, start_worker, journal):
     process = start_worker(concurrency=1, grace="30s")
     running = jobs.reads.enqueue()
-    eventually(lambda: running.state == "running", "it to run")
+    journal.wait("from page")  # its handler runs
     worker = only(jobs.app).id
     jobs.app.stop_worker(worker, drain=True)
     eventually(lambda: stopping(jobs.app), "it to show as stopping", 5)

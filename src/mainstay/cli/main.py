@@ -83,7 +83,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "migrate": ("migrate", "Bring a store's schema to the version of this mainstay, or print how."),
         "compact": ("migrate", "Make a SQLite file smaller after many jobs were deleted."),
         "move": ("migrate", "Copy every job, with its history, from one store to another."),
-        "encryption": ("encryption", "Show which encryption keys are in use; make one; rotate."),
+        "encryption": ("encryption", "Show which encryption keys are here and which are in use; make one; rotate."),
         "prune": ("prune", "Remove ended jobs and their history, a few at a time, so that workers go on."),
         "export": ("transfer", "Write jobs with their history to a file, as lines of JSON."),
         "import": ("transfer", "Read jobs from files that export or an archive has written."),
