@@ -44,7 +44,7 @@ def test_a_drained_worker_finishes_what_it_runs_claims_nothing_more_and_ends(job
 def test_a_stopped_worker_releases_what_it_runs_at_its_next_safe_point(jobs, start_worker, journal):
     process = start_worker(concurrency=1)
     running = jobs.reads.enqueue()
-    eventually(lambda: running.state == "running", "it to run")
+    journal.wait("from page")  # its handler runs
     jobs.app.stop_worker(only(jobs.app).id, actor="ada")
     assert ended(process) == (0, "")
     job = running.job()
