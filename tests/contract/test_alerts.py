@@ -14,8 +14,11 @@ from mainstay.core.rules import TROUBLE, WATCH
 from mainstay.upkeep.alerts import TURN, Alerts
 from mainstay.upkeep.sweep import Sweep
 from tests.contract.building import draft
+from tests.servers.engines import ONE_OF_EACH
 
 DEAD = Outcome("failed", error="Boom: no", retry=False, reason="permanent")
+
+pytestmark = pytest.mark.engines(*ONE_OF_EACH)
 
 
 class Post:

@@ -20,6 +20,7 @@ from mainstay.stores import move, open_store
 from mainstay.stores.encrypted import SETTING
 from mainstay.worker.attempt_log import pack
 from tests.contract.building import checkpoint, draft, log, progress
+from tests.servers.engines import ONE_OF_EACH
 
 ONE, TWO, OTHER = (
     f"{name}:{base64.b64encode(byte * 32).decode()}" for name, byte in (("k1", b"1"), ("k2", b"2"), ("k1", b"x"))
@@ -29,6 +30,8 @@ PAYLOAD = json.dumps({"to": SECRET})
 FAILED = Outcome("failed", f"ValueError: {SECRET}", f"Traceback {SECRET}", retry=False, reason=f"because {SECRET}")
 REVIEW = Outcome("review", reason=f"may I {SECRET}?", result=json.dumps(SECRET), children=(draft("child", PAYLOAD),))
 DONE = Outcome("completed", result=json.dumps(SECRET))
+
+pytestmark = pytest.mark.engines(*ONE_OF_EACH)
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,11 @@ from mainstay.control.metrics_app import metrics_app
 from mainstay.core.clock import DAY, HOUR
 from mainstay.core.errors import StoreUnavailable
 from tests.contract.building import FAILED, FINAL
+from tests.servers.engines import ONE_OF_EACH
 
 HOSTILE = 'a"b\\c'
+
+pytestmark = pytest.mark.engines(*ONE_OF_EACH)
 
 
 @pytest.fixture

@@ -13,6 +13,9 @@ from opentelemetry.trace import SpanKind, StatusCode
 from mainstay import Cancel, Mainstay, Retry, Review, Snooze, ctx
 from mainstay.core.errors import UsageError
 from mainstay.integrations.opentelemetry import instrument
+from tests.servers.engines import ONE_OF_EACH
+
+pytestmark = pytest.mark.engines(*ONE_OF_EACH)
 
 
 @pytest.fixture(scope="module")

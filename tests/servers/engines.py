@@ -95,3 +95,7 @@ def untouched(name, folder):
         else:
             with postgres.schema(postgres.place(url)[0]) as fresh:
                 yield fresh
+
+
+# For what is built on verbs that all versions are tested with: the newest server of each kind, or the user's own.
+ONE_OF_EACH = [name for name in ENGINES if name in ("sqlite", "postgres18", "valkey", "postgres", "redis")]
