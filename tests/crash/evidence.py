@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mainstay.core.outcome import INTERRUPTED
 from mainstay.core.verdict import LOST, STORED
 from tests.simulation.history import History, Record, merge
+
+from .journal import GIVEN_UP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,8 +86,9 @@ def _verdicts(line: Line) -> Iterator[Told]:
     phases = {STORED: "ok", LOST: "refused"}
     for job, token, state, outcome, verdict in line["jobs"]:
         if verdict in phases:
-            by = "sweep" if outcome in ("crashed", "lost_unknown") else "worker"
-            yield "finish", phases[verdict], job, token, {"state": state, "outcome": outcome, "by": by}
+            by = "sweep" if outcome in ("crashed", "lost_unknown", GIVEN_UP) else "worker"
+            told = INTERRUPTED.kind if outcome == GIVEN_UP else outcome
+            yield "finish", phases[verdict], job, token, {"state": state, "outcome": told, "by": by}
 
 
 def _cancelled(line: Line) -> Iterator[Told]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDER = "journal"
+GIVEN_UP = "given up"  # how an attempt ended whose worker had lost its lease
 
 
 class Journal:

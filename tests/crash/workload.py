@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from mainstay import Mainstay, Retry, Snooze, ctx
 from mainstay.core.ids import IDS
+from mainstay.core.outcome import INTERRUPTED
 
 from . import mutations
 from .engines import ENGINES
-from .journal import Journal
+from .journal import GIVEN_UP, Journal
 from .waiting import rest
 from .zygote import listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mainstay.core.decide import Transition
     from mainstay.core.draft import Draft
 
     from .engines import Engine
@@ -205,13 +207,18 @@ def probe(app: Mainstay, attempt: Recorder, slot: int) -> None:
             return {"token": token}
 
 
+def ending(transition: Transition) -> str:
+    """Return how an attempt ended; one that was given up with its lease is told apart: its handler stops when it sees that."""
+    return GIVEN_UP if transition.error == INTERRUPTED.error else transition.outcome
+
+
 def listen(app: Mainstay, journal: Journal) -> None:
     """Write down what the worker is told: what it holds, and what became of each outcome that it or its sweep sent."""
     store = app.store
     claim, finish = store.claim, store.finish
 
     def verdicts(transitions: Any, answers: list[str]) -> None:
-        told = [[t.id, t.token, t.state, t.outcome, answer] for t, answer in zip(transitions, answers, strict=True)]
+        told = [[t.id, t.token, t.state, ending(t), answer] for t, answer in zip(transitions, answers, strict=True)]
         if told:
             journal.write("verdicts", jobs=told)
 
