@@ -6,7 +6,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from mainstay.core import assigned, redaction
+from mainstay.core import named_secrets, redaction
 from mainstay.core.errors import UsageError
 from mainstay.core.job import LogLine
 from mainstay.core.redaction import MARK, Redactor, restored
@@ -182,8 +182,10 @@ def test_the_work_grows_with_the_length_of_the_text(name, monkeypatch):
     """Twice the text may take at most about twice the steps of the scanner; its patterns are bounded or possessive."""
     steps = []
     for function in ("_name", "_extent", "_balanced"):
-        real = getattr(assigned, function)
-        monkeypatch.setattr(assigned, function, lambda text, *more, real=real: (steps.append(1), real(text, *more))[1])
+        real = getattr(named_secrets, function)
+        monkeypatch.setattr(
+            named_secrets, function, lambda text, *more, real=real: (steps.append(1), real(text, *more))[1]
+        )
     counts = []
     for size in (20_000, 40_000):
         steps.clear()

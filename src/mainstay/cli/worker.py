@@ -20,7 +20,7 @@ from ..core.masking import masked
 from ..settings_file import load_settings
 from ..stores import without_driver
 from . import enqueue_args
-from .completions import Completions
+from .completed_lines import CompletedLines
 from .exits import coloured, shown
 from .options import command, targeted
 from .output import GLYPHS, STYLES, dumped, local_time, plural
@@ -192,7 +192,7 @@ class WorkerLog(Log):
 
     def __init__(self, app: Mainstay, level: str, form: str) -> None:
         super().__init__(app.clock, level, form)
-        self._completions = Completions(self._json, self._painted(GLYPHS["completed"], "completed"))
+        self._completed = CompletedLines(self._json, self._painted(GLYPHS["completed"], "completed"))
         for name in EVENTS:
             app.events.on(name, getattr(self, f"_{name}"))
         root = logging.getLogger()
@@ -202,7 +202,7 @@ class WorkerLog(Log):
 
     def write(self, level: str, event: str, text: str, label: str = "", **fields: Any) -> None:
         """Write one line, after those about jobs that completed before it."""
-        self._completions.flush()
+        self._completed.flush()
         super().write(level, event, text, label, **fields)
 
     def _unknown_queue(self, queue: str, hint: str) -> None:
@@ -250,7 +250,7 @@ class WorkerLog(Log):
         if outcome.kind == "completed" and self._least > INFO:  # nearly every job: build no text that is not shown
             return
         if outcome.kind == "completed" and not (self._tty or outcome.reason):
-            self._completions.add(job, self._clock.now())
+            self._completed.add(job, self._clock.now())
             return
         took = max(self._clock.now() - job.started_at, 0)
         failed = outcome.error is not None

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import assigned
+from . import named_secrets
 from .errors import UsageError
 from .secret_patterns import DEFAULT, PATTERNS
 
@@ -79,7 +79,7 @@ class Redactor:
         for pattern, mark in self._patterns:
             if not pattern.needles or _has(text.casefold(), pattern.needles):
                 text = _compiled(pattern.regex).sub(_replacing(pattern.shown, pattern.check, mark), text)
-        return assigned.without(text, _any_of(self._letters), self.kind)
+        return named_secrets.without(text, _any_of(self._letters), self.kind)
 
     def value(self, value: Any) -> Any:
         """Return a JSON value without the secrets in it."""

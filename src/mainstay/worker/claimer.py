@@ -78,12 +78,12 @@ class Claimer:
 
     def step(self, now: int) -> int:
         """Do one round; return after how many milliseconds to do the next if nothing wakes the claimer before."""
-        if (arrived := self._start_arrived()) or self._outcomes.gathers():
-            return FIRST if arrived else GATHER
-        # A worker that stops cannot find out what it missed while an offer is open: that is answered no more.
-        hopeless = self._registration.stopping and self.offers.outstanding
-        if self.offers.uncertain and self._registration.open and not hopeless:
+        if self._start_arrived():
+            return FIRST
+        if self._recovers():
             return self._recover(self._registration.registered)
+        if self._outcomes.gathers():
+            return GATHER
         batch, updates = self._outcomes.take(self._failures)
         since = self._monotonic()
         room = self._room(since)
@@ -118,6 +118,12 @@ class Claimer:
         if self._process_wants:
             wait = min(wait, self._claim_for_processes(now))
         return 0 if self._outcomes.more else wait
+
+    def _recovers(self) -> bool:
+        """Return whether to find out first what a claim got whose reply is missing."""
+        # A worker that stops cannot find it out while an offer is open: that is answered no more.
+        hopeless = self._registration.stopping and self.offers.outstanding
+        return self.offers.uncertain and self._registration.open and not hopeless
 
     def _claim_for_processes(self, now: int) -> int:
         """Claim for process slots no more than can start there: another worker could run a job that waits here."""

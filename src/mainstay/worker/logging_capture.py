@@ -25,7 +25,7 @@ _inside: ContextVar[bool] = ContextVar(
 _lock = threading.Lock()
 
 
-class JobLog(logging.Handler):
+class LogCapture(logging.Handler):
     """Writes the records that handlers log by `logging` to the log of their job."""
 
     workers = 0
@@ -72,7 +72,7 @@ def _handled_by_others(record: logging.LogRecord, own: logging.Handler) -> bool:
     return False
 
 
-_job_log = JobLog()
+_capture = LogCapture()
 
 
 def capture_logging(level: str) -> Callable[[], None]:
@@ -85,23 +85,23 @@ def capture_logging(level: str) -> Callable[[], None]:
         return lambda: None
     root, threshold = logging.getLogger(), getattr(logging, level.upper())
     with _lock:
-        _job_log.workers += 1
-        _job_log.setLevel(threshold)
-        if _job_log not in root.handlers:
+        _capture.workers += 1
+        _capture.setLevel(threshold)
+        if _capture not in root.handlers:
             if not root.handlers and root.level > threshold:
-                _job_log.level_before = root.level
+                _capture.level_before = root.level
                 root.setLevel(threshold)
-            root.addHandler(_job_log)
+            root.addHandler(_capture)
     return _release
 
 
 def _release() -> None:
     root = logging.getLogger()
     with _lock:
-        _job_log.workers -= 1
-        if _job_log.workers:
+        _capture.workers -= 1
+        if _capture.workers:
             return
-        root.removeHandler(_job_log)
-        if _job_log.level_before is not None:
-            root.setLevel(_job_log.level_before)
-            _job_log.level_before = None
+        root.removeHandler(_capture)
+        if _capture.level_before is not None:
+            root.setLevel(_capture.level_before)
+            _capture.level_before = None

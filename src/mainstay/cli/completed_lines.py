@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PAUSE = 0.02  # seconds for which lines are collected
 
 
-class Completions:
+class CompletedLines:
     """Writes a line for each job that completed, at most a moment later. `flush` writes what there is."""
 
     def __init__(self, as_json: bool, mark: str) -> None:
