@@ -135,8 +135,19 @@ def soak(arguments: list[str]) -> None:
     become(python(), "-m", "tests.soak", *arguments)
 
 
+def example(arguments: list[str]) -> None:
+    """Run one of the example systems whole: `example conversation_hook`; without a name, list them."""
+    names = sorted(path.parent.name for path in ROOT.glob("examples/*/__main__.py"))
+    name, *rest = arguments or [""]
+    if name not in names:
+        sys.exit("usage: python3 dev.py example NAME, where NAME is one of: " + ", ".join(names))
+    prepare("dev")
+    become(python(), "-m", f"examples.{name}", *rest)
+
+
 COMMANDS = {
     "demo": demo,
+    "example": example,
     "test": test,
     "check": check,
     "format": reformat,
