@@ -1,4 +1,4 @@
-"""The log of one attempt as its handler writes it: counted and bounded, with a line where something is left out."""
+"""The log of one attempt as its handler writes it: counted and bounded, with a line where something is left out; and without secrets."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ class JobLog:
     def __init__(self, reporter: Reporter, job: Claimed) -> None:
         self._now, self._write, limits = reporter.now, reporter.writer(job), reporter.limits
         self._number, self._lines, self._characters = count(1).__next__, limits.lines, limits.characters
-        self._limits, found = limits, redactor()
-        self._text, self._json = found.text, found.json
+        self._limits = limits
 
     def add(self, level: str, stage: str | None, message: object, fields: dict[str, Any]) -> None:
-        """Add a line, or count it as left out."""
-        text = self._json(encoded(fields) or "null") if fields else None
-        line = self._text(as_text(message, MESSAGE))
+        """Add a line, or count it as left out. What stores it redacts it: see `redacted`."""
+        text = encoded(fields) or "null" if fields else None
+        line = as_text(message, MESSAGE)
         number = self._number()
         self._characters -= len(line) + (len(text) if text else 0)
         if number <= self._lines and self._characters >= 0:
@@ -54,3 +53,16 @@ class JobLog:
         lines, characters, _ = self._limits
         kept = f"an attempt keeps {lines:,} lines and {characters:,} characters (job_log_lines, job_log_size)"
         self._write(Line(number, self._now(), "warning", None, f"{what}: {kept}", None))
+
+
+def redacted(lines: list[Line]) -> list[Line]:
+    """Return lines without their secrets. Nearly always they have none, and all of them are looked through at once."""
+    found = redactor()
+    messages = "\n".join([line[4] for line in lines])
+    fields = "\n".join([line[5] for line in lines if line[5]])
+    if not (found.suspects(messages) or (fields and found.suspects_json(fields))):
+        return lines
+    return [
+        line._replace(message=found.text(line.message), fields=line.fields and found.json(line.fields))
+        for line in lines
+    ]

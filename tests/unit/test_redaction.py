@@ -11,6 +11,9 @@ from mainstay.core.errors import UsageError
 from mainstay.core.job import LogLine
 from mainstay.core.redaction import MARK, Redactor, restored
 from mainstay.core.secret_patterns import PATTERNS
+from mainstay.core.updates import Line
+from mainstay.job_log import redacted
+from mainstay.log_values import encoded
 
 USUAL = Redactor()
 OWN = Redactor(["ssn", "card.number"])
@@ -155,6 +158,24 @@ def test_twice_is_once_and_an_untouched_edit_changes_nothing(value):
 @given(st.text(alphabet="pas:word=\"'{}[]()\\ \n<>-tkn.eyJ@/0123456789", max_size=200))
 def test_any_text_is_redacted_once(text):
     assert OWN.text(OWN.text(text)) == OWN.text(text)
+
+
+SUSPICIOUS = st.text(alphabet="pas:word=- \n4123AKIAeyJ.", max_size=30) | st.sampled_from(
+    ["4111 1111 1111 1111", "AKIAIOSFODNN7EXAMPLE", "password=a", "sk-proj-abcdefghijklmnop", "\\u0070"]
+)
+
+
+@given(st.lists(st.tuples(SUSPICIOUS, st.none() | SUSPICIOUS), min_size=1, max_size=6))
+def test_lines_that_are_looked_through_at_once_lose_what_each_alone_would_lose(texts):
+    lines = [Line(n, 0, "info", None, message, fields and json.dumps({"a": fields})) for n, (message, fields) in enumerate(texts)]  # fmt: skip
+    assert redacted(lines) == [
+        line._replace(message=USUAL.text(line.message), fields=line.fields and USUAL.json(line.fields))
+        for line in lines
+    ]
+
+
+def test_fields_of_a_line_never_hold_a_nul():
+    assert [encoded({"a": "x\0y"}) for _ in range(3)] == ['{"a":"x\N{REPLACEMENT CHARACTER}y"}'] * 3
 
 
 def test_an_edit_may_change_what_is_around_a_mark():

@@ -21,6 +21,7 @@ class Pattern(NamedTuple):
     regex: str
     shown: str = "{mark}"
     check: Callable[[re.Match[str]], bool] = lambda found: True
+    hint: str = ""  # without needles: a regex that is found in each text with such a secret, and found faster
 
 
 def _digits(text: str) -> list[int]:
@@ -81,9 +82,9 @@ PATTERNS: dict[str, Pattern] = {
     "openai": Pattern(("sk-",), _EDGE + r"sk-[\w-]{16,}+"),  # and others that took over the form
     "stripe": Pattern(("k_live_", "k_test_", "whsec_"), _EDGE + r"(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{10,}+"),
     "google": Pattern(("aiza",), _EDGE + r"AIza[\w-]{30,}+"),
-    "card": Pattern((), r"(?<![\w.])[2-6](?:[ -]?\d){13,18}(?![\w-])", check=is_card),
+    "card": Pattern((), r"(?<![\w.])[2-6](?:[ -]?\d){13,18}(?![\w-])", hint=r"[2-6](?:[ -]?\d){13}", check=is_card),
     "mail": Pattern(("@",), r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}"),
-    "iban": Pattern((), r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", check=is_iban),
+    "iban": Pattern((), r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", hint=r"[A-Z][A-Z]\d\d[ A-Z0-9]", check=is_iban),
 }  # fmt: skip
 ASKED = ("mail", "iban")  # only on request: people look for a job by the address that it is for
 DEFAULT = tuple(name for name in PATTERNS if name not in ASKED)

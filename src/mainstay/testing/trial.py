@@ -14,6 +14,7 @@ from ..core.errors import TransactionUnsupported
 from ..core.ids import IDS
 from ..core.job import Claimed, Labels
 from ..core.updates import Checkpoint, Line, Log, LogLimits, Progress, Update
+from ..job_log import redacted
 from ..options import instant
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Trial(Generic[P, R]):
 
     def writer(self, job: Claimed) -> Callable[[Line], None]:
         """Return what reports the log lines of an attempt."""
-        return lambda line: self.report(Log(job.seq, job.token, *line))
+        return lambda line: self.report(Log(job.seq, job.token, *redacted([line])[0]))
 
     def checkpoint(self, job: Claimed) -> str | None:
         """Return the checkpoint of the trial, as if an earlier attempt had saved it."""

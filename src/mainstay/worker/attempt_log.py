@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.json import encode as _encode
 
 from ..core.updates import LEVELS, Log
+from ..job_log import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +64,8 @@ def length(line: Line) -> int:
 
 
 def pack(seq: int | str, token: int, lines: list[Line], characters: int) -> list[Log]:
-    """Return the lines of an attempt, which have so many characters, as updates: most often as one."""
+    """Return the lines of an attempt, which have so many characters, as updates without secrets: most often as one."""
+    lines = redacted(lines)
     if len(lines) <= CHUNK and characters <= CHUNK_CHARACTERS:
         return [_packed(seq, token, lines)] if lines else []
     return [_packed(seq, token, chunk) for chunk in _chunks(lines)]

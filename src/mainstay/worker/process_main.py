@@ -22,6 +22,7 @@ from ..core.errors import StoreUnavailable
 from ..core.job import Claimed, Labels
 from ..core.outcome import Cancelled, Outcome
 from ..core.updates import Log, LogLimits
+from ..job_log import redacted
 from . import runner
 from .handler_address import find
 from .in_flight import Execution
@@ -52,7 +53,7 @@ class PipeReporter:
 
     def writer(self, job: Claimed) -> Callable[[Line], None]:
         """Return what reports the log lines of an attempt."""
-        return lambda line: self.report(Log(job.seq, job.token, *line))
+        return lambda line: self.report(Log(job.seq, job.token, *redacted([line])[0]))
 
     def checkpoint(self, job: Claimed) -> str | None:
         return self._checkpoint
