@@ -32,6 +32,7 @@ class Server:
 
     # for subclasses -----------------------------------------------------------------------------------------------
     name = "server"
+    as_user = None  # whom it runs as; None: not root, "": the user who runs the tests
 
     def prepare(self):
         """Make the server's files; called once."""
@@ -59,7 +60,8 @@ class Server:
         """Start without waiting."""
         (self.folder / "pid").unlink(missing_ok=True)
         alive = session.folder() / session.ALIVE
-        command = [sys.executable, "-ES", guardian.__file__, alive, self.folder, self.ending, session.user()]
+        user = session.user() if self.as_user is None else self.as_user
+        command = [sys.executable, "-ES", guardian.__file__, alive, self.folder, self.ending, user]
         self._guardian = subprocess.Popen(
             [*map(str, command), *map(str, self.program())], stdin=subprocess.DEVNULL, start_new_session=True
         )
