@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .core.limits import Breaker, Limit
     from .core.retention import Keep
     from .core.retry import Retry
+    from .job import Job
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,6 +53,8 @@ class TypeOptions(TypedDict, total=False):
     limit: Limit | Sequence[Limit]
     breaker: Breaker
     description: str
+    verify: Callable[[Job], object]
+    subject: by | Callable[[Job], str]
 
 
 class BatchType(JobType[[Item], R, C], Generic[Item, R, C]):

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         job_log_size: int
         job_log_level: str  # from which records of `logging` land in the job's log; "off": none
         identity: str | None
+        reconcile: int  # ended jobs that the worker checks when it starts, the last ones; 0: none
         signals: bool  # SIGTERM and SIGINT leave the `with` of a worker, which then stops gracefully
         runtime: Runtime
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .control.dead import DeadGroup
     from .control.logs import LogOptions, LogSearch
     from .control.metrics_app import Asgi
-    from .control.records import DeadRecord, Health, StuckRecord, Why, WorkerRecord
+    from .control.records import DeadRecord, Health, Reconciliation, StuckRecord, Why, WorkerRecord
     from .control.stats import By, Stats
     from .core.clock import Duration
     from .core.duplicates import Duplicates
@@ -96,6 +96,17 @@ class Questions(Flow):
         from .control.duplicates import duplicates
 
         return duplicates(self, within)
+
+    def reconcile(
+        self, types: Sequence[str] = (), since: Duration | None = None, limit: int | None = None
+    ) -> Reconciliation:
+        """Check whether what completed jobs did still holds, by the `verify=` of their types; it changes nothing.
+
+        Jobs of these `types` or all, that ended within the time `since`; `limit` ended jobs are looked at, the last ones.
+        """
+        from .control.reconcile import reconcile
+
+        return reconcile(self, types, since, limit)  # type: ignore[arg-type]
 
     def stats(self, since: Duration = "24h", by: By = "type", types: Sequence[str] = ()) -> Stats:
         """Return what happened to jobs in the last time: by type, or by minute, hour or day; of some `types` or of all."""

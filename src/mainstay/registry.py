@@ -19,6 +19,7 @@ from .core.retention import NAMES as RETENTION
 from .core.retry import Retry
 from .core.schema import Schema
 from .core.suggest import did_you_mean
+from .core.verification import verification
 from .options import NO_OPTIONS, POLICY, Options, checked_name, listed
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ R = TypeVar("R")
 C = TypeVar("C")
 # The options a type may set for all its jobs.
 TYPE_NAMES = ("queue", "priority", "retry", "timeout", "keep", "tags", "key", "unique", "period", "on_conflict")
-OWN_NAMES = "process, batch, wait, stages, on_timeout, name, aliases, version, upgrades, limit, breaker, description"
+OWN_NAMES = "process, batch, wait, stages, on_timeout, name, aliases, version, upgrades, limit, breaker, description, verify, subject"
 # Of on_timeout: whether the next attempt waits for the end of a handler that does not stop.
 WAIT, ABANDON = "wait", "abandon"
 
@@ -70,6 +71,7 @@ class JobType(Bound[P, R], Hooked, Generic[P, R, C]):
         self.app, self.function, self.name = app, function, checked_name(name)
         self.process = bool(given.pop("process", False))
         self.batch: Batch | None = _batch(function, name, given, self.process)
+        self.verification = verification(name, given, self.batch is not None)
         self.on_timeout: str = given.pop("on_timeout", WAIT)
         if self.on_timeout not in (WAIT, ABANDON):
             raise UsageError(f"on_timeout={self.on_timeout!r}: one of {WAIT!r}, {ABANDON!r}")
@@ -148,9 +150,10 @@ class JobType(Bound[P, R], Hooked, Generic[P, R, C]):
 
     def arguments(self, payload: str, version: int) -> dict[str, Any]:
         """Return the arguments of a stored payload; raise `InvalidPayload` if this code does not take it."""
-        return self.schema.decode(payload if version == self.version else self._upgraded(payload, version))
+        return self.schema.decode(payload if version == self.version else self.upgraded(payload, version))
 
-    def _upgraded(self, payload: str, version: int) -> str:
+    def upgraded(self, payload: str, version: int) -> str:
+        """Return a payload of another version as this code has it; raise `InvalidPayload` if it cannot."""
         if version > self.version:
             raise InvalidPayload(
                 f"the payload has version {version}, but this code of {self.name} has version {self.version}"

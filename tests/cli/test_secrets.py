@@ -51,7 +51,7 @@ WORDS = {
     "schedules run": "nightly", "breaker": "", "breaker open": "mail", "breaker close": "mail", "settings": "", "settings get": "smtp.password",
     "settings set": "smtp.password hunter-setting --text", "settings unset": "smtp.password", "edit": "{waiting} --from edited.json",
     "watch": "{done}", "top": "", "dead": "", "dead show": "{print}", "dead retry": "{print} --dry-run", "dead purge": "{print} --dry-run",
-    "dead ignore": "{print} --note token=hunter-note", "dead resolve": "{print}", "dead reopen": "{print}", "stuck": "--after 1s", "dupes": "",
+    "dead ignore": "{print} --note token=hunter-note", "dead resolve": "{print}", "dead reopen": "{print}", "stuck": "--after 1s", "dupes": "", "reconcile": "--app nothing:here",
     "stats": "", "history": "1h", "metrics": "", "health": "", "alerts": "", "alerts rules": "", "alerts set": "depth above=5 --reason token=hunter-note", "alerts reset": "depth",
     "alerts silence": "depth --for 1h --reason token=hunter-note", "alerts test": "", "encryption": "", "encryption rotate": "", "migrate": "", "compact": "", "move": "{url} sqlite:///moved.db", "prune": "--older 1d --dry-run", "export": "",
     "import": "exported.jsonl --dry-run",

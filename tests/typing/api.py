@@ -40,6 +40,7 @@ from mainstay import (
     transient,
 )
 from mainstay.control.records import Change, LimitRecord, QueueRecord, TypeRecord, Why
+from mainstay.handlers import files
 from mainstay.testing import Kit, Trial
 
 app = Mainstay("sqlite:///jobs.db")
@@ -431,3 +432,22 @@ except QueueFull as full:
     assert_type(full.max_depth, int)
 except TypeDisabled:
     pass
+
+
+# Built-in handlers, and checks of completed jobs -----------------------------------------------------------------------
+made = files.register(app, roots=["data"])
+assert_type(made.create_file.enqueue("a.json", "{}", overwrite=True), Handle[files.Written])
+assert_type(made.delete_file.enqueue("a.json"), Handle[files.Deleted])
+made.create_file.enqueue("a.json")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+made.delete_file.enqueue("a.json", requires_exists=True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def still_there(job: Job) -> str | None:
+    return None if job.args["path"] else "is gone"
+
+
+@app.job(verify=still_there, subject=by("path"))
+def keep_file(path: str) -> None: ...
+
+
+app.job(verify="path")(keep_file.function)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]

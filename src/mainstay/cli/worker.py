@@ -21,6 +21,7 @@ from ..settings_file import load_settings
 from ..stores import without_driver
 from . import enqueue_args
 from .completed_lines import CompletedLines
+from .discrepancies import discrepancy_line, reconciled_line
 from .exits import coloured, shown
 from .options import command, targeted
 from .output import GLYPHS, STYLES, dumped, local_time, plural
@@ -28,6 +29,7 @@ from .output import GLYPHS, STYLES, dumped, local_time, plural
 if TYPE_CHECKING:
     from ..app import Mainstay
     from ..context import Context
+    from ..control.records import Discrepancy, Reconciliation
     from ..core.alerts import Alert
     from ..core.clock import Clock
     from ..core.job import Claimed
@@ -40,7 +42,7 @@ INFO = LEVELS.index("info")
 EVENTS = (
     "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
     "stuck", "left", "cancelling", "unresponsive", "pruned", "review_reminder", "review_expired", "dead_reopened", "worker_asked", "alert",
-    "alert_failed",
+    "alert_failed", "discrepancy", "reconciled",
 )  # fmt: skip
 KINDS = {
     "completed": "completed", "released": "queued", "cancelled": "cancelled", "review": "review",
@@ -89,15 +91,13 @@ def worker(
         from . import drain as one_shot
 
         seconds = one_shot.check(drain, max_seconds, settings.processes)
-        app = _logged(_application(target), settings)
+        app = _logged(application(target), settings)
         return one_shot.run(app, max_jobs, seconds, as_json, _options(settings, types))
     if settings.processes > 1:
         return _supervise(target, settings, types)
     from ..worker.shutdown import until_signalled
 
-    return until_signalled(
-        _logged(_application(target), settings).worker(**_options(settings, types)), replaceable=True
-    )
+    return until_signalled(_logged(application(target), settings).worker(**_options(settings, types)), replaceable=True)
 
 
 def _logged(app: Mainstay, settings: Settings) -> Mainstay:
@@ -112,7 +112,7 @@ def _logged(app: Mainstay, settings: Settings) -> Mainstay:
     return app
 
 
-def _application(target: Target) -> Mainstay:
+def application(target: Target) -> Mainstay:
     """Return the application. It uses the URL of the command line, unless the code gives it another."""
     if target.given_url:
         os.environ["MAINSTAY_URL"] = target.given_url
@@ -136,6 +136,7 @@ def _options(settings: Settings, types: str | None) -> dict[str, Any]:
         "stats_keep": settings.stats_keep,
         "archive": settings.archive or None,
         "lease": settings.lease,
+        "reconcile": settings.reconcile,
         "job_log_level": settings.job_log_level,
         "job_log_lines": settings.job_log_lines,
         "job_log_size": settings.job_log_size,
@@ -308,6 +309,16 @@ class WorkerLog(Log):
         then = "it is given up" if wait is None else f"trying again in {human(wait)}"
         text = f"the channel {channel} has not delivered an alert: {error} ({then})"
         self.write("error", "alert_failed", text, channel=channel, error=str(error), rule=alert.rule, wait=wait)
+
+    def _discrepancy(self, found: Discrepancy) -> None:
+        self.write(
+            "warning", "discrepancy", discrepancy_line(found), job=found.id, type=found.type, subject=found.subject,
+            kind=found.kind, message=found.text, other=found.other,
+        )  # fmt: skip
+
+    def _reconciled(self, report: Reconciliation) -> None:
+        counts = {name: value for name, value in report._asdict().items() if name != "found"}
+        self.write("info", "reconciled", reconciled_line(report), **counts)
 
     def _pruned(self, count: int) -> None:
         self.write("debug", "pruned", f"removed {count} jobs whose retention is over", count=count)

@@ -238,6 +238,31 @@ class StuckRecord(NamedTuple):
     fix: str  # what to type
 
 
+class Discrepancy(NamedTuple):
+    """A completed job whose effect does not hold, or could not be checked."""
+
+    id: str
+    type: str
+    subject: str  # what the job was about
+    kind: str  # wrong; changing: another job about the same thing has not ended; unchecked: verify= raised
+    text: str  # what is wrong, or the error
+    finished_at: datetime | None
+    other: str | None = None  # the id of the job that changes it
+
+
+class Reconciliation(NamedTuple):
+    """What a check of completed jobs has found: up to 1,000 discrepancies, the job that ended last first, and how many there are."""
+
+    found: tuple[Discrepancy, ...]
+    checked: int
+    superseded: int  # a later job was about the same thing
+    looked: int  # ended jobs of all types
+    complete: bool  # all ended jobs of that time were looked at; retention may have removed others
+    wrong: int
+    changing: int
+    unchecked: int
+
+
 class Component(NamedTuple):
     """A part of an installation: `healthy`, `degraded` or `unhealthy`, why, and the command that changes it."""
 

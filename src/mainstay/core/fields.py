@@ -31,9 +31,10 @@ class by:  # noqa: N801  (users write it as a word: key=by("customer.id"))
         One field gives its value as people write it, several a JSON array, the whole payload its hash. Raises
         `InvalidPayload` where the payload of this type lacks a field.
         """
-        return sealed(self._text(type, payload))
+        return sealed(self.plain(type, payload))
 
-    def _text(self, type: str, payload: str) -> str:
+    def plain(self, type: str, payload: str) -> str:
+        """Return the same text as it is, also in an encrypted installation: for what is not stored."""
         if not self.paths:
             from .payload import fingerprint
 

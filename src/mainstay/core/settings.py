@@ -43,6 +43,7 @@ class Settings(NamedTuple):
     stats_keep: Duration = "30d"
     archive: str = ""
     stuck_after: Duration = "5m"
+    reconcile: int = 10_000
     log_level: str = "info"
     log_format: str = "text"
     events: bool = False
@@ -240,6 +241,10 @@ FIELDS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "Where jobs go before retention removes them: a folder (in a settings file: beside it), or `s3://bucket/prefix`",
     ),
     "stuck_after": (_duration, "How long a job may run before `mainstay stuck` lists it"),
+    "reconcile": (
+        _whole(0, 10_000_000),
+        "Ended jobs that a worker looks at when it starts, the last ones, to check those whose type has `verify=`; 0: none",
+    ),
     "log_level": (_one_of(*LEVELS), "The least severe log lines that are written"),
     "log_format": (_one_of("text", "json"), "Log lines for people (`text`) or for machines (`json`)"),
     "events": (_switch, "Whether a worker prints the life of each job on stdout, as lines of JSON"),

@@ -18,7 +18,7 @@ from mainstay import ConfigError, Permanent, UsageError, ctx
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mainstay import Mainstay
+    from mainstay import Job, Mainstay
 
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not hang the slot
@@ -80,8 +80,42 @@ class Files:
             except FolderMissing:
                 return {"path": path, "deleted": _missing(path, require_exists)}
 
-        self.create_file = app.job(create_file)
-        self.delete_file = app.job(delete_file)
+        def created(job: Job) -> str | None:
+            with suppress(FolderMissing), place(roots, job.args["path"]) as target:
+                return differs(target, job.args["content"].encode())
+            return "is missing"
+
+        def gone(job: Job) -> str | None:
+            with suppress(FolderMissing), place(roots, job.args["path"]) as target:
+                return "exists" if exists(target) else None
+            return None
+
+        self.create_file = app.job(verify=created, subject=subject)(create_file)
+        self.delete_file = app.job(verify=gone, subject=subject)(delete_file)
+
+
+def subject(job: Job) -> str:
+    """Return the name of the file that a job was about: a deletion supersedes a creation."""
+    return f"file {job.args['path']}"
+
+
+def exists(target: Place) -> bool:
+    """Whether there is anything of that name."""
+    with suppress(FileNotFoundError):
+        os.stat(target.name, dir_fd=target.folder, follow_symlinks=False)
+        return True
+    return False
+
+
+def differs(target: Place, content: bytes) -> str | None:
+    """Return how a file differs from what it should be; None: it does not."""
+    try:
+        with _opened(target, target.name) as file:
+            return None if _equal(file, content) else "has other content"
+    except FileNotFoundError:
+        return "is missing"
+    except Permanent as error:
+        return str(error)
 
 
 def _checked_roots(roots: object) -> dict[str, str]:

@@ -45,7 +45,7 @@ class OneShot(Worker):
         seconds = float("inf") if max_seconds is None else milliseconds(max_seconds) / 1000
         if seconds <= 0:
             raise UsageError(f"max_seconds={max_seconds}: give a time above zero, such as max_seconds=25")
-        super().__init__(app, **options)
+        super().__init__(app, **options | {"reconcile": 0})  # a drain is short, and starts often
         self._stops, self._limit = orders, seconds
         self.obey = orders.put
         self._end_at = time.monotonic() + seconds

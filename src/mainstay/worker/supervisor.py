@@ -112,7 +112,7 @@ class Supervisor:
         if processes < 1:
             raise ConfigError(f"processes={processes}: there must be at least one")
         self._app, self._entry, self._log = app, entry, log or _write
-        self._options = json.dumps({name: value for name, value in options.items() if value is not None})
+        self._options = {name: value for name, value in options.items() if value is not None}
         self._kill_after = (milliseconds(options.get("grace") or "30s") + milliseconds(extra)) / 1000
         self._extra = milliseconds(extra) / 1000
         self._replicas = [Replica() for _ in range(processes)]
@@ -162,7 +162,9 @@ class Supervisor:
         """Start a worker under a new identity, with a pipe each way."""
         replica.identity, replica.since, replica.due, replica.up = new_identity(), time.monotonic(), None, False
         try:
-            replica.process, replica.orders, messages = spawn(self._entry, self._app, self._options, replica.identity)
+            replica.process, replica.orders, messages = spawn(
+                self._entry, self._app, json.dumps(self._options), replica.identity
+            )
         except OSError as error:  # no memory or no processes left: try again later
             _report(self._log, error)
             self._died(replica, 1)
@@ -188,6 +190,7 @@ class Supervisor:
         replica.retired = message["retired"]
         if self._leases is None:
             self._leases = Leases(message["url"], message["lease"], SystemClock(), self._log)
+            self._options["reconcile"] = 0  # the first worker does it for all
         self._renew_for()
         for other in self._replicas:
             if other.process is None and other.due is None and not (self._stopping or other.retired):

@@ -28,6 +28,7 @@ from ..upkeep.admit import Admit, Expire
 from ..upkeep.alerts import Alerts
 from ..upkeep.archive import open_archive
 from ..upkeep.prune import Prune, PruneActions
+from ..upkeep.reconcile import LIMIT, reconcile_once
 from ..upkeep.roll_up import RollUp
 from ..upkeep.schedule import Schedules
 from ..upkeep.sweep import GRACE, Sweep
@@ -82,7 +83,7 @@ class Worker:
         types: Iterable[str] | None = None, lease: Duration | None = None, grace: Duration = "30s",
         poll: Duration = "1s", audit_keep: Duration = "365d", stats_keep: Duration = "30d", archive: str | None = None, process_slots: int | None = None,
         job_log_lines: int = LogLimits().lines, job_log_size: int = LogLimits().characters, job_log_level: str = LogLimits().level,
-        identity: str | None = None, signals: bool = False, runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
+        identity: str | None = None, signals: bool = False, reconcile: int = LIMIT, runtime: Runtime = Runtime(),  # noqa: B008  (immutable)
     ) -> None:  # fmt: skip
         if concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: a worker needs at least one slot")
@@ -115,7 +116,7 @@ class Worker:
             Admit(self.store, app.events), Expire(self.store, app.events), Schedules(app), Triage(self.store, app.events),
             Alerts(app, partial(self.wake, "alerts")),
         )  # fmt: skip
-        self._block = signalled_block(self) if signals else None
+        self._block, self._reconcile = signalled_block(self) if signals else None, reconcile
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
         self.draining = False  # it finishes what it runs
@@ -159,6 +160,7 @@ class Worker:
         self._events.emit("worker_started", worker=self)  # before the first job can start
         for service in self.services.values():
             service.start()
+        self._end_reconciling = reconcile_once(self.app, self.types, self._reconcile)
         return self
 
     def _steps(self) -> dict[str, Callable[[int], int]]:
@@ -179,6 +181,7 @@ class Worker:
             return
         self._stopped, self.draining = True, drain
         self._events.emit("worker_stopping", worker=self)
+        self._end_reconciling()
         limit = self.grace if grace is None else milliseconds(grace)
         if drain:
             self.slots.start_no_more()
