@@ -330,7 +330,8 @@ def test_a_folder_that_is_swapped_for_a_link_lets_nothing_out(made, root, tmp_pa
 
 def test_jobs_complete_or_die_at_once(tmp_path, root):
     app = Mainstay(f"sqlite:///{tmp_path}/jobs.db")
-    made = files.register(app, roots=[root])
+    made = files.register(app, roots=[root], queue="files")
+    assert (made.create_file.queue, made.delete_file.queue) == ("files", "files")
     with app.worker(concurrency=2):
         assert made.create_file.enqueue("a.json", content="{}").result(timeout=10)["size"] == 2
         for handle in (made.create_file.enqueue("../b", "x"), made.create_file.enqueue("a.json", "other")):

@@ -17,8 +17,10 @@ from mainstay import ConfigError, Permanent, UsageError, ctx
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Unpack
 
     from mainstay import Job, Mainstay
+    from mainstay.job_decorator import TypeOptions
 
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # a FIFO must not hang the slot
@@ -51,8 +53,12 @@ class Place(NamedTuple):
     name: str
 
 
-def register(app: Mainstay, roots: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]) -> Files:
-    """Register `create_file` and `delete_file`, which work inside these folders only.
+def register(
+    app: Mainstay,
+    roots: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]],
+    **options: Unpack[TypeOptions],
+) -> Files:
+    """Register `create_file` and `delete_file`, which work inside these folders only; `options` are those of any job type.
 
     One folder in a list: paths are relative to it. A mapping of names to folders: the first part of a path is the name of its folder.
     """
@@ -60,13 +66,13 @@ def register(app: Mainstay, roots: Sequence[str | os.PathLike[str]] | Mapping[st
         raise ConfigError(
             "mainstay.handlers.files needs a POSIX system: this one cannot open files relative to a folder"
         )
-    return Files(app, _checked_roots(roots))
+    return Files(app, _checked_roots(roots), options)
 
 
 class Files:
     """The job types: `files.create_file.enqueue("a.json", "{}")`."""
 
-    def __init__(self, app: Mainstay, roots: Mapping[str, str]) -> None:
+    def __init__(self, app: Mainstay, roots: Mapping[str, str], options: TypeOptions) -> None:
         def create_file(path: str, content: str, overwrite: bool = False) -> Written:
             """Write a file whole, or leave it as it is if it has this content. Other content needs `overwrite`."""
             with place(roots, path, make=True) as target:
@@ -90,8 +96,10 @@ class Files:
                 return "exists" if exists(target) else None
             return None
 
-        self.create_file = app.job(verify=created, subject=subject)(create_file)
-        self.delete_file = app.job(verify=gone, subject=subject)(delete_file)
+        creating: TypeOptions = {"verify": created, "subject": subject, **options}
+        deleting: TypeOptions = {"verify": gone, "subject": subject, **options}
+        self.create_file = app.job(**creating)(create_file)
+        self.delete_file = app.job(**deleting)(delete_file)
 
 
 def subject(job: Job) -> str:
