@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # redis-py imports hiredis where it is installed: a faster parser. The other packages have another name than their module.
-LOADED_BY = {"hiredis": "redis", "opentelemetry-api": "opentelemetry"}
+LOADED_BY = {"hiredis": "redis", "opentelemetry-api": "opentelemetry", "phonenumberslite": "phonenumbers"}
 
 
 def imported():

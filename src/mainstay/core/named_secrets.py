@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 SEPARATORS = ("=", ":", ">", "--")
 LONGEST = 64  # characters of a name on each side of the letters that were found
@@ -29,7 +29,16 @@ _CODE = re.compile(r"[A-Za-z_][\w.]*+")
 def without(text: str, letters: re.Pattern[str], kind_of: Callable[[str], str | None]) -> str:
     """Return a text without the values whose names `kind_of` knows; `letters` finds what is in each such name."""
     parts: list[str] = []
-    done = copied = 0
+    copied = 0
+    for head, end, kind in values(text, letters, kind_of):
+        parts += [text[copied:head], f"[redacted:{kind}]"]
+        copied = end
+    return "".join([*parts, text[copied:]]) if parts else text
+
+
+def values(text: str, letters: re.Pattern[str], kind_of: Callable[[str], str | None]) -> Iterator[tuple[int, int, str]]:
+    """Yield where the values of such names begin and end, and what they are, from left to right."""
+    done = 0
     for found in letters.finditer(text):
         if found.start() < done:
             continue
@@ -39,11 +48,9 @@ def without(text: str, letters: re.Pattern[str], kind_of: Callable[[str], str | 
         if kind is None or value is None:
             continue
         head, end = _extent(text, value, kind)
-        if _is_shown(text[head:end], kind, kind_of):
-            continue
-        parts += [text[copied:head], f"[redacted:{kind}]"]
-        copied = done = end
-    return "".join([*parts, text[copied:]]) if parts else text
+        if not _is_shown(text[head:end], kind, kind_of):
+            yield head, end, kind
+            done = end
 
 
 def _name(text: str, found: re.Match[str], done: int) -> tuple[int, int]:

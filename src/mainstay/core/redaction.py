@@ -15,7 +15,7 @@ from .errors import UsageError
 from .secret_patterns import DEFAULT, PATTERNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 OFF = ("off",)  # the setting `redact` that switches it off
 DEEPEST = 200  # levels of a value that are looked at
@@ -84,6 +84,10 @@ class Redactor:
             if not pattern.needles or _has(text.casefold(), pattern.needles):
                 text = _compiled(pattern.regex).sub(_replacing(pattern.shown, pattern.check, mark), text)
         return named_secrets.without(text, _any_of(self._letters), self.kind)
+
+    def named(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield where the values stand that a text gives by the name of a secret (`password=…`), and what they are."""
+        return named_secrets.values(text, _any_of(self._letters), self.kind)
 
     def value(self, value: Any) -> Any:
         """Return a JSON value without the secrets in it."""

@@ -29,8 +29,13 @@ def _digits(text: str) -> list[int]:
 
 
 def is_card(found: re.Match[str]) -> bool:
+    """Whether a match is the number of a payment card."""
+    return is_card_number(found[0])
+
+
+def is_card_number(text: str) -> bool:
     """Whether digits are the number of a payment card: an issuer's prefix, its length, and the check digit (Luhn)."""
-    digits = _digits(found[0])
+    digits = _digits(text)
     start, size = int("".join(map(str, digits[:4]))), len(digits)
     issued = (
         (size == 16 and (start // 1000 == 4 or 5100 <= start < 5600 or 2221 <= start <= 2720 or 3528 <= start < 3590))
@@ -43,8 +48,13 @@ def is_card(found: re.Match[str]) -> bool:
 
 
 def is_iban(found: re.Match[str]) -> bool:
-    """Whether the check digits of an account number are right (ISO 7064, 97-10)."""
-    text = found[0].replace(" ", "")
+    """Whether a match is an account number."""
+    return is_account_number(found[0])
+
+
+def is_account_number(text: str) -> bool:
+    """Whether the check digits of an account number (IBAN) are right (ISO 7064, 97-10)."""
+    text = text.replace(" ", "")
     return 15 <= len(text) <= 34 and int("".join(str(int(c, 36)) for c in text[4:] + text[:4])) % 97 == 1
 
 
