@@ -63,27 +63,44 @@ def receiver(context=None):
 
 
 class Mailbox:
-    """A mail server that keeps what it gets; `ada` may log in with `pw`."""
+    """A mail server that keeps what it gets; `ada` may log in with `pw`. `refusals` are replies by recipient, `replies` to mails."""
 
     def __init__(self):
-        self.got = []
+        self.got, self.refusals, self.replies, self.logins = [], {}, [], []
+
+    async def handle_RCPT(self, server, session, envelope, address, options):  # noqa: N802  (as the server calls it)
+        if address in self.refusals:
+            return self.refusals[address]
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
 
     async def handle_DATA(self, server, session, envelope):  # noqa: N802  (as the server calls it)
-        self.got.append((envelope.rcpt_tos, message_from_bytes(envelope.content, policy=policy.default)))
-        return "250 kept"
+        reply = self.replies.pop(0) if self.replies else "250 kept"
+        if reply.startswith("250"):
+            self.got.append((envelope.rcpt_tos, message_from_bytes(envelope.content, policy=policy.default)))
+        return reply
 
 
 @contextmanager
-def mail_server():
+def mail_server(tls="none", context=None):
     def login(server, session, envelope, mechanism, data):
+        box.logins.append(data.login)
         return AuthResult(success=(data.login, data.password) == (b"ada", b"pw"), handled=False)
 
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     box = Mailbox()
-    server = Controller(box, hostname="127.0.0.1", port=port, authenticator=login, auth_require_tls=False)
+    secure = {
+        "none": {},
+        "starttls": {"tls_context": context, "require_starttls": True},
+        "tls": {"ssl_context": context},
+    }
+    server = Controller(
+        box, hostname="127.0.0.1", port=port, authenticator=login, auth_require_tls=tls == "starttls", **secure[tls]
+    )
     server.start()
-    place = {"kind": "smtp", "host": "127.0.0.1", "port": port, "tls": "none"}
+    box.port = port
+    place = {"kind": "smtp", "host": "127.0.0.1", "port": port, "tls": tls}
     box.options = {**place, "sender": "jobs@example.com", "to": ["ops@example.com"]}
     yield box
     server.stop()

@@ -2,10 +2,12 @@
 
 import json
 import socket
+import ssl
 import sys
 import time
 
 import pytest
+import trustme
 
 from mainstay.core.alerts import Alert
 from mainstay.core.errors import ConfigError, SendFailed
@@ -112,6 +114,36 @@ def test_mail_that_is_not_taken(mailbox):
     with pytest.raises(SendFailed, match="STARTTLS"):  # a server that cannot encrypt gets no mail by mistake
         channel("mail", {**mailbox.options, "tls": "starttls"}).send(OPENED)
     assert mailbox.got == []
+
+
+@pytest.fixture
+def certified(tmp_path, monkeypatch):
+    """What a server at 127.0.0.1 proves itself with; this process trusts it."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    return context
+
+
+@pytest.mark.filterwarnings("ignore:.*ssl_context:UserWarning", "ignore:Requiring AUTH:UserWarning")
+@pytest.mark.parametrize("tls", ["starttls", "tls"])
+def test_mail_goes_encrypted_to_a_server_that_proves_its_name(certified, monkeypatch, tls):
+    with mail_server(tls, certified) as mailbox:
+        to = channel("mail", {**mailbox.options, "user": "ada", "password": "pw"})
+        to.send(OPENED)
+        assert len(mailbox.got) == 1
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(SendFailed, match=r"(?i)certificate"):
+            to.send(OPENED)
+        assert (len(mailbox.got), len(mailbox.logins)) == (1, 1)
+
+
+def test_mail_that_is_taken_for_nobody(mailbox):
+    mailbox.refusals = {"ops@example.com": "550 no such person"}
+    with pytest.raises(SendFailed, match="550, 'no such person'"):
+        channel("mail", mailbox.options).send(OPENED)
 
 
 def test_a_mail_server_that_hangs():

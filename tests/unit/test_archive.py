@@ -2,11 +2,6 @@
 
 import gzip
 import json
-import os
-import socket
-import subprocess
-import sys
-import urllib.request
 
 import pytest
 
@@ -19,7 +14,7 @@ from mainstay.upkeep import prune as pruning
 from mainstay.upkeep.archive import histories, open_archive
 from mainstay.upkeep.prune import Prune
 from tests.contract.building import Desk
-from tests.waiting import eventually
+from tests.servers import aws
 
 
 @pytest.fixture
@@ -164,41 +159,16 @@ def test_a_place_that_is_none_is_refused(where):
 
 # S3 -------------------------------------------------------------------------------------------------------------------
 @pytest.fixture
-def bucket(monkeypatch, tmp_path):
+def bucket(monkeypatch):
     """A client of moto's server on this machine, with a bucket."""
     pytest.importorskip("moto")
     import boto3
 
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    given = {
-        "AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": str(tmp_path / "none"), "AWS_MAX_ATTEMPTS": "1",
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
-    }  # fmt: skip
-    for name, value in given.items():
+    for name, value in aws.one_for_all().environment().items():
         monkeypatch.setenv(name, value)
-    server = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | given,
-    )  # fmt: skip
-    try:
-        eventually(lambda: _up(url), "the server is up", 30)
-        client = boto3.client("s3")
-        client.create_bucket(Bucket="jobs")
-        yield client
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def _up(url):
-    try:
-        with urllib.request.urlopen(f"{url}/moto-api/", timeout=1) as reply:
-            return reply.status == 200
-    except OSError:
-        return False
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="jobs", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+    return client
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from ..core.clock import iso, milliseconds
 from ..core.errors import ConfigError, SendFailed
 from ..core.redaction import in_force
 from ..core.suggest import did_you_mean
+from .smtp import TLS, MailServer, deliver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -125,7 +126,6 @@ def channel(name: str, spec: Mapping[str, Any]) -> Channel:
     return Channel(name, kind, options, _least(name, spec), _seconds(name, spec))
 
 
-TLS = ("starttls", "tls", "none")
 TEXT, TEXTS, NUMBER = "text", "texts", "number"
 WANTED = {TEXT: "a text", TEXTS: 'a list of texts: ["…"]', NUMBER: "a whole number above zero"}
 OPTIONS: dict[str, dict[str, tuple[str, bool]]] = {  # by kind: what each option is, and whether it is needed
@@ -227,25 +227,10 @@ def _command(to: Channel, notice: Notice) -> None:
 
 
 def _smtp(to: Channel, notice: Notice) -> None:
-    """Send a mail. The name of this host is not looked up: that has no time limit."""
-    import smtplib
-    import socket
-    import ssl
-
-    tls, here = to.options.get("tls", TLS[0]), socket.gethostname() or "localhost"
-    place = to.options["host"], to.options.get("port", {"tls": 465, "starttls": 587}.get(tls, 25)), here
-    secure = None if tls == "none" else ssl.create_default_context()
-    server = (
-        smtplib.SMTP_SSL(*place, timeout=to.seconds, context=secure)
-        if tls == "tls"
-        else smtplib.SMTP(*place, to.seconds)
-    )
-    with server:
-        if tls == "starttls":
-            server.starttls(context=secure)
-        if "user" in to.options:
-            server.login(to.options["user"], to.options.get("password", ""))
-        server.send_message(_mail(to, notice))
+    given = {name: to.options[name] for name in ("host", "port", "tls", "user", "password") if name in to.options}
+    refused = deliver(MailServer(**given, seconds=to.seconds), _mail(to, notice), to.options["to"])
+    if len(refused) == len(to.options["to"]):
+        raise SendFailed(f"the mail server takes the mail for nobody: {refused}")
 
 
 def _mail(to: Channel, notice: Notice) -> EmailMessage:

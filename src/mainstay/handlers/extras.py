@@ -1,0 +1,25 @@
+"""What handlers need from outside: libraries, checked at `register` and imported by the first job, and secrets."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+from mainstay import ConfigError
+
+
+def needed(module: str, extra: str, handler: str) -> None:
+    """Raise `ConfigError`, which names the extra to install, if a library is not there. It is not imported."""
+    if find_spec(module) is None:
+        raise ConfigError(f"mainstay.handlers.{handler} needs {module}: pip install 'mainstay[{extra}]'")
+
+
+def secret(value: str, setting: str) -> str:
+    """Return a setting; `$NAME` is that of a variable of the environment, which only workers need to have."""
+    if not value.startswith("$"):
+        return value
+    if not os.environ.get(value[1:]):
+        raise ConfigError(
+            f"{setting} is taken from the environment variable {value[1:]}, which this worker does not have"
+        )
+    return os.environ[value[1:]]
