@@ -43,6 +43,7 @@ NAMES = (
     "dead_reopened",  # fingerprint, type, job (its id): a job died in a group of dead jobs that was resolved; one process emits it
     "alert",  # what ("opened" or "recovered"), alert: one process of all emits each
     "alert_failed",  # channel, error, wait (in ms; None: given up), alert: a channel has not delivered a notice
+    "webhook_disabled",  # webhook (its id), reason: a failed delivery has disabled the endpoint; one process emits it
     "pruned",  # count: so many ended jobs were removed by retention
 )
 START, COMPLETE, FAILED, CANCEL, PROGRESS = "start", "complete", "failed", "cancel", "progress"  # the hooks
