@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .control.metrics_app import Asgi
     from .control.records import DeadRecord, Health, Reconciliation, StuckRecord, Why, WorkerRecord
     from .control.stats import By, Stats
+    from .control.webhooks import Webhooks
     from .core.clock import Duration
     from .core.duplicates import Duplicates
     from .handle import Handle
@@ -58,6 +59,13 @@ class Questions(Flow):
         from .control.alerts import Alerts
 
         return Alerts(self)
+
+    @property
+    def webhooks(self) -> Webhooks:
+        """Endpoints that get signed events, and their deliveries: `app.webhooks.add(url, "invoice.*")`, `.send("invoice.paid", {…})`."""
+        from .control.webhooks import Webhooks
+
+        return Webhooks(self)  # type: ignore[arg-type]  # of which this is a part
 
     # why ----------------------------------------------------------------------------------------------------------
     def search_logs(self, query: str = "", **given: Unpack[LogOptions]) -> LogSearch:

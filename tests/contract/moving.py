@@ -2,7 +2,7 @@
 
 from mainstay.core import states
 from mainstay.core.clock import HOUR
-from mainstay.core.export import PARTS
+from mainstay.core.export import PARTS, DeliveryRecord
 from mainstay.core.job import Rule, TypeInfo
 from mainstay.core.keys import FOREVER
 from mainstay.stores.move import digest, move
@@ -42,6 +42,8 @@ def furnish(desk):
     desk.store.finish([transition(job, FAILED, desk.now)])
     desk.end(desk.run(priority=100), REVIEW._replace(children=(draft("child", tags=("x",), parent=job.id),)))
     desk.store.cancel([desk.add(), made["scheduled"]], desk.now, "someone")
+    for n, error in enumerate((None, "no reply", None, "no reply")):
+        desk.store.record_delivery(DeliveryRecord(f"hook{n % 2}", 0, f"j{n}", n, 1, None, n, error, "é"), desk.now + n)
     desk.store.set_rule(Rule("pause", "type:nobody", {}, "someone", desk.now, "why"))
     send(desk, limited(type="held"), limited(type="held"), after(made["running"], type="child"))
     desk.store.deregister(WORKER)

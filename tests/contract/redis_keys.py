@@ -17,7 +17,7 @@ HELD = rules.PAUSED + "type:nothing"
 PLAIN = {
     "schema", "migration", "seq", "actions", "action", "acted", "first_action", "bulk", "bulk_of", "rings", "armed", "gone", "workers", "worker", "declared",
     "beat", "wanted", "type", "setting", "setting_note", "seen", "stalled", "key", "keys", "ruled", "rule:pause", "rule:type", "rule:queue", "rule:limit",
-    "rule:breaker", "rule:schedule", "rule:tick", "rule:triage", "rule:trouble", "rule:watch", "schedules", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow", "kept",
+    "rule:breaker", "rule:schedule", "rule:tick", "rule:triage", "rule:trouble", "rule:watch", "rule:webhook", "rule:webhook_secret", "schedules", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow", "kept",
 }  # fmt: skip
 PASSING = ("bell:",)  # markers of notifications, which expire
 _open = {}
@@ -180,11 +180,21 @@ def check(store):
     assert content.pop("tallies", set()) == {content.pop(name) and name[6:] for name in tallied}, (
         "all counters are found"
     )
+    check_deliveries(content)
     lanes = content.pop("lanes", set())
     assert content == expected(jobs)
     filled = {name.removeprefix("queue:") for name in content if name.startswith("queue:")}
     assert filled <= lanes, "the set `lanes` names every lane with jobs"
     check_locks(jobs)
+
+
+def check_deliveries(content):
+    """Fail unless each delivery has its place in order, and `deliveries` names each endpoint. Removes them."""
+    endpoints = content.pop("deliveries", set())
+    for endpoint in endpoints:
+        values = content.pop(f"delivery:{endpoint}")
+        assert content.pop(f"delivered:{endpoint}") == values.keys(), "all deliveries are in order"
+        content.pop(f"failed:{endpoint}", None)
 
 
 def check_locks(jobs):

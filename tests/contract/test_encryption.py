@@ -10,7 +10,7 @@ from mainstay.control.encryption import Rotation, status
 from mainstay.core import fields
 from mainstay.core.change import Edit, Wish
 from mainstay.core.errors import ConfigError, UsageError
-from mainstay.core.export import PARTS, Rewrite
+from mainstay.core.export import PARTS, DeliveryRecord, Rewrite
 from mainstay.core.job import Rule
 from mainstay.core.keyring import MARK, VARIABLE, Unreadable
 from mainstay.core.outcome import Outcome
@@ -304,3 +304,30 @@ def test_an_incident_is_sealed_and_compared_as_it_was(desk):
     assert SECRET not in rows(desk.store)
     desk.store.set_rule(found._replace(value=value | {"lease": 5}), was=(found,))
     assert desk.store.rules(["trouble"])[0].value == value | {"lease": 5}
+
+
+def test_webhooks_are_sealed_and_rotated(desk, others):
+    app, plain = Mainstay(store=desk.store, clock=desk.clock), desk.store.inner
+    made = app.webhooks.add(f"https://hooks.example.com/{SECRET}", id="billing", description=SECRET, max_failures=2)
+    for n in range(2):  # the second disables it: what counts is not sealed
+        found = desk.store.record_delivery(
+            DeliveryRecord("billing", 0, f"j{n}", 1, 1, 500, 5, SECRET, SECRET), desk.now
+        )
+    assert found == "max_failures_exceeded"
+    assert app.webhooks.update("billing", max_failures=3).changed
+    seen, deliveries = app.webhooks.show("billing"), app.webhooks.deliveries("billing")
+    assert (seen.url, seen.description, deliveries[0].answer) == (
+        f"https://hooks.example.com/{SECRET}", SECRET, SECRET,
+    )  # fmt: skip
+    assert app.actions()[0].detail["after"]["set"]["description"] == SECRET
+    for hidden in (SECRET, made.secret):
+        assert hidden not in rows(desk.store)
+        assert hidden not in repr([plain.rules([kind]) for kind in ("webhook", "webhook_secret")])
+    Rotation(others(f"{TWO},{ONE}")).run(lambda _: None)
+    assert Rotation(others(f"{TWO},{ONE}")).run(lambda _: None)["sealed"] == 0
+    with others(TWO) as store:
+        app = Mainstay(store=store, clock=desk.clock)
+        assert (app.webhooks.show("billing")._replace(updated_at=None), app.webhooks.deliveries("billing")) == (
+            seen._replace(updated_at=None), deliveries,
+        )  # fmt: skip
+        assert store.rules(["webhook_secret"])[0].value["secrets"] == [[made.secret, None]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mainstay.core.export import PARTS
+from mainstay.core.export import PARTS, DeliveryRecord
 from mainstay.core.job import Rule
 from mainstay.core.keys import FOREVER
 from mainstay.stores import open_store
@@ -25,12 +25,14 @@ pytestmark = pytest.mark.engines("sqlite", "postgres", "redis")
 TABLES = {
     "jobs": {"job", "body", "tag", "result", "checkpoint", "progress", "acted", "hold", "review"}, "attempts": {"attempt"}, "logs": {"log"},
     "actions": {"action"}, "types": {"type"}, "settings": {"setting"}, "keys": {"key"}, "rules": {"rule"}, "after": {"after"}, "tallies": {"tally"},
+    "deliveries": {"delivery"},
 }  # fmt: skip
 FAMILIES = {
     "jobs": {"job", "payload", "ids", "seq", "terms", "lock", "result", "children", "checkpoint", "progress", "bulks",
              "queue", "lanes", "due", "run", "review", "dead", "ended", "expiry", "wait", "hold", "lines", "start_by", "kept", "asked", "review_due", "fingerprint", "details"},
     "attempts": {"attempt", "error", "code", "codes"}, "logs": {"log", "warned"}, "actions": {"action", "actions", "acted", "bulk", "bulk_of"}, "types": {"type"},
     "settings": {"setting", "setting_note"}, "keys": {"key", "keys"}, "rules": {"rule", "ruled", "depth", "flow"}, "after": {"after"}, "tallies": {"tally", "tallies"},
+    "deliveries": {"delivery", "delivered", "deliveries", "failed"},
 }  # fmt: skip
 NEXT = "what the next claim or chore goes on with: a chore of the target finds it"
 ANEW = "rates, turns and breakers begin anew at the target"
@@ -110,6 +112,7 @@ def test_every_table_that_moves_has_its_rows_after_a_move(old, engine, tmp_path_
             source.enqueue([keyed("ever", FOREVER), held, child], 0)
             ask_for_review(source)
             source.set_rule(Rule("pause", "type:nobody", {}, "me"))
+            source.record_delivery(DeliveryRecord("billing", 0, "j", 1, 1, 200, 5, None, "ok"), 0)
             source.retry([row[0] for row in source.export_rows("jobs", None, 500).rows], 0, "me")
             move(source, target, silent)
         for name in set().union(*TABLES.values()):

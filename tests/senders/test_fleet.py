@@ -12,6 +12,7 @@ from mainstay.core.alerts import RULES
 from mainstay.core.clock import HOUR, MINUTE
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
+from mainstay.core.export import DeliveryRecord
 from mainstay.core.job import Rule, WorkerInfo
 from mainstay.core.outcome import Outcome
 from mainstay.stores import open_store
@@ -119,11 +120,14 @@ def cause(fleet):
     fleet.clock.move_to(now)
     fleet.app.pause()
     store.set_rule(Rule("breaker", "mail", {"until": now + 99 * HOUR, "rest": HOUR}))
+    fleet.app.webhooks.add("https://hooks.example.com/", id="billing")
+    store.record_delivery(DeliveryRecord("billing", 0, one.id, 1, 1, 410, 5, "gone", None), now)
 
 
 def heal(fleet):
     fleet.app.resume()
     fleet.app.close_breaker("mail")
+    fleet.app.webhooks.enable("billing")
     for worker in ("w1", "w2"):
         fleet.app.store.deregister(worker)
     (running,) = fleet.app.list("state:running")

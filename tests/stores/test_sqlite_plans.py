@@ -67,6 +67,10 @@ INDEXES = {
     "tags_of": "SEARCH mainstay_body USING INTEGER PRIMARY KEY (rowid=?)",
     "export_jobs": "SEARCH mainstay_job USING INTEGER PRIMARY KEY (rowid>?)",
     "export_logs": "SEARCH l USING PRIMARY KEY ((job,token,n)>(?,?,?))",
+    "deliveries": "SEARCH d USING INDEX mainstay_delivery_endpoint (endpoint=?)",
+    "delivery_failures": "SEARCH d USING INDEX mainstay_delivery_endpoint (endpoint=? AND at>?)",
+    "prune_deliveries": "SEARCH d USING INDEX mainstay_delivery_at (at<?)",
+    "export_deliveries": "SEARCH d USING PRIMARY KEY ((job,token)>(?,?))",
 }
 # Tables that are read whole: as many rows as there are workers, types or settings, or an end of the audit.
 SMALL = {
@@ -224,7 +228,7 @@ def test_removing_jobs_removes_from_every_table_that_refers_to_jobs(connection):
     removed = {text.split()[2] for text in deletes}
     tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     columns = {table: {row[1] for row in connection.execute(f"PRAGMA table_info({table})")} for table in tables}
-    outliving = {"mainstay_action", "mainstay_key"}  # what operators did, and keys for ever
+    outliving = {"mainstay_action", "mainstay_key", "mainstay_delivery"}  # what operators did, keys for ever, deliveries
     by_slot = {"mainstay_hold"}  # given back by the rules of the job before it is removed
     belonging = {table for table in tables if "job" in columns[table]} - outliving - by_slot
     assert removed == belonging | {"mainstay_job"}

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import UsageError
 from ..core.export import PARTS, Rewrite
 from ..core.keyring import MARK, VARIABLE, Unreadable
-from ..core.rules import SCHEDULE
+from ..core.rules import SCHEDULE, SIGNING, WEBHOOK
 from ..stores.encrypted import SETTING, EncryptedStore
 from ..stores.sealing import NOTE, payload_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ..core.export import DeliveryRecord
     from ..core.job import Rule
 
 CHUNK = 100  # rows per read
@@ -64,8 +65,11 @@ class Rotation:
             for rows in self._rows(part):
                 self._rewrite(part, rows)
                 report(self.counts.total())
-        for rule in self._store.inner.rules([SCHEDULE]):
-            self._schedule(rule)
+        for rule in self._store.inner.rules([SCHEDULE, WEBHOOK, SIGNING]):
+            self._rule(rule)
+        for rows in self._rows("deliveries"):
+            for row in rows:
+                self._delivery(row)
         if not self.counts["unreadable"]:
             first = self._ring.first
             used = json.loads(self._store.inner.setting(SETTING) or "{}")
@@ -134,12 +138,37 @@ class Rotation:
             raise Unreadable("damaged", "", missing=False)
         return self._ring.seal(text, places[0])
 
-    def _schedule(self, rule: Rule) -> None:
-        made = self._store.sealer.schedule(self._store.sealer.schedule(rule.value, opened=True))
-        jobs = [part["job"]["payload"] for part in rule.value.values() if isinstance(part, dict) and part.get("job")]
-        if not all(payload.startswith(f"{MARK}{self._ring.first}:") for payload in jobs):
+    def _rule(self, rule: Rule) -> None:
+        """Seal what a rule has sealed with another key, or not at all."""
+        sealer = self._store.sealer
+        opened = sealer.value(rule.kind, rule.value, opened=True)
+        made = sealer.value(rule.kind, opened)
+        changed = set(_texts(rule.value)) - set(_texts(made))  # sealing never gives the same text twice
+        old = [text for text in changed if not text.startswith(f"{MARK}{self._ring.first}:")]
+        if any(text.startswith(MARK) for text in _texts(opened)):
+            self.counts["unreadable"] += 1
+        elif old:
             self._store.inner.set_rule(rule._replace(value=made, actor=""), was=(rule,))
-            self.counts["sealed"] += len(jobs)
+            self.counts["sealed"] += len(old)
+
+    def _delivery(self, row: DeliveryRecord) -> None:
+        error, answer = (
+            text and self._again(name, text, row.job, "")
+            for name, text in (("error", row.error), ("answer", row.answer))
+        )
+        again = row._replace(error=error, answer=answer)
+        if again != row:
+            self._store.inner.record_delivery(again, row.at)
+            self.counts["sealed"] += 1
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 def _dumps(value: Any) -> str:

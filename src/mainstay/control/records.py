@@ -312,3 +312,46 @@ class Incident(NamedTuple):
     owed: int  # notices that are still to be delivered
     silenced: bool  # nobody was told
     past: tuple[tuple[datetime, datetime], ...]  # earlier times at which it was open, newest first
+
+
+class WebhookRecord(NamedTuple):
+    """An endpoint that gets events, and how its last deliveries went; never its secret."""
+
+    id: str
+    url: str
+    events: tuple[str, ...]  # patterns: invoice.paid, invoice.*, *
+    description: str
+    max_failures: int  # so many failed deliveries within 24 hours disable it
+    enabled: bool
+    disabled_at: datetime | None
+    disabled_because: str | None  # operator, max_failures_exceeded or gone
+    created_at: datetime
+    updated_at: datetime
+    rotated_at: datetime | None  # when its secret was last changed
+    secret: str  # where it comes from: "stored", or the name of a variable, $NAME
+    older_until: datetime | None  # until when the secret before signs too
+    failures: int  # that count now
+    succeeded: int  # of the deliveries that are kept
+    failed: int
+    average_ms: int | None  # of those that succeeded
+    last_delivered_at: datetime | None
+
+
+class WebhookDelivery(NamedTuple):
+    """One attempt to deliver a message: what the receiver replied, or what went wrong."""
+
+    at: datetime
+    job: str  # its id is the message's id
+    attempt: int
+    status: int | None
+    ms: int
+    error: str | None
+    answer: str | None  # the first 1,000 characters of the reply
+
+
+class NewSecret(NamedTuple):
+    """A change of an endpoint that has made a secret: it is shown here and nowhere else. None: the caller has given it."""
+
+    change: Change
+    id: str
+    secret: str | None

@@ -8,8 +8,9 @@ from .clock import DAY, MINUTE, human, milliseconds
 from .errors import UsageError
 from .job import Rule
 from .limits import effective
-from .rules import TROUBLE
+from .rules import TROUBLE, WEBHOOK
 from .suggest import did_you_mean
+from .webhooks import GONE, MANY, TYPE as WEBHOOK_TYPE, why
 from .words import plural
 
 if TYPE_CHECKING:
@@ -41,10 +42,11 @@ RULES: dict[str, Spec] = {
     "failures": Spec("warning", 0.1, "of at least {least} jobs that ended in the last hour, more than {} are dead", least=20),
     "running": Spec("warning", "5m", "a job has been running for more than {}, or past its timeout"),
     "dead": Spec("error", None, "a job is dead, of any type that is not critical"),
-    "critical": Spec("high", ("data-deletion", "webhook-dispatch", "audit-export"), "a job of a critical type is dead: {}"),
+    "critical": Spec("high", ("data-deletion", "webhook_dispatch", "webhook-dispatch", "audit-export"), "a job of a critical type is dead: {}"),
     "silent": Spec("error", None, "a worker has died with jobs, or does not renew its lease"),
     "disabled": Spec("warning", None, "the installation is paused, or a type takes no jobs"),
     "breaker": Spec("warning", None, "the breaker of a type is open"),
+    "webhook": Spec("error", None, "a webhook is disabled because its deliveries failed"),
 }  # fmt: skip
 
 
@@ -76,7 +78,7 @@ class Facts(NamedTuple):
     ended: Mapping[str, int]  # how many jobs completed and died in the last hour
     running: Sequence[Job]  # that have been running for a while
     silent: Mapping[str, str]  # dead workers by id, and what is known of them
-    rules: Sequence[Rule]  # pauses, types, breakers
+    rules: Sequence[Rule]  # pauses, types, breakers, webhooks
 
 
 # rules ------------------------------------------------------------------------------------------------------------------
@@ -277,9 +279,16 @@ def _breaker(facts: Facts, rule: Held, _: Mapping[str, Held]) -> Iterator[Alert]
             yield Alert(rule.name, each.name, rule.severity, f"The breaker of {each.name} is open", text, each.name)
 
 
+def _webhook(facts: Facts, rule: Held, _: Mapping[str, Held]) -> Iterator[Alert]:
+    for each in facts.rules:
+        if each.kind == WEBHOOK and each.value["set"].get("disabled_because") in (MANY, GONE):
+            text = f"{why(each.value['set'])}; when the receiver is well again: mainstay webhooks enable {each.name}"
+            yield Alert(rule.name, each.name, rule.severity, f"The webhook {each.name} is disabled", text, WEBHOOK_TYPE)
+
+
 _LOOKS: dict[str, Callable[[Facts, Held, Mapping[str, Held]], Iterator[Alert]]] = {
     "depth": _depth, "oldest": _oldest, "failures": _failures, "running": _running, "dead": _dead, "critical": _dead,
-    "silent": _silent, "disabled": _disabled, "breaker": _breaker,
+    "silent": _silent, "disabled": _disabled, "breaker": _breaker, "webhook": _webhook,
 }  # fmt: skip
 
 

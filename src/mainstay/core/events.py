@@ -45,6 +45,7 @@ NAMES = (
     "alert_failed",  # channel, error, wait (in ms; None: given up), alert: a channel has not delivered a notice
     "discrepancy",  # found: what a completed job did does not hold, or could not be checked (`mainstay reconcile`)
     "reconciled",  # report: completed jobs were checked, at the start of a worker or on demand
+    "webhook_disabled",  # webhook (its id), reason: a failed delivery has disabled the endpoint; one process emits it
     "pruned",  # count: so many ended jobs were removed by retention
 )
 START, COMPLETE, FAILED, CANCEL, PROGRESS = "start", "complete", "failed", "cancel", "progress"  # the hooks

@@ -157,6 +157,20 @@ class TallyRecord(NamedTuple):
     n: int
 
 
+class DeliveryRecord(NamedTuple):
+    """One attempt to deliver a message to an endpoint. It has an error, or it arrived."""
+
+    endpoint: str
+    at: int
+    job: str
+    token: int  # of the attempt
+    attempt: int
+    status: int | None  # that the receiver replied
+    ms: int  # until the reply, or the error
+    error: str | None
+    answer: str | None  # the beginning of the reply's body
+
+
 # In this order: attempts and log lines come after their jobs.
 PARTS: dict[str, type[Any]] = {
     "types": TypeRecord,
@@ -169,6 +183,7 @@ PARTS: dict[str, type[Any]] = {
     "actions": ActionRecord,
     "keys": KeyRecord,
     "tallies": TallyRecord,
+    "deliveries": DeliveryRecord,
 }
 PRIVATE = "move."  # settings that start so belong to one store and are not moved
 ANOTHER = "another move into this store is running: let it finish, or stop it and run this one again"

@@ -6,6 +6,8 @@ import errno
 import sys
 from typing import Any
 
+from .clock import DAY
+
 CODE = 100  # characters of a code; a longer text is a message
 CODES = ("code", "error_code", "status_code", "status", "sqlstate", "sqlite_errorname")
 STATUSES = ("status_code", "status", "code")
@@ -64,6 +66,13 @@ def http_status(error: BaseException) -> int | None:
                 return int(status)
     status = _item(response, "ResponseMetadata", "HTTPStatusCode")  # of botocore
     return int(status) if _is_status(status) else None
+
+
+def retry_after(error: BaseException) -> int:
+    """Return the shortest time in ms until the next attempt: the attribute `retry_after`, in seconds, up to a day; 0 without one."""
+    seconds = _attribute(error, "retry_after")
+    known = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    return round(1000 * min(seconds, DAY / 1000)) if known and seconds > 0 else 0
 
 
 def error_code(error: BaseException) -> str | None:

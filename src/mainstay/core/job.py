@@ -252,6 +252,18 @@ def check_unchanged(rule: Rule | None, was: tuple[Rule | None] | None) -> None:
         raise RuleChanged
 
 
+def change_of(rule: Rule, before: Rule | None, remove: bool) -> dict[str, Any]:
+    """Return what the audit trail says of a rule that was changed or removed."""
+    after = None if remove else rule.value
+    return {
+        "kind": rule.kind,
+        "name": rule.name,
+        "before": before and before.value,
+        "after": after,
+        "reason": rule.reason,
+    }
+
+
 class SlotInfo(NamedTuple):
     """How a slot of a limit or a rate is used: its holders, and the jobs in line; `capped` when more wait than were counted."""
 

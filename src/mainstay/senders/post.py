@@ -26,6 +26,7 @@ class Reply(NamedTuple):
 
     status: int
     body: bytes
+    retry_after: str = ""  # the header of that name
 
 
 class _Connection(HTTPConnection):
@@ -48,11 +49,31 @@ class _Connection(HTTPConnection):
 def post(
     url: str, body: bytes, headers: Mapping[str, str], *, seconds: float = SECONDS, allow: Sequence[str] = ()
 ) -> Reply:  # fmt: skip
-    """Send a body and return the reply, with a status from 200 to 299.
+    """Send a body and return the reply, with a status from 200 to 299. Otherwise as `exchange`.
+
+    Raises `AddressRefused` for a redirect, and `SendFailed` for any other status.
+    """
+    reply = exchange(url, body, headers, seconds=seconds, allow=allow)
+    if 300 <= reply.status < 400:
+        raise AddressRefused(f"{parsed(url).host} {redirects(reply.status)}")
+    if not 200 <= reply.status < 300:
+        shown = reply.body[:200].decode("utf-8", "replace")
+        raise SendFailed(f"{parsed(url).host} replies {reply.status}: {shown}")
+    return reply
+
+
+def redirects(status: int) -> str:
+    """Return what to say about a redirect."""
+    return f"redirects ({status}), which is not followed: give the URL that it redirects to"
+
+
+def exchange(
+    url: str, body: bytes, headers: Mapping[str, str], *, seconds: float = SECONDS, allow: Sequence[str] = ()
+) -> Reply:  # fmt: skip
+    """Send a body and return the reply, whatever its status is. A redirect is not followed.
 
     Raises `AddressRefused` if the URL or an address of its host is not allowed: sending again is of no use. Raises `SendFailed` if the
-    receiver is out of reach, too slow, or replies otherwise. A redirect is not followed. `allow` names hosts and networks that may be
-    reached though they are inside this network.
+    receiver is out of reach or too slow. `allow` names hosts and networks that may be reached though they are inside this network.
     """
     until = time.monotonic() + seconds
     target = resolved(parsed(url), allow, seconds)
@@ -60,7 +81,7 @@ def post(
     problem: Exception | None = None
     for address in target.addresses:
         try:
-            return _checked(_exchange(target, address, body, headers, until), target)
+            return _exchange(target, address, body, headers, until)
         except (OSError, HTTPException, ValueError) as error:
             problem = error
     late = "no reply in time" if time.monotonic() >= until else str(problem) or type(problem).__name__
@@ -85,7 +106,7 @@ def _exchange(target: Target, address: str, body: bytes, headers: Mapping[str, s
     try:
         connection.request("POST", target.path, body, {**headers, "Connection": "close"})
         reply = connection.getresponse()
-        return Reply(reply.status, reply.read(MOST))
+        return Reply(reply.status, reply.read(MOST), reply.getheader("retry-after") or "")
     finally:
         watchdog.cancel()
         connection.close()
@@ -97,14 +118,3 @@ def _cut(connection: HTTPConnection) -> None:
             connection.sock.shutdown(socket.SHUT_RDWR)
         except OSError:  # it has ended meanwhile
             return
-
-
-def _checked(reply: Reply, target: Target) -> Reply:
-    if 300 <= reply.status < 400:
-        raise AddressRefused(
-            f"{target.host} redirects ({reply.status}), which is not followed: give the URL that it redirects to"
-        )
-    if not 200 <= reply.status < 300:
-        shown = reply.body[:200].decode("utf-8", "replace")
-        raise SendFailed(f"{target.host} replies {reply.status}: {shown}")
-    return reply

@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import os
 
 from ..core.errors import ConfigError
 
@@ -28,8 +29,20 @@ def key_of(secret: str) -> bytes:
     return key
 
 
-def signed(secret: str, message: str, seconds: int, body: bytes) -> dict[str, str]:
-    """Return the headers that prove who has sent a body and when. `message` is its id: a repeated delivery has the same."""
+def signed(secret: str, message: str, seconds: int, body: bytes, *older: str) -> dict[str, str]:
+    """Return the headers that prove who has sent a body and when. `message` is its id: a repeated delivery has the same.
+
+    While a secret is being changed, the `older` one signs too: a receiver takes either.
+    """
     content = b".".join((message.encode(), str(seconds).encode(), body))
-    digest = base64.b64encode(hmac.digest(key_of(secret), content, hashlib.sha256)).decode()
-    return {"webhook-id": message, "webhook-timestamp": str(seconds), "webhook-signature": f"v1,{digest}"}
+    made = " ".join(_signature(key_of(each), content) for each in (secret, *older))
+    return {"webhook-id": message, "webhook-timestamp": str(seconds), "webhook-signature": made}
+
+
+def _signature(key: bytes, content: bytes) -> str:
+    return f"v1,{base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()}"
+
+
+def new_secret() -> str:
+    """Return a random secret."""
+    return PREFIX + base64.b64encode(os.urandom(32)).decode()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..core.change import Wish
     from ..core.decide import Transition
     from ..core.draft import Draft
-    from ..core.export import ActionRecord, Batch, JobHistory, Rewrite
+    from ..core.export import ActionRecord, Batch, DeliveryRecord, JobHistory, Rewrite
     from ..core.job import (
         Claimed,
         Declaration,
@@ -230,8 +230,10 @@ class Store(Observation, Protocol):
         """Give dead jobs that have no fingerprint theirs, by id; return how many."""
 
     # configuration ------------------------------------------------------------------------------------------------
-    def rules(self, kinds: Sequence[str]) -> list[Rule]:
-        """Return the rules of these kinds (`pause`, `type`, `queue`, `limit`, `breaker`, `schedule`, `tick`, `watch`, `trouble`), by kind and name."""
+    def rules(self, kinds: Sequence[str], name: str | None = None) -> list[Rule]:
+        """Return the rules of these kinds (`pause`, `type`, `queue`, `limit`, `breaker`, `schedule`, `tick`, `watch`, `trouble`, `webhook`,
+        `webhook_secret`), by kind and name; or those of one name.
+        """
 
     def set_rule(self, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None) -> Rule | None:
         """Set or remove a rule, and return the one before. Takes effect at once: jobs that it lets pass are examined.
@@ -312,6 +314,20 @@ class Store(Observation, Protocol):
 
     def record_action(self, action: ActionRecord) -> None:
         """Add a line to the audit trail: for what an operator does to many jobs by other verbs than those that write one."""
+
+    # webhooks: endpoints are rules of the kind `webhook` -----------------------------------------------------------
+    def record_delivery(self, delivery: DeliveryRecord, now: int) -> str | None:
+        """Record an attempt to deliver, at the engine's time; of the same attempt again, only its texts are replaced.
+
+        In the same transaction, a failed one disables its endpoint if that has had `max_failures` of them within 24 hours, or if it replied
+        410. Returns why, if this one has disabled it; None otherwise. Of each endpoint the last `core.webhooks.KEPT` are kept.
+        """
+
+    def deliveries(self, endpoint: str, limit: int) -> list[DeliveryRecord]:
+        """Return up to `limit` deliveries to an endpoint, the newest first."""
+
+    def prune_deliveries(self, now: int, keep: int, limit: int) -> int:
+        """Delete up to `limit` deliveries that are older than `keep` ms; return how many."""
 
     # wake-up and life ---------------------------------------------------------------------------------------------
     def started_jobs(self, worker: str) -> StartedJobs:

@@ -15,10 +15,10 @@ from ..core.decide import decide
 from ..core.errors import ConfigError, SchemaMismatch, UsageError, refuse_nul
 from ..core.keyring import Unreadable
 from ..core.outcome import Outcome
-from ..core.rules import SCHEDULE, TROUBLE
+from ..core.rules import SCHEDULE
 from ..core.search_terms import possible_id, validate
 from .results import ClaimingNotifier
-from .sealing import Sealer, payload_places
+from .sealing import SEALED_KINDS, Sealer, payload_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..core.change import Wish
     from ..core.decide import Transition
     from ..core.draft import Draft
-    from ..core.export import ActionRecord, JobHistory, LogRecord
+    from ..core.export import ActionRecord, DeliveryRecord, JobHistory, LogRecord
     from ..core.job import Action, Attempt, Claimed, Job, LogLine, Rule
     from ..core.keyring import Keyring
     from ..core.schedule import Fired, Firing
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .results import Claims, DueReview, SlotOffer
 
 SETTING = "encryption"  # the names of the keys in use, each with a sealed text that only that key opens
+ANSWER = ("error", "answer")  # the texts of a delivery
 HIDDEN = ("args", "text", "error")  # what no search can look into
 
 
@@ -188,11 +189,11 @@ class EncryptedStore:
         return self.inner.set_review(job_id, raw if raw and same else was, self.sealer.review(body, job_id) or "", due)
 
     # schedules ----------------------------------------------------------------------------------------------------
-    def rules(self, kinds: Sequence[str]) -> list[Rule]:
-        return [self.sealer.rule(rule, opened=True) for rule in self.inner.rules(kinds)]
+    def rules(self, kinds: Sequence[str], name: str | None = None) -> list[Rule]:
+        return [self.sealer.rule(rule, opened=True) for rule in self.inner.rules(kinds, name)]
 
     def set_rule(self, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None) -> Rule | None:
-        if was is not None and was[0] is not None and rule.kind in (SCHEDULE, TROUBLE):
+        if was is not None and was[0] is not None and rule.kind in SEALED_KINDS:
             was = (was[0]._replace(value=dict(self._stored(rule.kind, was[0].name, was[0].value))),)
         before = self.inner.set_rule(self.sealer.rule(rule), remove, was)
         return before and self.sealer.rule(before, opened=True)
@@ -218,6 +219,13 @@ class EncryptedStore:
         """Return the value of a rule as it is stored, if that says the same; else as given, which then differs."""
         found = next((rule.value for rule in self.inner.rules([kind]) if rule.name == name), None)
         return found if found is not None and self.sealer.value(kind, found, opened=True) == value else value
+
+    # webhooks -----------------------------------------------------------------------------------------------------
+    def record_delivery(self, delivery: DeliveryRecord, now: int) -> str | None:
+        return self.inner.record_delivery(self.sealer.sealed(delivery, ANSWER, delivery.job), now)
+
+    def deliveries(self, endpoint: str, limit: int) -> list[DeliveryRecord]:
+        return [self.sealer.opened(each, ANSWER, each.job) for each in self.inner.deliveries(endpoint, limit)]
 
     # observation --------------------------------------------------------------------------------------------------
     def get(self, job_id: str) -> Job | None:

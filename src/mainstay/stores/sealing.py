@@ -15,7 +15,7 @@ from ..core.draft import Draft
 from ..core.errors import UsageError
 from ..core.ids import IDS
 from ..core.keyring import MARK
-from ..core.rules import SCHEDULE, TROUBLE
+from ..core.rules import SCHEDULE, SIGNING, TROUBLE, WEBHOOK
 from ..core.updates import Checkpoint, Line, Log, Progress
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row", bound=Any)
 TEXT = Alert._fields.index("text")
+SEALED_KINDS = (SCHEDULE, TROUBLE, WEBHOOK, SIGNING)  # of rules that have sealed texts
+PRIVATE = ("url", "description")  # of an endpoint: a URL may have a token in it
 NOTE = "note"  # the place of what the audit trail says, and of a reason that an operator gave
 
 
@@ -186,7 +188,13 @@ class Sealer:
         """Return the value of a rule, sealed or opened."""
         if kind == SCHEDULE:
             return self.schedule(value, opened)
-        return self._incident(value, self.open if opened else self.seal) if kind == TROUBLE else dict(value)
+        turn = self.open if opened else self.seal
+        if kind == SIGNING:
+            return {**value, "secrets": [[turn(secret, NOTE), until] for secret, until in value.get("secrets", ())]}
+        if kind == WEBHOOK:
+            made = {name: turn(each, NOTE) if name in PRIVATE else each for name, each in value.get("set", {}).items()}
+            return {**value, "set": made} if made else dict(value)
+        return self._incident(value, turn) if kind == TROUBLE else dict(value)
 
     def _incident(self, value: Mapping[str, Any], turn: Callable[..., str | None]) -> dict[str, Any]:
         """Return an incident: its text, and that of each notice that is owed, may quote the error of a job."""

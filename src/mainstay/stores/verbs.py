@@ -34,6 +34,7 @@ COLD = {
     "keys": "keys forget_key",
     "tallies": "tallies totals roll_up",
     "rewrite": "rewrite",
+    "webhooks": "record_delivery deliveries prune_deliveries",
 }
 
 

@@ -18,7 +18,7 @@ from ..core.dead import CAP as DEAD_JOBS, open_groups, since
 from ..core.errors import SendFailed, StoreError
 from ..core.ids import IDS
 from ..core.job import RuleChanged
-from ..core.rules import TRIAGE, TROUBLE, WATCH
+from ..core.rules import TRIAGE, TROUBLE, WATCH, WEBHOOK
 from ..core.search_terms import Term
 from ..core.states import DEAD
 from ..redacting import redactor
@@ -128,7 +128,7 @@ class Alerts:
         long = any(each.label == "running" and now - (each.oldest or now) > core.SHORTEST for each in counts)
         return core.Facts(
             now, counts, open_groups(self._store.dead_counts(since(now), DEAD_JOBS), self._store.rules([TRIAGE])), self._ended(now), self._running(now) if long else (),
-            {**expired, **lost}, self._store.rules(["pause", "type", "breaker"]),
+            {**expired, **lost}, self._store.rules(["pause", "type", "breaker", WEBHOOK]),
         )  # fmt: skip
 
     def _ended(self, now: int) -> Mapping[str, int]:

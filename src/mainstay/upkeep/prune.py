@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..core.clock import HOUR, MINUTE
 from ..core.errors import ArchiveError, StoreError
+from ..core.webhooks import KEEP as DELIVERIES
 from . import release_notes
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def archived(store: Store, archive: Archive, now: int) -> list[Expired]:
 
 
 class PruneActions:
-    """Deletes lines of the audit trail that are older than `keep` ms, and notes of workers that are gone."""
+    """Deletes lines of the audit trail that are older than `keep` ms, old deliveries of webhooks, and notes of workers that are gone."""
 
     name = "prune actions"
 
@@ -106,6 +107,7 @@ class PruneActions:
         """Delete one chunk; return when to delete the next."""
         try:
             count = self._store.prune_actions(now, self._keep, CHUNK)
+            count = max(count, self._store.prune_deliveries(now, DELIVERIES, CHUNK))
             if count < CHUNK:
                 release_notes.forget(self._store)
         except StoreError as error:

@@ -9,7 +9,7 @@ from ..context import Context, current
 from ..core import outcome as ended
 from ..core.codec import encode_result
 from ..core.errors import InvalidPayload
-from ..core.failures import error_code
+from ..core.failures import error_code, retry_after
 from ..core.outcome import COMPLETED, Outcome
 from ..core.payload import clean
 from ..core.retry import Undecided
@@ -120,7 +120,7 @@ def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
         text = f"{described(error)} ({undecided})"
         return Outcome("failed", error=clean(text, ERROR), traceback=trace + _trace(undecided), code=code)
     reason = None if retry else f"{_name(error)} is final for {type.name}"
-    return Outcome("failed", error=described(error), traceback=trace, retry=retry, reason=_stored(reason), code=code)
+    return Outcome("failed", error=described(error), traceback=trace, retry=retry, reason=_stored(reason), code=code, delay=retry_after(error))
 
 
 def _signalled(context: Context, error: ended.Signal) -> Outcome:

@@ -26,6 +26,7 @@ from .reads import log_lines, read, rules, with_codes
 from .record import LETTERS, SEQ
 from .rules import KINDS, text_of
 from .tallies import export_tallies, packed_tally
+from .webhooks import export_deliveries, packed_delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -172,6 +173,7 @@ def _after_rows(store: RedisStore, after: str | None, limit: int) -> Batch:
 _EXPORTS: dict[str, Callable[[RedisStore, str | None, int], Batch]] = {
     "jobs": _jobs, "attempts": _history("attempt", lambda job, line: [attempt_of(job, line)]), "logs": _history("log", log_lines), "actions": _actions,
     "types": _types, "settings": _settings, "keys": export_keys, "rules": _rules, "after": _after_rows, "tallies": export_tallies,
+    "deliveries": export_deliveries,
 }  # fmt: skip
 
 
@@ -267,5 +269,5 @@ def _packed_rule(*row: Any) -> tuple[str, bytes]:
 _IMPORTED: dict[str, Callable[..., tuple[Any, ...]]] = {
     "jobs": packed_job, "attempts": packed_attempt, "logs": packed_log, "actions": packed_action,
     "types": _packed_type, "settings": _packed_setting, "keys": packed_key, "rules": _packed_rule,
-    "after": lambda parent, child: (parent, child), "tallies": packed_tally,
+    "after": lambda parent, child: (parent, child), "tallies": packed_tally, "deliveries": packed_delivery,
 }  # fmt: skip

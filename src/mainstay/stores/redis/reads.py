@@ -213,9 +213,12 @@ def _worker(row: list[Any]) -> WorkerInfo:
     )  # fmt: skip
 
 
-def rules(store: RedisStore, kinds: Sequence[str]) -> list[Rule]:
-    """Return the rules of these kinds."""
+def rules(store: RedisStore, kinds: Sequence[str], name: str | None = None) -> list[Rule]:
+    """Return the rules of these kinds, or those of one name."""
     names = sorted(set(kinds))
+    if name is not None:
+        texts = store.server.on_keys([("HGET", f"rule:{kind}", name) for kind in names])
+        return [rule_of(kind, name, text) for kind, text in zip(names, texts, strict=True) if text]
     found = store.server.on_keys([("HGETALL", f"rule:{kind}") for kind in names])
     return [
         rule_of(kind, name, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import refuse_nul
-from ...core.job import Rule, SlotInfo, check_unchanged
+from ...core.job import Rule, SlotInfo, change_of, check_unchanged
 from . import header
 from .reads import rule_of
 from .record import SEQ
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .store import RedisStore
 
-KINDS = ("breaker", "limit", "pause", "queue", "schedule", "tick", "triage", "trouble", "type", "watch")
+KINDS = ("breaker", "limit", "pause", "queue", "schedule", "tick", "triage", "trouble", "type", "watch", "webhook", "webhook_secret")
 CHUNK = 500  # jobs that one call looks at, which blocks the server
 ANY, NONE = "*", ""  # for the rule that must be there
 DEPTH, BREAKER = "depth\n", "breaker\n"  # meters that are kept elsewhere
@@ -35,18 +35,13 @@ def set_rule(
         text = store.server.read("HGET", f"rule:{rule.kind}", rule.name)
         before = rule_of(rule.kind, rule.name, text) if text else None
         check_unchanged(before, was)
-        if _put(store, rule, text or NONE, remove, _audit(rule, before, remove)):
+        if _put(store, rule, text or NONE, remove, audit_line(rule, before, remove)):
             return before
 
 
-def _audit(rule: Rule, before: Rule | None, remove: bool) -> str:
-    if not rule.actor:
-        return ""
-    detail = {
-        "kind": rule.kind, "name": rule.name, "before": before.value if before else None,
-        "after": None if remove else rule.value, "reason": rule.reason,
-    }  # fmt: skip
-    return header.dumps((rule.at, rule.actor, "rule", None, detail))
+def audit_line(rule: Rule, before: Rule | None, remove: bool = False) -> str:
+    """Return the line of a changed rule in the audit trail; "" if the code itself has changed it."""
+    return header.dumps((rule.at, rule.actor, "rule", None, change_of(rule, before, remove))) if rule.actor else ""
 
 
 def _put(store: RedisStore, rule: Rule, expected: str, remove: bool, audit: str) -> bool:

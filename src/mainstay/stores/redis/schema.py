@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Exchange = Callable[[Sequence[tuple[Any, ...]]], list[Any]]
 
-VERSION, READABLE_FROM = 15, 2  # as on the other engines; 3 to 6 changed only those
+VERSION, READABLE_FROM = 16, 2  # as on the other engines; 3 to 6 changed only those
 OLDEST = (6, 2)
 KEEPS = "noeviction"
 # Records the version of a fresh prefix. Returns 0 when there is data without a version: each use writes one of these keys.

@@ -18,6 +18,7 @@ from .keys import export_keys
 from .reads import log_records
 from .store import rows
 from .tallies import export_tallies, gathered
+from .webhooks import export_deliveries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,8 @@ BESIDE = ("result", "children", "checkpoint", "done", "total", "stage", "details
 PROGRESS = ("done", "total", "stage", "details")
 
 
-OWN = {"keys": export_keys, "tallies": export_tallies}
+OWN = {"keys": export_keys, "tallies": export_tallies, "deliveries": export_deliveries}
+TABLES = {"deliveries": "delivery"}  # of parts that are not called as their table with an s
 
 
 def export_rows(store: SqlStore, part: str, after: str | None, limit: int) -> Batch:
@@ -61,7 +63,7 @@ def import_rows(store: SqlStore, part: str, rows: Sequence[Row], was: str, mark:
 def _import(dialect: Dialect, part: str, rows: Sequence[Row], was: str, mark: str) -> Operations[None]:
     if not (yield dialect.statement("import_mark", was=was, mark=mark)).count:
         raise Conflict(ANOTHER)
-    table, types = part.removesuffix("s"), column_types(PARTS[part])
+    table, types = TABLES.get(part, part.removesuffix("s")), column_types(PARTS[part])
     if part == "jobs":
         statements = yield from job_statements(dialect, [JobRecord._make(row) for row in rows])
     elif part in ("attempts", "logs"):

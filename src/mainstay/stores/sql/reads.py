@@ -169,7 +169,10 @@ def registered(store: SqlStore) -> list[WorkerInfo]:
     return _all(store, WorkerInfo, "workers")
 
 
-def rules(store: SqlStore, kinds: Sequence[str]) -> list[Rule]:
-    """Return the rules of these kinds."""
-    found = store.read(rows(store, "rules", kinds=list(kinds)))
+def rules(store: SqlStore, kinds: Sequence[str], name: str | None = None) -> list[Rule]:
+    """Return the rules of these kinds, or those of one name."""
+    if name is None:
+        found = store.read(rows(store, "rules", kinds=list(kinds)))
+    else:
+        found = [row for kind in kinds for row in store.read(rows(store, "rules_named", kind=kind, names=[name]))]
     return [Rule(kind, name, json.loads(value), *who) for kind, name, value, *who in found]

@@ -10,8 +10,8 @@ from ...core.admission import carried
 from ...core.clock import iso
 from ...core.depth import depth_meter
 from ...core.errors import StoreBusy, refuse_nul
-from ...core.job import Rule, SlotInfo, check_unchanged
-from ...core.rules import PAUSED, SCHEDULE, TICK, TRIAGE, TROUBLE, WATCH
+from ...core.job import Rule, SlotInfo, change_of, check_unchanged
+from ...core.rules import PAUSED, QUIET, SCHEDULE, TICK, TROUBLE
 from ...core.states import CANCELLED
 from ..operations import together
 from .actions import AUDIT, end_jobs, examine_marked
@@ -51,7 +51,7 @@ def set_rule(
 
 def react(store: SqlStore, rule: Rule, removed: bool = False) -> None:
     """Block what a changed rule holds back, and examine what it lets pass, in short transactions."""
-    if rule.kind in (SCHEDULE, TRIAGE, WATCH, TROUBLE):
+    if rule.kind in QUIET:
         return None
     if rule.kind in ("limit", "queue"):
         return _react_to_limit(store, rule, removed)
@@ -97,14 +97,15 @@ def _set(
         yield from _changed_schedule(dialect, [rule.name] if remove else [])
     if rule.kind == "queue":  # what was counted under another bound is out of date
         yield dialect.statement("meters_remove", names=[depth_meter(rule.name), depth_meter(rule.name, "counted")])
-    if rule.actor:
-        detail = {
-            "kind": rule.kind, "name": rule.name, "before": before.value if before else None,
-            "after": None if remove else rule.value, "reason": rule.reason,
-        }  # fmt: skip
-        line = (rule.at, rule.actor, "rule", None, json.dumps(detail), None)
-        yield from together(*dialect.insert("action", AUDIT, [line]))
+    yield from audited(dialect, rule, before, remove)
     return before
+
+
+def audited(dialect: Dialect, rule: Rule, before: Rule | None, remove: bool = False) -> Operations[None]:
+    """Add the line of a changed rule to the audit trail, unless the code itself has changed it."""
+    if rule.actor:
+        line = (rule.at, rule.actor, "rule", None, json.dumps(change_of(rule, before, remove)), None)
+        yield from together(*dialect.insert("action", AUDIT, [line]))
 
 
 def _changed_schedule(dialect: Dialect, removed: Sequence[str] = ()) -> Operations[None]:

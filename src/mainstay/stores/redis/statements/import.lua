@@ -10,7 +10,8 @@ call("HSET", P .. "setting", "move.mark", ARGV[2])
 -- A row is a packed array: kind, name, rule, and whether it bounds a queue, which is empty as yet.
 local function import_rule(_, packed)
     local kind, name, rule, bound = unpack(cmsgpack.unpack(packed))
-    if kind ~= "schedule" and kind ~= "tick" and kind ~= "triage" and kind ~= "watch" and kind ~= "trouble" then
+    local quiet = { schedule = true, tick = true, triage = true, watch = true, trouble = true, webhook = true, webhook_secret = true }
+    if not quiet[kind] then
         call("SET", P .. "flow", 1)
     end
     call("HSET", P .. "rule:" .. kind, name, rule)

@@ -9,7 +9,7 @@ local before = call("HGET", key, name)
 if ARGV[4] ~= "*" and ARGV[4] ~= (before or "") then
     return "changed"
 end
-local about = kind == "triage" or kind == "watch" or kind == "trouble" -- dead jobs, or alerts
+local about = ({ triage = true, watch = true, trouble = true, webhook = true, webhook_secret = true })[kind] -- dead jobs, alerts, webhooks
 if kind ~= "schedule" and not about then -- which hold no job back
     call("SET", P .. "flow", 1)
 end

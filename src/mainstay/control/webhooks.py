@@ -1,0 +1,310 @@
+"""Webhooks of an application: the endpoints that get events, their secrets and deliveries, and the events that are sent."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from ..core import webhooks as core
+from ..core.clock import iso
+from ..core.errors import AddressRefused, Conflict, NotFound, UsageError
+from ..core.export import DeliveryRecord
+from ..core.job import Rule, RuleChanged
+from ..core.outcome import Cancel, Permanent
+from ..core.payload import clean
+from ..core.rules import SIGNING, WEBHOOK
+from ..core.suggest import did_you_mean
+from ..redacting import redactor
+from ..senders.addresses import parsed
+from ..senders.signature import key_of, new_secret
+from .records import Change, NewSecret, WebhookDelivery, WebhookRecord
+from .rules import EPOCH, change, edit, instant, span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ..app import Mainstay
+    from ..context import Context
+    from ..core.clock import Duration
+    from ..core.draft import Draft
+    from ..handle import Handle
+
+DESCRIPTION = 1_000  # characters
+LONGEST = 2_000  # characters of a URL
+OVERLAP = "24h"  # for which the secret before signs too
+DISABLED = "webhook_disabled"  # the code of jobs that end so
+VARIABLE = "$"  # a secret that starts so names a variable of the environment
+
+
+class Webhooks:
+    """The verbs of webhooks: `app.webhooks`. Those that change an endpoint are in the audit trail with their actor."""
+
+    def __init__(self, app: Mainstay) -> None:
+        self._app = app
+
+    # look -------------------------------------------------------------------------------------------------------------
+    def list(self) -> list[WebhookRecord]:
+        """Return every endpoint, by id."""
+        return [self._record(rule) for rule in self._app.store.rules([WEBHOOK])]
+
+    def show(self, id: str) -> WebhookRecord:
+        """Return one endpoint; raise `NotFound` if there is none of that id."""
+        return self._record(self._rule(id))
+
+    def deliveries(self, id: str, limit: int = 50) -> Sequence[WebhookDelivery]:
+        """Return the last attempts to deliver to an endpoint, the newest first; also of one that was removed."""
+        if not 1 <= limit <= core.KEPT:
+            raise UsageError(f"limit={limit}: give a number from 1 to {core.KEPT:,}: that many are kept")
+        found = self._app.store.deliveries(core.checked_id(id), limit)
+        if not found:
+            self._rule(id)
+        return [
+            WebhookDelivery(_at(each.at), each.job, each.attempt, each.status, each.ms, each.error, each.answer)
+            for each in found
+        ]
+
+    # change -----------------------------------------------------------------------------------------------------------
+    def add(
+        self, url: str, events: str | Iterable[str] = "*", *, id: str | None = None, secret: str | None = None,
+        description: str = "", max_failures: int = core.MAX_FAILURES, reason: str = "", actor: str = "python", dry_run: bool = False,
+    ) -> NewSecret:  # fmt: skip
+        """Add an endpoint that gets the events of some patterns. Without a `secret`, one is made: this is the only time it is shown.
+
+        A secret such as `"$BILLING_SECRET"` names a variable of the environment of the workers, and is not stored.
+        """
+        now, name = self._app.clock.now(), core.checked_id(id or f"wh_{secrets.token_hex(6)}")
+        given, made = _checked_secret(secret)
+        values = _checked({"url": url, "events": events, "description": description, "max_failures": max_failures})
+        values |= {"enabled": True, "enabled_at": now, "created_at": now}
+
+        def fresh(before: Mapping[str, Any]) -> dict[str, Any]:
+            if before:
+                raise Conflict(f"a webhook is called {name!r} already: give another id, or change it with update")
+            return values
+
+        signing = self._signing(name)
+        fresh({rule.name: 1 for rule in self._app.store.rules([WEBHOOK], name)})
+        if not dry_run:
+            self._sign(name, [[given, None]], signing)
+        changed = edit(self._app, WEBHOOK, name, fresh, reason, actor, dry_run, shown)
+        return NewSecret(changed, name, made)
+
+    def update(
+        self, id: str, *, url: str | None = None, events: str | Iterable[str] | None = None, description: str | None = None,
+        max_failures: int | None = None, reason: str = "", actor: str = "python", dry_run: bool = False,
+    ) -> Change:  # fmt: skip
+        """Change an endpoint. Messages that wait are delivered to it as it is then."""
+        given = {"url": url, "events": events, "description": description, "max_failures": max_failures}
+        values = _checked({name: value for name, value in given.items() if value is not None})
+        return self._set(id, values, reason, actor, dry_run)
+
+    def enable(self, id: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
+        """Let an endpoint get events again; failures count from now on. Dead messages are retried as other dead jobs are."""
+        enabled = {"enabled": True, "enabled_at": self._app.clock.now(), "disabled_at": None, "disabled_because": None}
+        same = self._rule(id).value["set"]["enabled"]
+        return self._set(id, {} if same else enabled, reason, actor, dry_run)
+
+    def disable(self, id: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
+        """Let an endpoint get no events. Messages that wait for it are cancelled when their turn comes."""
+        disabled = {"enabled": False, "disabled_at": self._app.clock.now(), "disabled_because": core.OPERATOR}
+        same = self._rule(id).value["set"].get("disabled_because") == core.OPERATOR
+        return self._set(id, {} if same else disabled, reason, actor, dry_run)
+
+    def remove(self, id: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
+        """Remove an endpoint and its secret. Its deliveries stay for their time."""
+        self._rule(id)
+        made = edit(self._app, WEBHOOK, id, lambda _: {}, reason, actor, dry_run, shown)
+        if not dry_run:
+            self._app.store.set_rule(Rule(SIGNING, id, {}, "", self._app.clock.now()), remove=True)
+        return made
+
+    def rotate(
+        self, id: str, *, secret: str | None = None, keep: Duration = OVERLAP, reason: str = "", actor: str = "python",
+        dry_run: bool = False,
+    ) -> NewSecret:  # fmt: skip
+        """Give an endpoint a new secret. For `keep`, the one before signs too, so that the receiver can change over."""
+        now, (given, made) = self._app.clock.now(), _checked_secret(secret)
+        until = now + span("keep", keep)
+        self._rule(id)
+        signing = self._signing(id)
+        changed = self._set(id, {"rotated_at": now}, reason, actor, dry_run)
+        if not dry_run:
+            older = [[each, until] for each, _ in (signing.value["secrets"] if signing else [])[:1]]
+            self._sign(id, [[given, None], *older], signing)
+        return NewSecret(changed, id, made)
+
+    def _set(self, id: str, values: Mapping[str, Any], reason: str, actor: str, dry_run: bool) -> Change:
+        rule = self._rule(id)
+        if all(rule.value["set"].get(name) == value for name, value in values.items()):
+            return Change(WEBHOOK, id, shown(rule.value["set"]), shown(rule.value["set"]))
+        return change(self._app, WEBHOOK, id, values, (), reason, actor, dry_run, shown)
+
+    # send -------------------------------------------------------------------------------------------------------------
+    def send(
+        self, event: str, data: Any = None, *, to: str | None = None, headers: Mapping[str, str] | None = None, tx: object = None,
+        **options: Any,
+    ) -> Sequence[Handle[Any]]:  # fmt: skip
+        """Send an event: enqueue one job for each endpoint that wants it, all or none; with `tx=` they commit with that transaction.
+
+        The body is `{"type": event, "timestamp": …, "data": data}`. `to` names one endpoint, whatever its patterns. `options` are those of
+        jobs; with a `key`, each endpoint gets the event once.
+        """
+        drafts = self._drafts(event, data, to, headers, options)
+        return self._app.enqueue_many(drafts, tx=tx) if drafts else []
+
+    async def asend(
+        self, event: str, data: Any = None, *, to: str | None = None, headers: Mapping[str, str] | None = None, tx: object = None,
+        **options: Any,
+    ) -> Sequence[Handle[Any]]:  # fmt: skip
+        """As `send`, awaited; `tx=` is then an async connection or session."""
+        import asyncio
+
+        drafts = await asyncio.to_thread(self._drafts, event, data, to, headers, options)
+        return await self._app.aenqueue_many(drafts, tx=tx) if drafts else []
+
+    def _drafts(
+        self, event: str, data: Any, to: str | None, headers: Mapping[str, str] | None, options: dict[str, Any]
+    ) -> Sequence[Draft]:
+        core.checked_event(event)
+        body = {"type": event, "timestamp": iso(self._app.clock.now()), "data": data}
+        given = {"payload": body} | ({"headers": dict(headers)} if headers else {})
+        rules = self._app.store.rules([WEBHOOK]) if to is None else [self._rule(to)]
+        chosen = [rule.name for rule in rules if to is not None or _gets(rule.value["set"], event)]
+        return [self._app.prepare(core.TYPE, {"webhook_id": name, **given}, **_keyed(options, name)) for name in chosen]
+
+    # deliver: for the handler of `webhook_dispatch` ---------------------------------------------------------------------
+    def destination(self, id: str) -> tuple[str, Sequence[str]]:
+        """Return the URL of an endpoint, and the secrets that sign, the newest first. Raises what ends a job whose endpoint gets nothing.
+
+        That is `Permanent` if too many deliveries failed: it is retried when the endpoint is enabled. Otherwise it is `Cancel`.
+        """
+        found = self._app.store.rules([WEBHOOK], id)
+        values: Mapping[str, Any] = found[0].value["set"] if found else {}
+        if values.get("disabled_because") == core.MANY:
+            again = f"mainstay webhooks enable {id}, then mainstay retry 'type:{core.TYPE} state:dead code:{DISABLED}'"
+            raise Permanent(f"{DISABLED}: {core.why(values)}. When the receiver is well again: {again}", code=DISABLED)
+        if not values.get("enabled"):
+            raise Cancel(f"{DISABLED}: {core.why(values) or f'no webhook is called {id!r:.80}'}", code=DISABLED)
+        now, signing = self._app.clock.now(), self._signing(id)
+        texts = [text for text, until in (signing.value["secrets"] if signing else ()) if until is None or until > now]
+        if not texts:
+            raise NotFound(f"the webhook {id} has no secret: mainstay webhooks rotate {id}")
+        return str(values["url"]), [_resolved(id, text) for text in texts]
+
+    def record(
+        self, id: str, attempt: Context, status: int | None, ms: int, error: str | None, answer: str
+    ) -> str | None:
+        """Record what came of an attempt to deliver; return why it has disabled the endpoint, if it has."""
+        job, texts = attempt.job, [clean(redactor().text(text or ""), core.ANSWER) or None for text in (error, answer)]
+        made = DeliveryRecord(id, 0, job.id, job.token, attempt.attempt, status, ms, *texts)
+        because = self._app.store.record_delivery(made, self._app.clock.now())
+        if because is not None:
+            self._app.events.emit("webhook_disabled", webhook=id, reason=because)
+        return because
+
+    # rows -------------------------------------------------------------------------------------------------------------
+    def _rule(self, id: str) -> Rule:
+        """Return the row of an endpoint."""
+        found = self._app.store.rules([WEBHOOK], core.checked_id(id))
+        if not found:
+            known = [rule.name for rule in self._app.store.rules([WEBHOOK])]
+            raise NotFound(f"no webhook is called {id!r}{did_you_mean(id, known)}; app.webhooks.list() lists them")
+        return found[0]
+
+    def _signing(self, id: str) -> Rule | None:
+        return next(iter(self._app.store.rules([SIGNING], id)), None)
+
+    def _sign(self, id: str, given: Sequence[Any], was: Rule | None) -> None:
+        """Store the secrets of an endpoint, if they are as they were; the audit trail must not have them."""
+        try:
+            self._app.store.set_rule(Rule(SIGNING, id, {"secrets": [*given]}, "", self._app.clock.now()), was=(was,))
+        except RuleChanged:
+            raise Conflict(f"somebody else changes the secret of {id} at this moment: repeat it") from None
+
+    def _record(self, rule: Rule) -> WebhookRecord:
+        value, now, signing = rule.value["set"], self._app.clock.now(), self._signing(rule.name)
+        kept = self._app.store.deliveries(rule.name, core.KEPT)
+        older = [until for _, until in (signing.value["secrets"] if signing else [])[1:] if until > now]
+        return WebhookRecord(
+            rule.name, value["url"], tuple(value["events"]), value["description"], value["max_failures"], value["enabled"],
+            instant(value.get("disabled_at")), value.get("disabled_because"), _at(value["created_at"]), _at(rule.at),
+            instant(value.get("rotated_at")), _source(signing), instant(older[0]) if older else None, *_figures(rule, kept, now),
+        )  # fmt: skip
+
+
+def _resolved(id: str, secret: str) -> str:
+    if not secret.startswith(VARIABLE):
+        return secret
+    found = os.environ.get(secret[1:])
+    if not found:
+        raise NotFound(
+            f"the secret of the webhook {id} is in the variable {secret[1:]}, which is not set for this worker"
+        )
+    key_of(found)
+    return found
+
+
+def _checked_secret(secret: str | None) -> tuple[str, str | None]:
+    """Return a secret as it is stored, and what to show of it: only one that is made here."""
+    if secret is None:
+        made = new_secret()
+        return made, made
+    if not secret.startswith(VARIABLE):
+        key_of(secret)
+    elif not secret[1:].isidentifier():
+        raise UsageError("secret: a name of an environment variable has letters, digits and _: $BILLING_SECRET")
+    return secret, None
+
+
+def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
+    checks: dict[str, Callable[[Any], Any]] = {
+        "url": checked_url, "events": core.checked_events, "max_failures": core.checked_failures,
+        "description": lambda text: clean(text, DESCRIPTION),
+    }  # fmt: skip
+    return {name: checks[name](value) for name, value in values.items()}
+
+
+def checked_url(url: Any) -> str:
+    """Return a URL; raise for one that cannot be called. Its addresses are checked whenever something is sent there."""
+    if not isinstance(url, str) or len(url) > LONGEST:
+        raise UsageError(f"url: give a text of up to {LONGEST:,} characters")
+    try:
+        parsed(url)
+    except AddressRefused as error:
+        raise UsageError(f"url: {error}") from None
+    return url
+
+
+def _gets(values: Mapping[str, Any], event: str) -> bool:
+    """Whether an endpoint gets an event. One that failed too often does: its messages are dead letters until it is enabled."""
+    return core.wants(values["events"], event) and (values["enabled"] or values.get("disabled_because") == core.MANY)
+
+
+def _keyed(options: Mapping[str, Any], id: str) -> dict[str, Any]:
+    return {**options, "key": f"{options['key']}:{id}"} if isinstance(options.get("key"), str) else dict(options)
+
+
+def _figures(rule: Rule, kept: list[DeliveryRecord], now: int) -> tuple[int, int, int, int | None, Any]:
+    since, done = core.counted_from(rule, now), [each for each in kept if each.error is None]
+    failed = [each for each in kept if each.error is not None]
+    average = round(sum(each.ms for each in done) / len(done)) if done else None
+    last = instant(done[0].at) if done else None
+    return sum(each.at >= since for each in failed), len(done), len(failed), average, last
+
+
+def shown(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of an endpoint as people read them."""
+    return {
+        name: instant(value) if name.endswith("_at") else value
+        for name, value in values.items() if name != "enabled_at" and value not in (None, "")
+    }  # fmt: skip
+
+
+def _at(ms: int) -> Any:
+    return instant(ms) or EPOCH
+
+
+def _source(signing: Rule | None) -> str:
+    newest = signing.value["secrets"][0][0] if signing else ""
+    return newest if newest.startswith(VARIABLE) else "stored" if newest else "missing"
