@@ -124,6 +124,13 @@ def test_show_a_running_job(run, shop):
     assert "page \\x1b[31mdone" in out
 
 
+def test_show_numbers_the_stage_among_those_of_the_type(run, shop, app):
+    job = shop.speaking()
+    policy = {"stages": ["find", "read", "write"]}
+    app.store.register_types([TypeInfo(app.store.get(job).type, "default", "mail()", policy, app.clock.now())])
+    assert "62% read (2 of 3)" in run("show", job).out
+
+
 def test_show_says_why_a_job_waits(run, shop):
     job = shop.add("thumb")
     assert "no live worker serves the type thumb (no worker is running at all)" in run("show", job).out
