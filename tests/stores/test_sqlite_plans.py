@@ -228,7 +228,11 @@ def test_removing_jobs_removes_from_every_table_that_refers_to_jobs(connection):
     removed = {text.split()[2] for text in deletes}
     tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     columns = {table: {row[1] for row in connection.execute(f"PRAGMA table_info({table})")} for table in tables}
-    outliving = {"mainstay_action", "mainstay_key", "mainstay_delivery"}  # what operators did, keys for ever, deliveries
+    outliving = {
+        "mainstay_action",
+        "mainstay_key",
+        "mainstay_delivery",
+    }  # what operators did, keys for ever, deliveries
     by_slot = {"mainstay_hold"}  # given back by the rules of the job before it is removed
     belonging = {table for table in tables if "job" in columns[table]} - outliving - by_slot
     assert removed == belonging | {"mainstay_job"}

@@ -14,7 +14,10 @@ WATCH, TROUBLE = (
     "watch",
     "trouble",
 )  # what operators set of alerts, and incidents: they hold no job back. SQLite's claim reads kinds up to `queue`
-WEBHOOK, SIGNING = "webhook", "webhook_secret"  # endpoints, and what signs their messages: apart, so that no audit line has a secret
+WEBHOOK, SIGNING = (
+    "webhook",
+    "webhook_secret",
+)  # endpoints, and what signs their messages: apart, so that no audit line has a secret
 QUIET = (SCHEDULE, TRIAGE, WATCH, TROUBLE, WEBHOOK, SIGNING)  # kinds that hold no job back
 ALL = "all"  # the name of a pause of the whole installation
 

@@ -120,7 +120,15 @@ def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
         text = f"{described(error)} ({undecided})"
         return Outcome("failed", error=clean(text, ERROR), traceback=trace + _trace(undecided), code=code)
     reason = None if retry else f"{_name(error)} is final for {type.name}"
-    return Outcome("failed", error=described(error), traceback=trace, retry=retry, reason=_stored(reason), code=code, delay=retry_after(error))
+    return Outcome(
+        "failed",
+        error=described(error),
+        traceback=trace,
+        retry=retry,
+        reason=_stored(reason),
+        code=code,
+        delay=retry_after(error),
+    )
 
 
 def _signalled(context: Context, error: ended.Signal) -> Outcome:

@@ -15,7 +15,20 @@ if TYPE_CHECKING:
 
     from .store import RedisStore
 
-KINDS = ("breaker", "limit", "pause", "queue", "schedule", "tick", "triage", "trouble", "type", "watch", "webhook", "webhook_secret")
+KINDS = (
+    "breaker",
+    "limit",
+    "pause",
+    "queue",
+    "schedule",
+    "tick",
+    "triage",
+    "trouble",
+    "type",
+    "watch",
+    "webhook",
+    "webhook_secret",
+)
 CHUNK = 500  # jobs that one call looks at, which blocks the server
 ANY, NONE = "*", ""  # for the rule that must be there
 DEPTH, BREAKER = "depth\n", "breaker\n"  # meters that are kept elsewhere
