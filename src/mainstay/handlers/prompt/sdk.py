@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mainstay import Permanent
@@ -23,7 +24,8 @@ def address(provider: str, base_url: str | None) -> str:
 
 
 def load(provider: str) -> Any:
-    """Import an SDK; each takes a second or more the first time."""
+    """Import an SDK, and read the certificates; it takes a second or more the first time."""
+    trusted()
     if provider == "anthropic":
         import anthropic
 
@@ -31,6 +33,14 @@ def load(provider: str) -> Any:
     import openai
 
     return openai
+
+
+@cache
+def trusted() -> Any:
+    """Return the certificates that are trusted. To read them takes ten times as long as the rest of a request."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 async def ask(
@@ -45,7 +55,8 @@ async def ask(
             code="no-key",
         )
     client = sdk.AsyncAnthropic if provider == "anthropic" else sdk.AsyncOpenAI
-    async with client(api_key=key, base_url=url, max_retries=0, timeout=seconds) as opened:
+    http = sdk.DefaultAsyncHttpxClient(verify=trusted(), base_url=url, timeout=seconds)
+    async with client(api_key=key, base_url=url, max_retries=0, timeout=seconds, http_client=http) as opened:
         reply = await _sent(sdk, provider, lambda: _ASK[provider](opened, request, schema))
     try:
         return _READ[provider](reply)
