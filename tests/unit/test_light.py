@@ -34,6 +34,17 @@ def test_a_cold_enqueue_imports_nothing_heavy(tmp_path):
     assert len(ours) <= 27, sorted(ours)
 
 
+def test_a_cold_enqueue_in_a_transaction_imports_nothing_heavy(tmp_path):
+    path = tmp_path / "jobs.db"
+    loaded = modules_after(
+        f"import sqlite3; from mainstay import Mainstay; db = sqlite3.connect({str(path)!r}); db.execute('BEGIN IMMEDIATE')\n"
+        f"Mainstay('sqlite:///{path}').enqueue('mail', {{'to': 'ada'}}, key='k', tx=db); db.commit()"
+    )
+    assert not loaded & HEAVY
+    ours = {name for name in loaded if name.startswith("mainstay")}
+    assert len(ours) <= 31, sorted(ours)
+
+
 def test_every_public_name_is_there():
     for name in mainstay.__all__:
         assert getattr(mainstay, name) is not None

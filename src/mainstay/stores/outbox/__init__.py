@@ -6,24 +6,22 @@ framework it comes from; the engine's `Outbox` puts them into a transaction that
 
 from __future__ import annotations
 
-from functools import partial
-from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, TypeVar
-
 from ...core.errors import LeaseLost, TransactionUnsupported
 from ..operations import adrive
-from .caller_connection import OwnWork, resolved
+from .caller_connection import OwnWork, is_awaitable, resolved
 from .detect import find, unwrapped
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, TypeVar
 
     from ...core.decide import Transition
     from ..contract import Store
     from ..operations import Operations
     from .caller_connection import CallerConnection, Joined, Outbox
 
-T = TypeVar("T")
+    T = TypeVar("T")
 
 
 def finish(store: Store, tx: object, transition: Transition) -> None:
@@ -61,7 +59,7 @@ async def _run(store: Store, tx: object, verb: Callable[[Outbox], Operations[T]]
     outbox = store.outbox()
     caller = await find(tx, outbox.engine, outbox.place, awaited)
     try:
-        return await adrive(_joined(outbox, caller, verb), partial(_execute, caller))
+        return await adrive(_joined(outbox, caller, verb), lambda statement: _execute(caller, statement))
     except BaseException as error:
         if caller.undo is not None:
             await resolved(caller.undo())
@@ -98,8 +96,8 @@ def let_go(tx: object) -> None:
     """Roll back an open transaction on a sync connection."""
     try:
         left = _roll_back(unwrapped(tx))
-        if isawaitable(left):  # an async connection, whose loop the handler has ended already
-            left.close()  # type: ignore[attr-defined]
+        if is_awaitable(left):  # an async connection, whose loop the handler has ended already
+            left.close()
     except Exception:  # noqa: BLE001, S110  (closed meanwhile, or of an unknown kind: then nothing is open here)
         pass
 
@@ -108,7 +106,7 @@ async def alet_go(tx: object) -> None:
     """Roll back an open transaction on an async connection."""
     try:
         left = _roll_back(unwrapped(tx))
-        if isawaitable(left):
+        if is_awaitable(left):
             await left
     except Exception:  # noqa: BLE001, S110  (as above)
         pass

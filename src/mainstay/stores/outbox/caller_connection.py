@@ -1,41 +1,62 @@
 """The two sides of a joined transaction: the caller's connection, and the engine whose verbs run on it.
 
-There is one class for each driver. None of these packages is imported here: a caller that has a connection has its module.
+There is one class for each driver. None of these packages is imported here: a caller that has a connection has its module. On the
+path of cold producers: nothing is imported that a bare interpreter with `sqlite3` lacks.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Generator
-from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from ..operations import Result, Statement
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
+    from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
     from ...core.decide import Transition
     from ...core.draft import Draft
     from ..operations import Operations
 
-T = TypeVar("T")
+    T = TypeVar("T")
+    Joined = Generator["Statement | OwnWork", "Result", T]
+
+    class OwnWork(NamedTuple):
+        """Work on the store's own connections between two statements; it may block, so an async driver does it on a thread."""
+
+        call: Callable[[], Any]
+
+    class Outbox(Protocol):
+        """An engine's side: the verbs that can join a caller's transaction, as operations."""
+
+        engine: str
+        place: str  # where the store is, without secrets
+
+        def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
+            """As the store's `enqueue`."""
+
+        def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+            """As the store's `cancel`."""
+
+        def finish(self, transition: Transition) -> Operations[bool]:
+            """Apply one transition; return False if its token is no longer current."""
+
+        def in_transaction(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
+            """Return the operations inside the caller's transaction: in the same database, and whole or not at all."""
+
+        def mapped(self, error: BaseException) -> BaseException:
+            """Return a driver's error as one of ours; any other error unchanged."""
+else:
+    from collections import namedtuple
+
+    OwnWork = namedtuple("OwnWork", "call")  # noqa: PYI024  (`typing` is heavy)
 
 OPEN = "open"  # a transaction is open: join it
 IDLE = "idle"  # none is open, and the next statement opens one that the caller ends
 AUTOCOMMIT = "autocommit"  # none is open, and each statement would commit by itself
 CLOSED = "closed"
 BROKEN = "broken"  # the transaction has failed: nothing but a rollback is possible
-
-
-class OwnWork(NamedTuple):
-    """Work on the store's own connections between two statements; it may block, so an async driver does it on a thread."""
-
-    call: Callable[[], Any]
-
-
-Joined = Generator["Statement | OwnWork", "Result", T]
 
 
 class CallerConnection:
@@ -73,31 +94,14 @@ class CallerConnection:
         raise NotImplementedError
 
 
-class Outbox(Protocol):
-    """An engine's side: the verbs that can join a caller's transaction, as operations."""
-
-    engine: str
-    place: str  # where the store is, without secrets
-
-    def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
-        """As the store's `enqueue`."""
-
-    def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
-        """As the store's `cancel`."""
-
-    def finish(self, transition: Transition) -> Operations[bool]:
-        """Apply one transition; return False if its token is no longer current."""
-
-    def in_transaction(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
-        """Return the operations inside the caller's transaction: in the same database, and whole or not at all."""
-
-    def mapped(self, error: BaseException) -> BaseException:
-        """Return a driver's error as one of ours; any other error unchanged."""
+def is_awaitable(value: object) -> bool:
+    """Whether a driver's call has to be awaited. (`inspect` is heavy.)"""
+    return hasattr(value, "__await__")
 
 
 async def resolved(value: Any) -> Any:
     """Return what a driver's call returned, awaited if the driver is async: one text serves both kinds."""
-    return await value if isawaitable(value) else value
+    return await value if is_awaitable(value) else value
 
 
 def names(tx: object) -> list[str]:
@@ -211,9 +215,6 @@ class AsyncPsycopg(Psycopg):
     advice = "put `async with connection.transaction():` around it, or connect without autocommit=True"
 
 
-_HEAD = re.compile(r"^(?:SELECT|INSERT|UPDATE|DELETE)\b", re.MULTILINE)
-
-
 class Asyncpg(CallerConnection):
     """An `asyncpg.Connection`, or one from a pool."""
 
@@ -244,7 +245,10 @@ class Asyncpg(CallerConnection):
 
 def _returns_rows(text: str) -> bool:
     """Return whether a statement of ours returns rows; asyncpg has another method for a count."""
-    last = list(_HEAD.finditer(text))  # the main statement after a WITH comes last; what is inside is indented
+    import re
+
+    heads = re.finditer(r"^(?:SELECT|INSERT|UPDATE|DELETE)\b", text, re.MULTILINE)
+    last = list(heads)  # the main statement after a WITH comes last; what is inside is indented
     return bool(last) and (last[-1][0] == "SELECT" or "RETURNING" in text[last[-1].start() :])
 
 
@@ -258,6 +262,8 @@ class Psycopg2(Psycopg):
         return self.raw.encoding or ""
 
     async def execute(self, statement: Statement) -> Result:
+        import re
+
         plain = sys.modules["psycopg2.extensions"].cursor
         with self.raw.cursor(cursor_factory=plain) as cursor:
             text = re.sub(r"\$(\d+)", r"%(p\1)s", statement.text.replace("%", "%%"))

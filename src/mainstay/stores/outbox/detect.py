@@ -6,14 +6,15 @@ A framework's session or connection is unwrapped: SQLAlchemy's and Django's.
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from ...core.errors import TransactionUnsupported
 from .caller_connection import OPEN, Asyncpg, driver, named, names, resolved
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
+    from types import TracebackType
+    from typing import Any
 
     from .caller_connection import CallerConnection
 
@@ -117,15 +118,18 @@ def _over(raw: Any) -> CallerConnection:
     return caller
 
 
-@contextmanager
-def refusing() -> Iterator[None]:
+class refusing:  # noqa: N801  (used as a function; `contextlib` is heavy)
     """Map SQLAlchemy's own refusals (closed, not begun, no bind) to ours; other errors pass."""
-    try:
-        yield
-    except Exception as error:
-        if not {"InvalidRequestError", "ResourceClosedError"}.isdisjoint(kind.__name__ for kind in type(error).__mro__):
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        ours = {"InvalidRequestError", "ResourceClosedError"}
+        if kind is not None and not ours.isdisjoint(each.__name__ for each in kind.__mro__):
             raise TransactionUnsupported(f"tx= cannot be used here: {error}") from error
-        raise
 
 
 # Django ---------------------------------------------------------------------------------------------------------------

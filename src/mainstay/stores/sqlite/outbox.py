@@ -1,35 +1,37 @@
-"""SQLite's verbs inside a caller's transaction: in the same file, behind a savepoint, creating our tables if they are missing."""
+"""SQLite's verbs inside a caller's transaction: in the same file, behind a savepoint, creating our tables if they are missing.
+
+Cold producers enqueue through here: what only cancels and completes is imported by those verbs.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from typing import TYPE_CHECKING, TypeVar
 
 from ...core.errors import TransactionUnsupported
 from ..operations import Statement
 from ..outbox.caller_connection import AUTOCOMMIT, OPEN, OwnWork, undo
-from ..sql.actions import cancel_operations
 from . import errors, schema
-from .dialect import DIALECT
 from .enqueue import enqueue_operations
-from .finish import finish_operations
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeVar
 
+    from ...core.decide import Transition
     from ..operations import Operations
     from ..outbox.caller_connection import CallerConnection, Joined
     from .connect import Database
 
-T = TypeVar("T")
+    T = TypeVar("T")
 
 
 class SqliteOutbox:
     """The outbox of one database file."""
 
     engine = "sqlite"
-    enqueue, finish = staticmethod(enqueue_operations), staticmethod(finish_operations)
+    enqueue = staticmethod(enqueue_operations)
 
     def __init__(self, db: Database) -> None:
         if db.memory:
@@ -39,7 +41,15 @@ class SqliteOutbox:
         self._db, self.place = db, db.path
 
     def cancel(self, ids: Sequence[str], now: int, actor: str) -> Operations[dict[str, str]]:
+        from ..sql.actions import cancel_operations
+        from .dialect import DIALECT
+
         return cancel_operations(DIALECT, ids, now, actor)
+
+    def finish(self, transition: Transition) -> Operations[bool]:
+        from .finish import finish_operations
+
+        return finish_operations(transition)
 
     def mapped(self, error: BaseException) -> BaseException:
         return errors.mapped(error, self.place)
