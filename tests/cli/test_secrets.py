@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mainstay import cli
+from mainstay.core.export import DeliveryRecord
 from mainstay.core.outcome import Outcome
 from mainstay.core.updates import Checkpoint, Log, Progress
 from tests.cli.shop import Shop
@@ -55,6 +56,9 @@ WORDS = {
     "stats": "", "history": "1h", "metrics": "", "health": "", "alerts": "", "alerts rules": "", "alerts set": "depth above=5 --reason token=hunter-note", "alerts reset": "depth",
     "alerts silence": "depth --for 1h --reason token=hunter-note", "alerts test": "", "encryption": "", "encryption rotate": "", "migrate": "", "compact": "", "move": "{url} sqlite:///moved.db", "prune": "--older 1d --dry-run", "export": "",
     "import": "exported.jsonl --dry-run",
+    "webhooks": "", "webhooks show": "billing", "webhooks deliveries": "billing", "webhooks update": "billing --description token=hunter-note",
+    "webhooks enable": "billing", "webhooks disable": "billing --reason token=hunter-note", "webhooks remove": "billing --dry-run",
+    "webhooks send": 'invoice.paid password="hunter-nested"',
 }  # fmt: skip
 MORE = (
     "show {running}", "show {review}", "show {done}", "show {waiting}", "ls --fields id,args,error,reason", "edit {review} --from edited.json --dry-run",
@@ -65,6 +69,8 @@ OTHER = {
     "demo": "it makes its own store, without anything of the user's",
     "tail": "it goes on until it is stopped; it prints by Output.line, as watch does",
     "encryption new-key": "it prints the key that it was asked to make",
+    "webhooks add": "it prints the secret that it was asked to make",
+    "webhooks rotate": "it prints the secret that it was asked to make",
 }
 
 
@@ -84,6 +90,17 @@ def planted(app, url, run, tmp_path):
     app.set_setting("smtp.password", "hunter-before", actor="ann")
     app.set_setting("smtp.password", "hunter-setting", "of the relay", actor="ann")
     app.set_setting("odd", ESCAPES)
+    app.webhooks.add(
+        "https://hooks.example.com/?token=hunter-url",
+        id="billing",
+        description=f"for{ESCAPES} password=hunter-note",
+        max_failures=1,
+    )
+    answer = f"it{ESCAPES} is api_key=hunter-result"
+    app.store.record_delivery(
+        DeliveryRecord("billing", 0, ids["dead"], 1, 1, 500, 5, f"secret=hunter-error{ESCAPES}", answer),
+        app.clock.now(),
+    )
     app.store.cancel(
         [shop.add(payload=PAYLOAD)], app.clock.now(), f"ann{ESCAPES}", note=f"password: hunter-note{ESCAPES}"
     )

@@ -42,7 +42,7 @@ def test_an_endpoint_is_added_shown_changed_and_removed(app):
     (found,) = app.webhooks.list()
     assert found == app.webhooks.show("billing")
     assert (found.url, found.events, found.description) == (URL, ("invoice.*",), "the shop")
-    assert (found.max_failures, found.enabled, found.secret, found.failures) == (100, True, "stored", 0)
+    assert (found.max_failures, found.enabled, found.signs_with, found.failures) == (100, True, "a stored secret", 0)
     change = app.webhooks.update("billing", events=["a.b", "c.*"], max_failures=3, actor="bob")
     assert (change.before["max_failures"], change.after["max_failures"]) == (100, 3)
     assert app.webhooks.show("billing").events == ("a.b", "c.*")
@@ -73,7 +73,12 @@ def test_no_secret_is_in_the_audit_trail_or_shown_again(app):
     ((new, _), (old, until)) = app.store.rules([SIGNING])[0].value["secrets"]
     assert (new, old, until) == (again.secret, OWN, app.clock.now() + DAY)
     assert app.webhooks.show("billing").older_until is not None
-    app.clock.advance("25h")
+    app.clock.advance("23h")
+    app.webhooks.rotate("billing", keep="1m")
+    assert [until and until - app.clock.now() for _, until in app.store.rules([SIGNING])[0].value["secrets"]] == [
+        None, 60_000, HOUR,
+    ]  # fmt: skip
+    app.clock.advance("2h")
     assert app.webhooks.show("billing").older_until is None
 
 

@@ -1,5 +1,6 @@
 """Deliveries of webhooks to real receivers on loopback: what arrives, what is retried, what is recorded, and what ends it."""
 
+import asyncio
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import pytest
 import trustme
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from mainstay import ConfigError, Mainstay
+from mainstay import ConfigError, Mainstay, ctx
 from mainstay.handlers import webhook
 from mainstay.senders import post
 from tests.senders.receiving import receiver
@@ -119,7 +120,7 @@ def test_while_a_secret_is_changed_both_sign(app, kit, hook):
 
 def test_a_secret_may_be_in_the_environment(app, kit, hook, monkeypatch):
     app.webhooks.add(hook.url, id="billing", secret="$HOOK_SECRET")
-    assert app.webhooks.show("billing").secret == "$HOOK_SECRET"
+    assert app.webhooks.show("billing").signs_with == "$HOOK_SECRET"
     (job,) = app.webhooks.send("a.b")
     app.drain()
     assert "HOOK_SECRET, which is not set for this worker" in job.job().error
@@ -175,6 +176,28 @@ def test_an_event_commits_with_the_transaction_of_its_sender(tmp_path, hook):
         assert len(app.list()) == jobs
     connection.close()
     app.close()
+
+
+def test_messages_of_a_handler_exist_if_its_job_completes(app, kit, hook):
+    app.webhooks.add(hook.url, id="billing")
+
+    @app.job(retry=1)
+    def pay(fails: bool) -> None:
+        ctx.enqueue(*app.webhooks.prepare("invoice.paid"))
+        assert not fails
+
+    pay.enqueue(fails=True)
+    pay.enqueue(fails=False)
+    kit.drain(raises=False)
+    assert len(hook.got) == 1
+
+
+def test_an_event_is_sent_from_async_code(app, kit, hook):
+    app.webhooks.add(hook.url, id="billing")
+    assert len(asyncio.run(app.webhooks.asend("invoice.paid"))) == 1
+    assert asyncio.run(app.webhooks.asend("invoice.paid", to="billing"))[0].created
+    kit.drain()
+    assert len(hook.got) == 2
 
 
 # what ends it -------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from http import HTTPStatus
 import pytest
 
 from mainstay import Cancel, Permanent, Review, Snooze, StoreBusy, transient
-from mainstay.core.failures import error_code, http_status
+from mainstay.core.clock import DAY
+from mainstay.core.failures import error_code, http_status, retry_after
 
 
 class Carries(Exception):
@@ -154,3 +155,13 @@ def test_the_deprecated_code_of_aiohttp_is_not_read():
 
     assert error_code(ClientResponseError()) == "503"
     assert transient(ClientResponseError())
+
+
+@pytest.mark.parametrize(
+    ("value", "ms"), [(2, 2_000), (0.5, 500), (10**9, DAY), (-1, 0), (True, 0), ("5", 0), (None, 0), (float("nan"), 0), (float("inf"), DAY)]
+)  # fmt: skip
+def test_an_exception_may_say_when_to_come_again(value, ms):
+    error = ValueError()
+    error.retry_after = value
+    assert retry_after(error) == ms
+    assert retry_after(ValueError()) == 0

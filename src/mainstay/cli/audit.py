@@ -12,7 +12,7 @@ from ..core.bulk import PLACE, PLAN
 from ..core.clock import human, iso, milliseconds
 from ..core.errors import UsageError
 from ..core.limits import effective
-from ..core.rules import SCHEDULE, TRIAGE, WATCH
+from ..core.rules import SCHEDULE, TRIAGE, WATCH, WEBHOOK
 from ..redacting import redactor
 from . import records, rule_text
 from .options import command, shaped, targeted
@@ -188,7 +188,13 @@ def _changed(kind: str, name: str, before: dict[str, Any], after: dict[str, Any]
         from ..control.alerts import shown as shown_alert
 
         kind, before, after = "alert", records.plain(shown_alert(before)), records.plain(shown_alert(after))
-    changes = rule_text.changes(before, after, rule_text.NONE if kind == SCHEDULE else "as declared", kind)
+    if kind == WEBHOOK:
+        from ..control.webhooks import shown as shown_webhook
+
+        if not before or not after:
+            return f"{'added' if after else 'removed'} the webhook {name}: {(after or before).get('url')}"
+        before, after = records.plain(shown_webhook(before)), records.plain(shown_webhook(after))
+    changes = rule_text.changes(before, after, rule_text.NONE if kind in (SCHEDULE, WEBHOOK) else "as declared", kind)
     return f"{kind} {name}: {', '.join(changes) or 'set again'}"
 
 

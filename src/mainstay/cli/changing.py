@@ -24,7 +24,7 @@ DECLARED = ("type", "queue", "limit", "schedule")  # kinds of rules that code de
 # What the messages of the Python API call methods, and what is typed instead.
 TYPED = {
     "; app.types() lists them": "", "; app.queues() lists them": "", "; app.limits() lists them": "",
-    "; app.settings() lists them": "", "; app.schedules() lists them": "", "app.limits() lists the limits": "mainstay limits lists them",
+    "; app.settings() lists them": "", "; app.schedules() lists them": "", "; app.webhooks.list() lists them": "", "app.limits() lists the limits": "mainstay limits lists them",
     "app.pause(type=…)": "mainstay pause --type", "app.pause(queue=…)": "mainstay pause --queue", "app.disable(type)": "mainstay disable",
     ", or None;": ", or none;",
 }  # fmt: skip

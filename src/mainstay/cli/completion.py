@@ -128,6 +128,7 @@ KINDS: dict[str, Names] = {
     "limits": lambda app, start: [rule.name for rule in app.store.rules(["limit"])],
     "settings": _settings,
     "schedules": lambda app, start: [rule.name for rule in app.store.rules(["schedule"])],
+    "webhooks": lambda app, start: [rule.name for rule in app.store.rules(["webhook"])],
     "zones": lambda app, start: _zones(),
     "operations": lambda app, start: [each.id for each in app.bulk_operations()],
 }
@@ -139,6 +140,7 @@ TAKES = {
     "settings set name": "settings", "settings unset name": "settings", "reviews after": "reviews", "edit kind": "kinds", "edit name": "edit",
     "search": "search", "tz": "zones", "files": FILES, "file": FILES, "path": FILES, "archive": FILES,
     **{f"schedules {verb} name": "schedules" for verb in ("show", "next", "set", "pause", "resume", "remove", "reset", "run")},
+    **{f"webhooks {verb} id": "webhooks" for verb in ("show", "deliveries", "update", "enable", "disable", "remove", "rotate")}, "webhooks send to": "webhooks",
 }  # fmt: skip
 WORDS = {"kinds": ("type", "queue", "limit", "setting", "job")}  # beside names
 ALSO = {"kinds": "reviews"}  # a kind of names beside words

@@ -76,6 +76,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "queues": ("queues", "List queues; set how deep one may be, how fair, how many of its jobs run."),
         "limits": ("limits", "List limits and who waits for them; set how many jobs run or start."),
         "schedules": ("schedules", "List what runs by the clock; show, add, change, pause, run or remove it."),
+        "webhooks": (
+            "webhooks",
+            "List the endpoints that get events; add, show, change, enable or remove one; send an event.",
+        ),
         "breaker": ("breaker", "List breakers; open or close one."),
         "settings": ("installation", "List, read and change the settings of the installation."),
         "edit": ("edit", "Change a type, a queue, a limit, a setting or a job in your editor."),
@@ -102,7 +106,7 @@ MEANT = {
     "failures": "dead", "errors": "dead", "dlq": "dead", "duplicates": "dupes", "verify": "reconcile", "check": "reconcile", "hung": "stuck", "forget": "keys", "unlock": "keys", "locks": "keys",
     "incidents": "alerts", "alert": "alerts", "silence": "alerts",
     "unpause": "resume", "hold": "pause", "breakers": "breaker", "type": "types", "queue": "queues", "limit": "limits", "rates": "limits",
-    "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "actions": "audit", "explain": "why", "set": "settings", "review": "reviews", "inbox": "reviews", "drain": "workers", "complete": "completion",
+    "webhook": "webhooks", "hooks": "webhooks", "endpoints": "webhooks", "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "actions": "audit", "explain": "why", "set": "settings", "review": "reviews", "inbox": "reviews", "drain": "workers", "complete": "completion",
 }  # fmt: skip
 COMPLETING = "_MAINSTAY_COMPLETE"  # set by a shell that asks what fits the word at the cursor
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}

@@ -85,9 +85,9 @@ class Output:
     def _chosen(self, record: dict[str, Any]) -> dict[str, Any]:
         return {name: record.get(name) for name in self.shape.fields} if self.shape.fields else record
 
-    def secret(self, text: str) -> None:
-        """Print what the command was asked to make, whatever it looks like: a new key."""
-        sys.stdout.write(json.dumps({"entry": text}) + "\n" if self.shape.machine else text + "\n")
+    def secret(self, text: str, **record: str) -> None:
+        """Print what the command was asked to make, whatever it looks like: a new key, or a secret with its `record` for JSON."""
+        sys.stdout.write(json.dumps(record or {"entry": text}) + "\n" if self.shape.machine else text + "\n")
 
     def line(self, *cells: Cell, indent: int = 0) -> None:
         """Print one line; the lines of a text with newlines are indented below it."""

@@ -328,7 +328,7 @@ class WebhookRecord(NamedTuple):
     created_at: datetime
     updated_at: datetime
     rotated_at: datetime | None  # when its secret was last changed
-    secret: str  # where it comes from: "stored", or the name of a variable, $NAME
+    signs_with: str  # "a stored secret", or the name of a variable, $NAME
     older_until: datetime | None  # until when the secret before signs too
     failures: int  # that count now
     succeeded: int  # of the deliveries that are kept

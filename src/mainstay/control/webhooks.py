@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = 1_000  # characters
 LONGEST = 2_000  # characters of a URL
+MOST_SECRETS = 5  # that sign at the same time
 OVERLAP = "24h"  # for which the secret before signs too
 DISABLED = "webhook_disabled"  # the code of jobs that end so
 VARIABLE = "$"  # a secret that starts so names a variable of the environment
@@ -130,8 +131,9 @@ class Webhooks:
         signing = self._signing(id)
         changed = self._set(id, {"rotated_at": now}, reason, actor, dry_run)
         if not dry_run:
-            older = [[each, until] for each, _ in (signing.value["secrets"] if signing else [])[:1]]
-            self._sign(id, [[given, None], *older], signing)
+            known = signing.value["secrets"] if signing else []
+            older = [[each, until] for each, _ in known[:1]] + [each for each in known[1:] if each[1] > now]
+            self._sign(id, [[given, None], *older][:MOST_SECRETS], signing)
         return NewSecret(changed, id, made)
 
     def _set(self, id: str, values: Mapping[str, Any], reason: str, actor: str, dry_run: bool) -> Change:
@@ -150,7 +152,7 @@ class Webhooks:
         The body is `{"type": event, "timestamp": …, "data": data}`. `to` names one endpoint, whatever its patterns. `options` are those of
         jobs; with a `key`, each endpoint gets the event once.
         """
-        drafts = self._drafts(event, data, to, headers, options)
+        drafts = self.prepare(event, data, to=to, headers=headers, **options)
         return self._app.enqueue_many(drafts, tx=tx) if drafts else []
 
     async def asend(
@@ -160,12 +162,13 @@ class Webhooks:
         """As `send`, awaited; `tx=` is then an async connection or session."""
         import asyncio
 
-        drafts = await asyncio.to_thread(self._drafts, event, data, to, headers, options)
+        drafts = await asyncio.to_thread(self.prepare, event, data, to=to, headers=headers, **options)
         return await self._app.aenqueue_many(drafts, tx=tx) if drafts else []
 
-    def _drafts(
-        self, event: str, data: Any, to: str | None, headers: Mapping[str, str] | None, options: dict[str, Any]
-    ) -> Sequence[Draft]:
+    def prepare(
+        self, event: str, data: Any = None, *, to: str | None = None, headers: Mapping[str, str] | None = None, **options: Any
+    ) -> Sequence[Draft]:  # fmt: skip
+        """Return the jobs that `send` would enqueue: for `ctx.enqueue`, or with others for `app.enqueue_many`."""
         core.checked_event(event)
         body = {"type": event, "timestamp": iso(self._app.clock.now()), "data": data}
         given = {"payload": body} | ({"headers": dict(headers)} if headers else {})
@@ -307,4 +310,4 @@ def _at(ms: int) -> Any:
 
 def _source(signing: Rule | None) -> str:
     newest = signing.value["secrets"][0][0] if signing else ""
-    return newest if newest.startswith(VARIABLE) else "stored" if newest else "missing"
+    return newest if newest.startswith(VARIABLE) else "a stored secret" if newest else "no secret"
