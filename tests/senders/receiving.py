@@ -15,6 +15,7 @@ class Request(NamedTuple):
     path: str
     headers: dict
     body: bytes
+    method: str = "POST"
 
 
 class Receiver:
@@ -35,9 +36,11 @@ def receiver(context=None):
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             length = int(self.headers.get("Content-Length", 0))
-            found.got.append(Request(self.path, dict(self.headers), self.rfile.read(length)))
+            found.got.append(Request(self.path, dict(self.headers), self.rfile.read(length), self.command))
             found.came.release()
             found.reply(self)
+
+        do_GET = do_PUT = do_PATCH = do_POST  # noqa: N815  (as the server calls them)
 
         def log_message(self, *_):
             pass

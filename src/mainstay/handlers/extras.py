@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from mainstay import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_VARIABLE = re.compile(r"\$[A-Za-z_]\w*")
 
 
 def needed(module: str, extra: str, handler: str) -> None:
@@ -23,3 +30,8 @@ def secret(value: str, setting: str) -> str:
             f"{setting} is taken from the environment variable {value[1:]}, which this worker does not have"
         )
     return os.environ[value[1:]]
+
+
+def with_secrets(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return headers with the values of the variables that they name: `{"Authorization": "Bearer $TOKEN"}`."""
+    return {name: _VARIABLE.sub(lambda found: secret(found[0], "a header"), text) for name, text in headers.items()}

@@ -29,6 +29,13 @@ class Reply(NamedTuple):
     retry_after: str = ""  # the header of that name
 
 
+class _Request(NamedTuple):
+    method: str
+    body: bytes | None
+    headers: Mapping[str, str]
+    most: int
+
+
 class _Connection(HTTPConnection):
     """A connection to an address of a target that was checked; the host is named, and proven by TLS, as the URL has it."""
 
@@ -68,9 +75,10 @@ def redirects(status: int) -> str:
 
 
 def exchange(
-    url: str, body: bytes, headers: Mapping[str, str], *, seconds: float = SECONDS, allow: Sequence[str] = ()
+    url: str, body: bytes | None, headers: Mapping[str, str], *, method: str = "POST", seconds: float = SECONDS,
+    allow: Sequence[str] = (), most: int = MOST,
 ) -> Reply:  # fmt: skip
-    """Send a body and return the reply, whatever its status is. A redirect is not followed.
+    """Send a request and return the reply, whatever its status is. A redirect is not followed; a body is cut after `most` bytes.
 
     Raises `AddressRefused` if the URL or an address of its host is not allowed: sending again is of no use. Raises `SendFailed` if the
     receiver is out of reach or too slow. `allow` names hosts and networks that may be reached though they are inside this network.
@@ -81,11 +89,23 @@ def exchange(
     problem: Exception | None = None
     for address in target.addresses:
         try:
-            return _exchange(target, address, body, headers, until)
+            return _exchange(_Request(method, body, headers, most), target, address, until)
         except (OSError, HTTPException, ValueError) as error:
             problem = error
     late = "no reply in time" if time.monotonic() >= until else str(problem) or type(problem).__name__
     raise SendFailed(f"{target.host} has not taken the message: {late}") from problem
+
+
+def seconds_of(retry_after: str) -> float:
+    """Return how long a receiver asks to wait: seconds, or an HTTP date; 0 if it does not, or not in a form that is known."""
+    if retry_after.isascii() and retry_after.isdecimal():
+        return float(retry_after[:9])
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(parsedate_to_datetime(retry_after).timestamp() - time.time(), 0)
+    except (ValueError, TypeError, OverflowError):
+        return 0
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:
@@ -96,7 +116,7 @@ def _check_headers(headers: Mapping[str, str]) -> None:
             )
 
 
-def _exchange(target: Target, address: str, body: bytes, headers: Mapping[str, str], until: float) -> Reply:
+def _exchange(request: _Request, target: Target, address: str, until: float) -> Reply:
     """Connect, send and read. A watchdog closes the connection when the time is over, however slowly bytes still come."""
     left = max(until - time.monotonic(), 0.001)
     connection = _Connection(target, address, left)
@@ -104,9 +124,10 @@ def _exchange(target: Target, address: str, body: bytes, headers: Mapping[str, s
     watchdog.daemon = True
     watchdog.start()
     try:
-        connection.request("POST", target.path, body, {**headers, "Connection": "close"})
+        headers = {**request.headers, "Connection": "close"}
+        connection.request(request.method, target.path, request.body, headers)
         reply = connection.getresponse()
-        return Reply(reply.status, reply.read(MOST), reply.getheader("retry-after") or "")
+        return Reply(reply.status, reply.read(request.most), reply.getheader("retry-after") or "")
     finally:
         watchdog.cancel()
         connection.close()
