@@ -265,6 +265,21 @@ def test_a_process_with_a_handler_that_does_not_end_starts_anew_before_the_next_
     assert ended(process) == (0, "")
 
 
+SIGNALLED = """
+import os, signal, jobs
+if (jobs.HERE / "journal").exists():
+    os.kill(os.getpid(), signal.SIGTERM)  # the process has started anew and does not listen to signals yet
+""" + REPLACEABLE
+
+
+@everywhere
+def test_a_signal_while_a_process_starts_anew_stops_it(jobs, start, journal):
+    jobs.plain.options(timeout=0.2, retry=jobs.AT_ONCE).enqueue("late")
+    process = start(SIGNALLED)
+    assert ended(process) == (0, "")
+    assert journal.lines().count("process") == 2
+
+
 @everywhere
 def test_async_handlers_may_clean_up_at_the_end_of_the_grace(jobs, journal):
     with jobs.app.worker(grace=0):

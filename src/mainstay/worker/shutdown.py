@@ -65,11 +65,15 @@ def until_signalled(worker: Worker, *, replaceable: bool = False) -> int:
     if replaceable:
         worker.app.events.on("stuck", replace)
     with on_signals(heard):  # before the start: a signal that comes meanwhile counts
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         if _started(worker, orders):
             tune_gc()
             stop_on_order(worker, orders)
-    if stuck and not given and not asked:
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  (the command that runs already)
+        if stuck and not asked:
+            # A signal that comes while the interpreter starts would end the process: it waits for the handlers of the new program.
+            signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+            if not given:
+                os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  (the command that runs already)
     return 0
 
 
