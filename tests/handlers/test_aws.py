@@ -10,7 +10,7 @@ from threading import Thread
 import boto3
 import pytest
 
-from mainstay import ConfigError, Mainstay, Permanent
+from mainstay import ConfigError, Permanent
 from mainstay.handlers import aws
 from mainstay.handlers.aws.resources import RESOURCES
 from mainstay.testing import Trial
@@ -36,21 +36,13 @@ def server(monkeypatch):
 
 
 @pytest.fixture
-def app():
-    app = Mainstay("sqlite:///:memory:")
-    with app.testing() as kit:
-        app.kit_used = kit
-        yield app
-
-
-@pytest.fixture
-def sync(app):
+def sync(app, kit):
     """Run a job to its end and return its result."""
     made = aws.register(app)
 
     def run(*args, **kwargs):
         job = made.sync_aws.enqueue(*args, **kwargs)
-        app.kit_used.drain(raises=False)
+        kit.drain(raises=False)
         return job.result() if job.job().state == "completed" else job.job()
 
     return run
@@ -155,7 +147,7 @@ class Script:
 
 
 @pytest.fixture
-def scripted(app):
+def scripted(app, kit):
     """Run `sync_aws` of a table against a script; return the job and what is left of the script."""
     with receiver() as hook:
         made = aws.register(app, endpoint_url=hook.url)
@@ -164,8 +156,8 @@ def scripted(app):
             script = Script(hook, replies)
             job = made.sync_aws.enqueue("dynamodb.table", "orders", None if kwargs else TABLE, **kwargs)
             while job.job().state not in ("completed", "dead"):
-                app.kit_used.advance("1m")
-                app.kit_used.drain(raises=False)
+                kit.advance("1m")
+                kit.drain(raises=False)
             assert script.replies == []
             return job.job()
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 import trustme
 
-from mainstay import ConfigError, Limit, Mainstay
+from mainstay import ConfigError, Limit
 from mainstay.handlers import email
 from mainstay.testing import Trial
 from tests.senders.receiving import mail_server
@@ -27,17 +27,6 @@ DATA = {"name": "Åsa <x>", "order": {"number": 7}}
 def box():
     with mail_server() as found:
         yield found
-
-
-@pytest.fixture
-def app():
-    return Mainstay("sqlite:///:memory:")
-
-
-@pytest.fixture
-def kit(app):
-    with app.testing() as kit:
-        yield kit
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 import sqlalchemy
 
-from mainstay import ConfigError, Mainstay
+from mainstay import ConfigError
 from mainstay.core.outcome import Stopping
 from mainstay.handlers import embed
 from mainstay.handlers.embed import Rows, Space
@@ -76,17 +76,6 @@ def base(request, tmp_path):
 @pytest.fixture
 def small(tmp_path):
     return OnSqlite(tmp_path)
-
-
-@pytest.fixture
-def app():
-    return Mainstay("sqlite:///:memory:")
-
-
-@pytest.fixture
-def kit(app):
-    with app.testing() as kit:
-        yield kit
 
 
 def register(app, base, embedder=lengths, **more):

@@ -1,6 +1,11 @@
 """`http_sync` between two real HTTP servers: every item arrives, also after trouble in the middle, and nothing else is reached."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import threading
 import time
 from email.utils import formatdate
 from urllib.parse import parse_qs, urlsplit
@@ -69,17 +74,6 @@ def source():
 def target():
     with receiver() as hook:
         yield Service(hook, lambda handler: send(handler, 201))
-
-
-@pytest.fixture
-def app():
-    return Mainstay("sqlite:///:memory:")
-
-
-@pytest.fixture
-def kit(app):
-    with app.testing() as kit:
-        yield kit
 
 
 @pytest.fixture
@@ -294,3 +288,50 @@ def test_a_token_that_this_worker_lacks(kit, made, monkeypatch, source):
 def test_settings_are_checked(app, sources, destinations, says):
     with pytest.raises(ConfigError, match=says):
         http_sync.register(app, sources=sources, destinations=destinations)
+
+
+# a worker that is killed ----------------------------------------------------------------------------------------------
+PROGRAM = """
+from mainstay import Mainstay
+from mainstay.handlers import http_sync
+from mainstay.handlers.http_sync import Destination, Source
+
+app = Mainstay({store!r})
+made = http_sync.register(
+    app, sources={{"s": Source({source!r} + "/linked", items="data.rows", next="links.next")}},
+    destinations={{"d": Destination({target!r} + "/rows/{{id}}", "PUT")}}, allow=["127.0.0.1"],
+)
+if __name__ == "__main__":
+    with app.worker():
+        made.http_sync.enqueue("s", "d", {{}}).result(timeout=30) if not app.list() else app.handle(app.list()[0].id).result(timeout=30)
+"""
+
+
+def test_a_worker_killed_while_it_sends_an_item_has_its_work_finished_by_another(source, target, tmp_path):
+    program = tmp_path / "syncing.py"
+    program.write_text(
+        PROGRAM.format(store=f"sqlite:///{tmp_path / 'jobs.db'}", source=source.url, target=target.url),
+        encoding="utf-8",
+    )
+    started = []
+    held = threading.Event()
+
+    def hold(handler):
+        if len(target.hook.got) == 15 and not held.is_set():  # in the middle of the second page
+            held.set()
+            os.kill(started[0].pid, signal.SIGKILL)
+        else:
+            send(handler, 201)
+
+    target.usual = hold
+    for _ in range(2):
+        started[:] = [subprocess.Popen([sys.executable, program], cwd=tmp_path, stderr=subprocess.PIPE)]
+        _, said = started[0].communicate(timeout=60)
+    assert started[0].returncode == 0, said
+    (job,) = Mainstay(f"sqlite:///{tmp_path / 'jobs.db'}").list()
+    assert (job.state, job.result["synced"], job.result["failed"]) == ("completed", 25, 0)
+    keys = {}
+    for got in target.hook.got:
+        keys.setdefault(json.loads(got.body)["id"], set()).add(got.headers["Idempotency-Key"])
+    assert (len(keys), {len(each) for each in keys.values()}) == (25, {1})
+    assert [got.path for got in source.hook.got].count("/linked") == 1  # the first page was done

@@ -7,6 +7,7 @@ import socket
 import ssl
 import time
 from datetime import UTC, datetime, timedelta
+from email.utils import formatdate
 from threading import Event
 
 import pytest
@@ -17,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from mainstay.core.errors import AddressRefused, ConfigError, SendFailed
 from mainstay.senders import addresses
 from mainstay.senders.addresses import parsed, resolved
-from mainstay.senders.post import MOST, post
+from mainstay.senders.post import MOST, post, seconds_of
 from mainstay.senders.signature import signed
 
 from .receiving import receiver
@@ -249,3 +250,15 @@ def test_tls_proves_the_host_of_the_url_not_the_address(secure, monkeypatch):
     with pytest.raises(SendFailed, match=r"(?i)certificate"):
         post(f"https://hooks.example:{port}/", b"x", {}, allow=LOCAL)
     assert len(secure.got) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [("120", 120), ("0.5", 0.5), ("", 0), ("soon", 0), ("-5", 0), ("9" * 400, 999_999_999), ("Thu, 01 Jan 1970 00:00:00 GMT", 0)],
+)
+def test_how_long_a_receiver_asks_to_wait(asked, seconds):
+    assert seconds_of(asked) == seconds
+
+
+def test_a_date_to_wait_for():
+    assert 590 < seconds_of(formatdate(time.time() + 600, usegmt=True)) <= 600

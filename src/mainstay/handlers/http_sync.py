@@ -15,7 +15,6 @@ from mainstay import ConfigError, Permanent, Snooze, ctx
 from mainstay.core.errors import AddressRefused
 from mainstay.core.suggest import did_you_mean
 from mainstay.senders.addresses import parsed
-from mainstay.senders.post import Reply, exchange, redirects, seconds_of
 
 from .extras import with_secrets
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from mainstay import Mainstay
     from mainstay.job_decorator import TypeOptions
+    from mainstay.senders.post import Reply
 
     Service = TypeVar("Service")
 
@@ -277,6 +277,8 @@ class Run:
 
     def _request(self, what: str, url: str, body: bytes | None, headers: Mapping[str, str], method: str) -> Reply:
         """Return a reply that is about this request; raise for one that is about the service."""
+        from mainstay.senders.post import exchange, redirects, seconds_of
+
         given = with_secrets({"Accept": "application/json", "User-Agent": "mainstay", **headers})
         try:
             reply = exchange(url, body, given, method=method, seconds=SECONDS, allow=self.allow, most=PAGE)

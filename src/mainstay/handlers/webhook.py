@@ -134,7 +134,7 @@ def _headers(id: str, secrets: Sequence[str], body: bytes, given: Mapping[str, s
 def _tried(url: str, body: bytes, headers: Mapping[str, str], settings: Settings) -> Tried:
     """Send a message; return what came of it."""
     from mainstay.core.errors import AddressRefused, SendFailed
-    from mainstay.senders.post import exchange, redirects
+    from mainstay.senders.post import exchange, redirects, seconds_of
 
     began = time.monotonic()
     try:
@@ -148,20 +148,8 @@ def _tried(url: str, body: bytes, headers: Mapping[str, str], settings: Settings
     said = f"the receiver replied {reply.status}" + ("" if again else ", so it is not sent again")
     if 300 <= reply.status < 400:
         said = f"the receiver {redirects(reply.status)}"
-    return Tried(reply.status, ms, answer, said, not again, _seconds(reply.retry_after) if again else 0)
+    return Tried(reply.status, ms, answer, said, not again, seconds_of(reply.retry_after) if again else 0)
 
 
 def _ms(began: float) -> int:
     return round((time.monotonic() - began) * 1000)
-
-
-def _seconds(retry_after: str) -> float:
-    """Return how long a receiver asks to wait: seconds, or an HTTP date; 0 if it does not, or not in a form that is known."""
-    if retry_after.isascii() and retry_after.isdecimal():
-        return float(retry_after[:9])
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return max(parsedate_to_datetime(retry_after).timestamp() - time.time(), 0)
-    except (ValueError, TypeError, OverflowError):
-        return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import time
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 SECONDS = 10.0
 MOST = 65_536  # bytes of a reply that are read
+SECONDS_ASKED = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 class Reply(NamedTuple):
@@ -98,8 +100,9 @@ def exchange(
 
 def seconds_of(retry_after: str) -> float:
     """Return how long a receiver asks to wait: seconds, or an HTTP date; 0 if it does not, or not in a form that is known."""
-    if retry_after.isascii() and retry_after.isdecimal():
-        return float(retry_after[:9])
+    if SECONDS_ASKED.fullmatch(retry_after):
+        whole, _, part = retry_after.partition(".")
+        return float(f"{whole[:9]}.{part[:9]}")
     from email.utils import parsedate_to_datetime
 
     try:

@@ -68,7 +68,9 @@ async def _sent(sdk: Any, provider: str, send: Callable[[], Awaitable[Any]]) -> 
     try:
         return await send()
     except sdk.APIStatusError as error:
-        wait = _seconds(error.response.headers.get("retry-after"))
+        from mainstay.senders.post import seconds_of
+
+        wait = seconds_of(error.response.headers.get("retry-after", ""))
         raise refusal(error.status_code, _said(error), provider, wait) from None
     except sdk.APITimeoutError:
         raise Unavailable(f"{provider} has not answered in time", "timeout") from None
@@ -85,21 +87,6 @@ def _said(error: Any) -> str:
     inner = body.get("error", body) if isinstance(body, dict) else None
     message = inner.get("message") if isinstance(inner, dict) else None
     return message if isinstance(message, str) else error.response.text
-
-
-def _seconds(header: str | None) -> float | None:
-    """Return a `retry-after` in seconds: it is a number, or an HTTP date."""
-    from datetime import UTC, datetime
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return float(header) if header else None
-    except ValueError:
-        pass
-    try:
-        return (parsedate_to_datetime(header or "") - datetime.now(UTC)).total_seconds()
-    except (ValueError, TypeError):
-        return None
 
 
 def _anthropic(client: Any, request: dict[str, Any], schema: Any) -> Awaitable[Any]:
