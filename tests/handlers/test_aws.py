@@ -7,7 +7,6 @@ import os
 import sys
 from threading import Thread
 
-import boto3
 import pytest
 
 from mainstay import ConfigError, Permanent
@@ -27,18 +26,24 @@ TABLE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def server(monkeypatch):
-    server = servers.one_for_all()
-    for name, value in server.environment().items():
-        monkeypatch.setenv(name, value)
-    return server
+@pytest.fixture(scope="module", autouse=True)
+def environment():
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in servers.one_for_all().environment().items():
+            patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def clients():
+    """Those of all tests: boto3 takes a while to make one."""
+    return aws.Clients(None, None)
 
 
 @pytest.fixture
-def sync(app, kit):
+def sync(app, kit, clients):
     """Run a job to its end and return its result."""
-    made = aws.register(app)
+    made = aws.Aws(app, clients, {})
 
     def run(*args, **kwargs):
         job = made.sync_aws.enqueue(*args, **kwargs)
@@ -71,7 +76,7 @@ LIVES = [
 
 
 @pytest.mark.parametrize(("kind", "first", "second", "changes"), LIVES, ids=[life[0] for life in LIVES])
-def test_a_resource_is_created_updated_and_deleted_once_each(sync, name, kind, first, second, changes):
+def test_a_resource_is_created_updated_and_deleted_once_each(sync, clients, name, kind, first, second, changes):
     if kind == "s3.object":
         sync("s3.bucket", name)
         name += "/folder/a b.txt"
@@ -81,28 +86,28 @@ def test_a_resource_is_created_updated_and_deleted_once_each(sync, name, kind, f
     assert outcome(sync(kind, name, second)) == ("unchanged", [])
     assert outcome(sync(kind, name, action="delete")) == ("deleted", [])
     assert outcome(sync(kind, name, action="delete")) == ("unchanged", [])
-    client = boto3.client(RESOURCES[kind].service)
+    client = clients.get(RESOURCES[kind].service)
     assert RESOURCES[kind].read(client, name) is None
 
 
-def test_what_is_in_aws_is_what_the_configuration_says(sync, name):
+def test_what_is_in_aws_is_what_the_configuration_says(sync, clients, name):
     sync("s3.bucket", name, {"Versioning": True})
     sync("s3.object", f"{name}/k", {"BodyBase64": base64.b64encode(b"\0\xff").decode(), "CacheControl": "max-age=5"})
-    s3 = boto3.client("s3")
+    s3 = clients.get("s3")
     found = s3.get_object(Bucket=name, Key="k")
     assert (found["Body"].read(), found["CacheControl"]) == (b"\0\xff", "max-age=5")
     assert s3.get_bucket_versioning(Bucket=name)["Status"] == "Enabled"
     sync("sqs.queue", f"{name}-dead", {})
-    sqs = boto3.client("sqs")
+    sqs = clients.get("sqs")
     url = sqs.get_queue_url(QueueName=f"{name}-dead")["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     policy = {"deadLetterTargetArn": arn, "maxReceiveCount": 3}
     assert outcome(sync("sqs.queue", f"{name}.fifo", {"VisibilityTimeout": 0}))[0] == "created"
     assert outcome(sync("sqs.queue", name, {"RedrivePolicy": policy}))[0] == "created"
-    assert outcome(sync("sqs.queue", name, {"RedrivePolicy": policy}))[0] == "unchanged"
+    assert outcome(sync("sqs.queue", name, {"RedrivePolicy": {**policy, "maxReceiveCount": "3"}}))[0] == "unchanged"
     assert outcome(sync("sqs.queue", name, {})) == ("updated", ["RedrivePolicy"])
     sync("dynamodb.table", name, {**TABLE, "TimeToLive": "gone_at"})
-    (expiry,) = [boto3.client("dynamodb").describe_time_to_live(TableName=name)["TimeToLiveDescription"]]
+    (expiry,) = [clients.get("dynamodb").describe_time_to_live(TableName=name)["TimeToLiveDescription"]]
     assert expiry["AttributeName"] == "gone_at"
 
 
@@ -146,22 +151,29 @@ class Script:
         handler.wfile.write(text)
 
 
-@pytest.fixture
-def scripted(app, kit):
-    """Run `sync_aws` of a table against a script; return the job and what is left of the script."""
+@pytest.fixture(scope="module")
+def stage():
+    """A server for scripts, and the clients that talk to it."""
     with receiver() as hook:
-        made = aws.register(app, endpoint_url=hook.url)
+        yield hook, aws.Clients(None, hook.url)
 
-        def run(*replies, **kwargs):
-            script = Script(hook, replies)
-            job = made.sync_aws.enqueue("dynamodb.table", "orders", None if kwargs else TABLE, **kwargs)
-            while job.job().state not in ("completed", "dead"):
-                kit.advance("1m")
-                kit.drain(raises=False)
-            assert script.replies == []
-            return job.job()
 
-        yield run
+@pytest.fixture
+def scripted(app, kit, stage):
+    """Run `sync_aws` of a table against a script to its end."""
+    hook, clients = stage
+    made = aws.Aws(app, clients, {})
+
+    def run(*replies, **kwargs):
+        script = Script(hook, replies)
+        job = made.sync_aws.enqueue("dynamodb.table", "orders", None if kwargs else TABLE, **kwargs)
+        while job.job().state not in ("completed", "dead"):
+            kit.advance("1m")
+            kit.drain(raises=False)
+        assert script.replies == []
+        return job.job()
+
+    return run
 
 
 def table(status="ACTIVE"):
@@ -245,7 +257,7 @@ def test_a_full_bucket_is_not_deleted_and_an_object_waits_for_its_bucket(sync, n
     assert "BucketNotEmpty" in job.error
 
 
-def test_threads_share_one_client(server, monkeypatch):
+def test_threads_share_one_client():
     clients = aws.Clients(None, None)
     found = []
     threads = [Thread(target=lambda: found.append(clients.get("ssm"))) for _ in range(8)]

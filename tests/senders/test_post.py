@@ -254,7 +254,15 @@ def test_tls_proves_the_host_of_the_url_not_the_address(secure, monkeypatch):
 
 @pytest.mark.parametrize(
     ("asked", "seconds"),
-    [("120", 120), ("0.5", 0.5), ("", 0), ("soon", 0), ("-5", 0), ("9" * 400, 999_999_999), ("Thu, 01 Jan 1970 00:00:00 GMT", 0)],
+    [
+        ("120", 120),
+        ("0.5", 0.5),
+        ("", 0),
+        ("soon", 0),
+        ("-5", 0),
+        ("9" * 400, 999_999_999),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+    ],
 )
 def test_how_long_a_receiver_asks_to_wait(asked, seconds):
     assert seconds_of(asked) == seconds

@@ -191,6 +191,9 @@ class Queue(Resource):
         "Tags": (dict, {}),
     }  # fmt: skip
 
+    def shape(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        return {**wanted, "RedrivePolicy": _texts(wanted["RedrivePolicy"])}
+
     def read(self, client: Any, name: str) -> dict[str, Any] | None:
         place = unless_gone(client.get_queue_url, QueueName=name)
         found = place and unless_gone(client.get_queue_attributes, QueueUrl=place["QueueUrl"], AttributeNames=["All"])
@@ -198,14 +201,14 @@ class Queue(Resource):
             return None
         have = found["Attributes"]
         numbers = {key: int(have[key]) for key, (kind, _) in self.keys.items() if kind is int and key in have}
-        redrive = json.loads(have.get("RedrivePolicy") or "{}")
+        redrive = _texts(json.loads(have.get("RedrivePolicy") or "{}"))
         tags = client.list_queue_tags(QueueUrl=place["QueueUrl"]).get("Tags", {})
         return {**numbers, "RedrivePolicy": redrive, "Tags": own_tags(tags)}
 
     def create(self, client: Any, name: str, wanted: dict[str, Any]) -> None:
         fifo = {"FifoQueue": "true"} if name.endswith(".fifo") else {}
         given = [key for key in wanted if wanted[key] is not None and key != "Tags" and wanted[key] != {}]
-        client.create_queue(QueueName=name, Attributes={**_attributes(wanted, given), **fifo}, tags=wanted["Tags"])
+        client.create_queue(QueueName=name, Attributes={**_attributes(wanted, given), **fifo})
 
     def update(self, client: Any, name: str, wanted: dict[str, Any], changed: list[str]) -> None:
         url = client.get_queue_url(QueueName=name)["QueueUrl"]
@@ -216,7 +219,8 @@ class Queue(Resource):
             extra = own_tags(client.list_queue_tags(QueueUrl=url).get("Tags", {})).keys() - wanted["Tags"].keys()
             if extra:
                 client.untag_queue(QueueUrl=url, TagKeys=sorted(extra))
-            client.tag_queue(QueueUrl=url, Tags=wanted["Tags"])
+            if wanted["Tags"]:
+                client.tag_queue(QueueUrl=url, Tags=wanted["Tags"])
 
     def delete(self, client: Any, name: str) -> None:
         place = unless_gone(client.get_queue_url, QueueName=name)
@@ -347,6 +351,11 @@ def _attributes(wanted: dict[str, Any], keys: list[str]) -> dict[str, str]:
         key: (json.dumps(wanted[key]) if wanted[key] else "") if isinstance(wanted[key], dict) else str(wanted[key])
         for key in keys
     }
+
+
+def _texts(values: dict[str, Any]) -> dict[str, str]:
+    """Return values as texts: SQS takes "3" for 3."""
+    return {key: str(value) for key, value in values.items()}
 
 
 def _by_name(definitions: list[Any]) -> list[Any]:
