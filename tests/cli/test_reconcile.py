@@ -62,9 +62,9 @@ def test_what_is_wrong_is_listed_and_left_alone(run, program, data):
     result = run("reconcile")
     assert result.code == exits.FAILED
     for text in (
-        "file a.json: is missing",
-        "file b.json: has other content",
-        "file c.json: exists",
+        "data/a.json: is missing",
+        "data/b.json: has other content",
+        "data/c.json: exists",
         "→ mainstay show ",
     ):
         assert text in result.out
@@ -72,9 +72,12 @@ def test_what_is_wrong_is_listed_and_left_alone(run, program, data):
     assert (data / "b.json").read_text() == "[]"
     assert not (data / "a.json").exists()
     records = json.loads(run("reconcile", "create_file", "--json").out)
-    assert [(each["subject"], each["kind"]) for each in records] == [("file b.json", "wrong"), ("file a.json", "wrong")]
+    assert [(each["subject"], each["kind"]) for each in records] == [
+        (f"{data}/b.json", "wrong"),
+        (f"{data}/a.json", "wrong"),
+    ]
     assert run("reconcile", "-q", "--limit", 1).out.split() == [app_job(program, "delete_file")]
-    assert "file c.json" in run("reconcile", "--fields", "subject", "--since", "1h").out
+    assert f"{data}/c.json" in run("reconcile", "--fields", "subject", "--since", "1h").out
 
 
 def app_job(app, type):
@@ -95,7 +98,7 @@ def test_a_crash_between_the_file_and_the_record_is_found(run, program, data):
     waiting = program.registry["delete_file"].options(delay="1h").enqueue("a.json")
     result = run("reconcile")
     assert result.code == exits.PARTIAL
-    assert "file a.json: is missing" in result.out
+    assert "data/a.json: is missing" in result.out.replace("\n    ", "")
     assert f"({waiting.id} changes it)" in " ".join(result.out.split())
 
 
@@ -134,5 +137,5 @@ def test_the_first_worker_of_a_supervisor_reconciles_for_all(program, tmp_path, 
     finally:
         process.terminate()
         process.wait(30)
-    assert [line["subject"] for line in events("discrepancy")] == ["file a.json"]
+    assert [line["subject"] for line in events("discrepancy")] == [f"{data}/a.json"]
     assert [line["wrong"] for line in events("reconciled")] == [1]

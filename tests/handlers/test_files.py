@@ -341,3 +341,8 @@ def test_jobs_complete_or_die_at_once(tmp_path, root):
         assert made.delete_file.enqueue("a.json").result(timeout=10) == {"path": "a.json", "deleted": True}
     app.close()
     assert names(root) == []
+
+
+def test_a_file_is_named_by_its_whole_path_among_all_types(root):
+    assert files.where({"": "/srv/data"}, "a/b.json") == "/srv/data/a/b.json"
+    assert files.where({"in": "/srv/in", "out": "/srv/out"}, "out/b.json") == "/srv/out/b.json"
