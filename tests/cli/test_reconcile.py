@@ -10,6 +10,7 @@ import pytest
 
 from mainstay import Mainstay
 from mainstay.cli import exits
+from mainstay.cli.worker import WorkerLog
 from mainstay.load_app import load_app
 from tests.waiting import eventually
 
@@ -139,3 +140,15 @@ def test_the_first_worker_of_a_supervisor_reconciles_for_all(program, tmp_path, 
         process.wait(30)
     assert [line["subject"] for line in events("discrepancy")] == [f"{data}/a.json"]
     assert [line["wrong"] for line in events("reconciled")] == [1]
+
+
+def test_secrets_and_control_characters_are_not_shown(run, program):
+    holds = program.registry["create_file"].verification
+    said = "is gone\x1b[2J password=hunter-text"
+    program.registry["create_file"].verification = holds._replace(holds=lambda job: said)
+    WorkerLog(program, "info", "text")
+    for result in (run("reconcile"), run("reconcile", "--json")):
+        assert "is gone" in result.out
+        assert "is gone" in result.err  # the log of a worker
+        assert "hunter" not in result.out + result.err
+        assert "\x1b" not in result.out + result.err

@@ -212,12 +212,21 @@ def _enter(folder: int, part: str, path: str, make: bool) -> int:
         if make:
             with suppress(FileExistsError):
                 os.mkdir(part, dir_fd=folder)
-            os.fsync(folder)  # also one that an earlier attempt has made
+            _sync(folder)  # also one that an earlier attempt has made
         return os.open(part, FOLDER, dir_fd=folder)
     except FileNotFoundError:
         raise FolderMissing(f"a folder of {path!r:.200} is missing") from None
     except OSError as error:
         _refuse(error, path)
+
+
+def _sync(folder: int) -> None:
+    """Put the names in a folder on disk, where the file system can: some network ones refuse it for folders."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+            raise
 
 
 def _refuse(error: OSError, path: str) -> NoReturn:
@@ -250,7 +259,7 @@ def create(target: Place, path: str, content: bytes, overwrite: bool) -> Written
             _refuse(error, path)
         finally:
             _unlink(target.folder, temporary)
-    os.fsync(target.folder)  # in any case: an earlier attempt may have been killed just before it
+    _sync(target.folder)  # in any case: an earlier attempt may have been killed just before it
     return {
         "path": path,
         "sha256": hashlib.sha256(content).hexdigest(),
@@ -367,7 +376,7 @@ def delete(target: Place, path: str, require_exists: bool) -> bool:
         deleted = _missing(path, require_exists)
     except OSError as error:
         _refuse(error, path)
-    os.fsync(target.folder)
+    _sync(target.folder)
     return deleted
 
 
