@@ -35,17 +35,24 @@ class Workers:
     def __init__(self, folder, env):
         self._folder, self._env, self._started = Path(folder), env, []
 
-    def start(self, app=APP, *options):
+    def start(self, app=APP):
         """Start a worker, and return it when it is ready."""
+        process = self.launch(app)
+
+        def ready():
+            return " is ready:" in process.log.read_text() or process.poll() is not None
+
+        eventually(ready, f"{process.log} to say ready", PATIENCE)
+        return process
+
+    def launch(self, app=APP):
+        """Start a worker without waiting for it."""
         log = self._folder / f"worker-{len(self._started)}.log"
-        command = [sys.executable, "-m", "mainstay", "worker", "--app", app, "-c", "4", *options]
+        command = [sys.executable, "-m", "mainstay", "worker", "--app", app, "-c", "4"]
         with log.open("wb") as file:
             process = subprocess.Popen(command, cwd=self._folder, env=self._env, stderr=file)
         process.log = log
         self._started.append(process)
-        eventually(
-            lambda: " is ready:" in log.read_text() or process.poll() is not None, f"{log} to say ready", PATIENCE
-        )
         return process
 
     def __enter__(self):

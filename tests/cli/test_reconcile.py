@@ -10,6 +10,7 @@ import pytest
 
 from mainstay import Mainstay
 from mainstay.cli import exits
+from mainstay.cli.worker import WorkerLog
 from mainstay.load_app import load_app
 from tests.waiting import eventually
 
@@ -62,9 +63,9 @@ def test_what_is_wrong_is_listed_and_left_alone(run, program, data):
     result = run("reconcile")
     assert result.code == exits.FAILED
     for text in (
-        "file a.json: is missing",
-        "file b.json: has other content",
-        "file c.json: exists",
+        "data/a.json: is missing",
+        "data/b.json: has other content",
+        "data/c.json: exists",
         "→ mainstay show ",
     ):
         assert text in result.out
@@ -72,9 +73,12 @@ def test_what_is_wrong_is_listed_and_left_alone(run, program, data):
     assert (data / "b.json").read_text() == "[]"
     assert not (data / "a.json").exists()
     records = json.loads(run("reconcile", "create_file", "--json").out)
-    assert [(each["subject"], each["kind"]) for each in records] == [("file b.json", "wrong"), ("file a.json", "wrong")]
+    assert [(each["subject"], each["kind"]) for each in records] == [
+        (f"{data}/b.json", "wrong"),
+        (f"{data}/a.json", "wrong"),
+    ]
     assert run("reconcile", "-q", "--limit", 1).out.split() == [app_job(program, "delete_file")]
-    assert "file c.json" in run("reconcile", "--fields", "subject", "--since", "1h").out
+    assert f"{data}/c.json" in run("reconcile", "--fields", "subject", "--since", "1h").out
 
 
 def app_job(app, type):
@@ -95,7 +99,7 @@ def test_a_crash_between_the_file_and_the_record_is_found(run, program, data):
     waiting = program.registry["delete_file"].options(delay="1h").enqueue("a.json")
     result = run("reconcile")
     assert result.code == exits.PARTIAL
-    assert "file a.json: is missing" in result.out
+    assert "data/a.json: is missing" in result.out.replace("\n    ", "")
     assert f"({waiting.id} changes it)" in " ".join(result.out.split())
 
 
@@ -134,5 +138,17 @@ def test_the_first_worker_of_a_supervisor_reconciles_for_all(program, tmp_path, 
     finally:
         process.terminate()
         process.wait(30)
-    assert [line["subject"] for line in events("discrepancy")] == ["file a.json"]
+    assert [line["subject"] for line in events("discrepancy")] == [f"{data}/a.json"]
     assert [line["wrong"] for line in events("reconciled")] == [1]
+
+
+def test_secrets_and_control_characters_are_not_shown(run, program):
+    holds = program.registry["create_file"].verification
+    said = "is gone\x1b[2J password=hunter-text"
+    program.registry["create_file"].verification = holds._replace(holds=lambda job: said)
+    WorkerLog(program, "info", "text")
+    for result in (run("reconcile"), run("reconcile", "--json")):
+        assert "is gone" in result.out
+        assert "is gone" in result.err  # the log of a worker
+        assert "hunter" not in result.out + result.err
+        assert "\x1b" not in result.out + result.err

@@ -159,6 +159,14 @@ def test_a_verify_that_raises_is_reported_as_such(app, world, run):
         assert (report.wrong, report.unchecked, report.checked) == (0, 1, 1)
 
 
+def test_what_a_verify_says_is_bounded_and_harmless(app, world, run):
+    run(world.put, "a", 1)
+    world.put.verification = world.put.verification._replace(holds=lambda job: "\x1b[2J\0" + "x" * 10_000_000)
+    (each,) = app.reconcile().found
+    assert len(each.text) <= module.TEXT
+    assert "\0" not in each.text
+
+
 def test_types_time_and_number_can_be_chosen(app, world, run, clock):
     run(world.put, "a", 1)
     run(world.put, "b", 1)

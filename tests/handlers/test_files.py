@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import socket
+import stat
 import threading
 from contextlib import suppress
 from itertools import count
@@ -341,3 +342,18 @@ def test_jobs_complete_or_die_at_once(tmp_path, root):
         assert made.delete_file.enqueue("a.json").result(timeout=10) == {"path": "a.json", "deleted": True}
     app.close()
     assert names(root) == []
+
+
+def test_a_file_is_named_by_its_whole_path_among_all_types(root):
+    assert files.where({"": "/srv/data"}, "a/b.json") == "/srv/data/a/b.json"
+    assert files.where({"in": "/srv/in", "out": "/srv/out"}, "out/b.json") == "/srv/out/b.json"
+
+
+def test_a_file_system_that_cannot_sync_folders_is_used_all_the_same(made, root, monkeypatch):
+    def only_files(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(files.os, "fsync", only_files)
+    assert create(made, "f/a", "x")["written"]
+    assert delete(made, "f/a")["deleted"]

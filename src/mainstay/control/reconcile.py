@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..core.verification import Verification
     from ..job import Job as UserJob
 
-PAGE = 500  # jobs that are read at once
+PAGE = 100  # jobs that are read at once, with their payloads
 LISTED = 1_000  # discrepancies that a report has; all are counted
 UNFINISHED = 10_000  # jobs that are looked at for one that changes the same thing now
 TEXT = 500  # characters

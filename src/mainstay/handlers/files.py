@@ -96,15 +96,13 @@ class Files:
                 return "exists" if exists(target) else None
             return None
 
+        def subject(job: Job) -> str:  # a deletion supersedes a creation, and a job of another type that wrote the file
+            return where(roots, job.args["path"])
+
         creating: TypeOptions = {"verify": created, "subject": subject, **options}
         deleting: TypeOptions = {"verify": gone, "subject": subject, **options}
         self.create_file = app.job(**creating)(create_file)
         self.delete_file = app.job(**deleting)(delete_file)
-
-
-def subject(job: Job) -> str:
-    """Return the name of the file that a job was about: a deletion supersedes a creation."""
-    return f"file {job.args['path']}"
 
 
 def exists(target: Place) -> bool:
@@ -113,6 +111,18 @@ def exists(target: Place) -> bool:
         os.stat(target.name, dir_fd=target.folder, follow_symlinks=False)
         return True
     return False
+
+
+def digest(target: Place, path: str) -> str | None:
+    """Return the SHA-256 of a file; None if it is missing."""
+    found = hashlib.sha256()
+    try:
+        with _opened(target, path) as file:
+            while block := os.read(file, CHUNK):
+                found.update(block)
+    except FileNotFoundError:
+        return None
+    return found.hexdigest()
 
 
 def differs(target: Place, content: bytes) -> str | None:
@@ -148,6 +158,12 @@ def _checked_roots(roots: object) -> dict[str, str]:
 
 class FolderMissing(Exception):
     """A folder in a path does not exist."""
+
+
+def where(roots: Mapping[str, str], path: str) -> str:
+    """Return the whole path of a file, which names it among the jobs of all types."""
+    root, parts = _split(roots, path)
+    return "/".join((root, *parts))
 
 
 @contextmanager
@@ -196,12 +212,21 @@ def _enter(folder: int, part: str, path: str, make: bool) -> int:
         if make:
             with suppress(FileExistsError):
                 os.mkdir(part, dir_fd=folder)
-            os.fsync(folder)  # also one that an earlier attempt has made
+            _sync(folder)  # also one that an earlier attempt has made
         return os.open(part, FOLDER, dir_fd=folder)
     except FileNotFoundError:
         raise FolderMissing(f"a folder of {path!r:.200} is missing") from None
     except OSError as error:
         _refuse(error, path)
+
+
+def _sync(folder: int) -> None:
+    """Put the names in a folder on disk, where the file system can: some network ones refuse it for folders."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+            raise
 
 
 def _refuse(error: OSError, path: str) -> NoReturn:
@@ -234,7 +259,7 @@ def create(target: Place, path: str, content: bytes, overwrite: bool) -> Written
             _refuse(error, path)
         finally:
             _unlink(target.folder, temporary)
-    os.fsync(target.folder)  # in any case: an earlier attempt may have been killed just before it
+    _sync(target.folder)  # in any case: an earlier attempt may have been killed just before it
     return {
         "path": path,
         "sha256": hashlib.sha256(content).hexdigest(),
@@ -351,7 +376,7 @@ def delete(target: Place, path: str, require_exists: bool) -> bool:
         deleted = _missing(path, require_exists)
     except OSError as error:
         _refuse(error, path)
-    os.fsync(target.folder)
+    _sync(target.folder)
     return deleted
 
 

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mainstay import ConfigError, InvalidPayload, Limit, Permanent, Retry, by, ctx
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Literal, Unpack
 
-    from mainstay import Draft, Handle, Mainstay
+    from mainstay import Draft, Handle, Job, Mainstay
 
     from ...core.clock import Duration
     from ...options import JobOptions
@@ -84,7 +85,7 @@ class Prompts:
             answer = await self._answered(question)
             return answer if target_path is None else await asyncio.to_thread(self._written, answer, target_path)
 
-        self.prompt: JobType[..., Answer, Any] = app.job(**options)(prompt)
+        self.prompt: JobType[..., Answer, Any] = app.job(verify=self._holds, subject=self._subject, **options)(prompt)
 
     def ask(
         self, prompt: str, *, target: str | None = None, requirement: str | None = None, system: str | None = None,
@@ -145,6 +146,24 @@ class Prompts:
             await ctx.arate_limited(error.retry_after, str(error))
         ctx.save(answer=vars(answer))
         return answer
+
+    def _holds(self, job: Job) -> str | None:
+        """Return what is wrong with the file of an answer; None if it is as it was written, or there is none."""
+        from ..files import FolderMissing, digest, place
+
+        path, expected = job.args["target_path"], (job.result or {}).get("sha256")
+        if path is None or expected is None:
+            return None
+        with suppress(FolderMissing), place({"": str(self._folder)}, path) as target:
+            found = digest(target, path)
+            return "is missing" if found is None else None if found == expected else "has other content"
+        return "is missing"
+
+    def _subject(self, job: Job) -> str:
+        from ..files import where
+
+        path = job.args["target_path"]
+        return job.id if path is None else where({"": str(self._folder)}, path)
 
     def _written(self, answer: Answer, path: str) -> Answer:
         from ..files import create, place
