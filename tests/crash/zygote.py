@@ -25,8 +25,8 @@ ALSO = ("tests.crash.workload", "tests.crash.points", "asyncio")
 class Zygote:
     """The caller's end: fork, reap, close."""
 
-    def __init__(self, errors: Path) -> None:
-        command = [sys.executable, "-m", "tests.crash.zygote"]
+    def __init__(self, errors: Path, also: tuple[str, ...] = ()) -> None:
+        command = [sys.executable, "-m", "tests.crash.zygote", *also]  # modules that its children find imported
         paths = os.pathsep.join(path for path in (str(ROOT), str(ROOT / "src"), *sys.path) if path)
         with errors.open("ab") as stderr:
             self._process = subprocess.Popen(
@@ -72,7 +72,7 @@ class Zygote:
 
 def main() -> None:
     """Serve one request a line until the caller is gone; then take every child along."""
-    for module in (*ALSO, *inside(WARM)):
+    for module in (*ALSO, *inside(WARM), *sys.argv[1:]):
         importlib.import_module(module)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # until a child is ready to hear it: see `listening`
     children: set[int] = set()

@@ -167,7 +167,7 @@ def planted(*replies):
     class Planted(BaseHTTPRequestHandler):
         def do_POST(self):
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            asked_for.append(self.path)
+            asked_for.append(f"{self.path} {self.headers.get('Authorization', '')}".strip())
             status, body, *headers = left.pop(0)
             self.send_response(status)
             for header in headers:
@@ -236,8 +236,12 @@ def test_content_that_changes_while_it_is_sent_is_tried_again(later):
         Node(url).upload(lambda: iter([next(contents)]))
 
 
-def test_the_authorization_is_sent_and_never_shown():
-    node = Node("http://127.0.0.1:9", authorization="Bearer s3cret")
+def test_the_authorization_is_taken_from_the_environment_and_never_shown(monkeypatch):
+    monkeypatch.setenv("KUBO_AUTHORIZATION", "Bearer s3cret")
+    node = Node("http://127.0.0.1:9", authorization="$KUBO_AUTHORIZATION")
     with pytest.raises(SendFailed) as failed:
         node.upload(lambda: iter([b"x"]))
     assert "s3cret" not in f"{failed.value!r} {node!r} {failed.value.__cause__!r}"
+    with planted((200, b"{}")) as (url, asked_for):
+        assert Node(url, authorization="$KUBO_AUTHORIZATION").keeps("bafy")
+    assert asked_for == ["/api/v0/pin/ls?arg=bafy&type=recursive Bearer s3cret"]

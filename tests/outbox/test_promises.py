@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mainstay import DuplicateKey, InvalidPayload, LeaseLost, NotFound
+from mainstay import DuplicateKey, InvalidPayload, LeaseLost, NotFound, QueueFull
 from mainstay.core.job import TypeInfo
 from mainstay.core.outcome import COMPLETED
 from tests.contract.building import transition, worker
@@ -246,3 +246,22 @@ def test_the_key_that_a_type_declares_is_followed(app, user):
     user.commit()
     assert first.job().key == "7"
     assert [each.key for each in app.store.keys("", 9)] == ["7"]
+
+
+# a full queue ---------------------------------------------------------------------------------------------------------
+def test_a_full_queue_that_samples_keeps_some_jobs_in_a_transaction_too(app, user):
+    app.work.enqueue()
+    app.set_queue("default", max_depth=1, when_full="sample", one_in=2)
+    while not taken(app, user):  # a refusal is undone with the transaction, and so is what it counted
+        user.rollback()
+        user.begin()
+    user.commit()
+    assert len(app.list("state:queued")) == 2
+
+
+def taken(app, user):
+    """Whether the queue takes a job."""
+    try:
+        return user.enqueue(app, "work").created
+    except QueueFull:
+        return False

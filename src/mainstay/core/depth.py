@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .draft import Draft
 
 WHEN_FULL = ("raise", "wait", "shed", "sample")
+ONE_IN = 10  # is kept of sampled jobs, if the queue does not say otherwise
 
 
 def depth_meter(queue: str, what: str = "") -> str:
@@ -32,7 +33,7 @@ def refused(queue: str, limits: Mapping[str, Any], drafts: Sequence[Draft], mete
     most, how = limits["max_depth"], limits.get("when_full", "raise")
     state = f"the queue {queue} is full: {depth} jobs wait, {most} may"
     if how == "sample":
-        sampled, one_in = depth_meter(queue, "sampled"), limits.get("one_in", 10)
+        sampled, one_in = depth_meter(queue, "sampled"), limits.get("one_in", ONE_IN)
         meters[sampled] = meters.get(sampled, 0) + 1
         if meters[sampled] % one_in == 0:
             return None

@@ -14,11 +14,14 @@ from .. import ConfigError, Permanent
 from ..core.redaction import Redactor
 from ..core.secret_patterns import PATTERNS, is_account_number, is_card_number
 from ..core.suggest import did_you_mean
+from .extras import needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Unpack
 
     from .. import Mainstay
+    from ..job_decorator import TypeOptions
     from ..registry import JobType
 
     Detector = Callable[[str], Iterable[tuple[int, int, str]]]  # of a text: start, end and kind of what it finds
@@ -30,7 +33,6 @@ WHOLE = ("pem", "credential")
 MAX_CHARS = 10_000_000
 FILLER = "\ufffc"  # stands for placeholders and for the colours of a terminal while the text is looked at; no rule takes it for a letter, a digit or a space
 WINDOW, OVERLAP = 2_000, 100  # characters of a line that are given to the search for telephone numbers at once
-MISSING = "telephone numbers need a library: pip install 'mainstay[sanitize]', or leave them out: kinds={kinds}"
 
 _PLACEHOLDER = re.compile(r"\[([A-Z][A-Z_]{0,29})_(\d{1,6})\]")
 _PASSED = re.compile(_PLACEHOLDER.pattern + r"|\x1b\[[0-9;?]{0,20}[A-Za-z]")
@@ -195,10 +197,9 @@ def _checked_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _checked_regions(regions: Iterable[str]) -> tuple[str | None, ...]:
-    try:
-        from phonenumbers import SUPPORTED_REGIONS
-    except ImportError:
-        raise ConfigError(MISSING.format(kinds=tuple(kind for kind in KINDS if kind != "phone"))) from None
+    needed("phonenumbers", "sanitize", "sanitize")
+    from phonenumbers import SUPPORTED_REGIONS
+
     given = (regions,) if isinstance(regions, str) else tuple(regions)
     for region in given:
         if region not in SUPPORTED_REGIONS:
@@ -324,15 +325,18 @@ class Registered(NamedTuple):
 
 def register(
     app: Mainstay, *, names: Iterable[str] = (), regions: Iterable[str] = (), kinds: Iterable[str] = KINDS,
-    detect: Detector | None = None, queue: str = "default",
+    detect: Detector | None = None, **options: Unpack[TypeOptions],
 ) -> Registered:  # fmt: skip
-    """Register the job type `sanitize`; its result is {"text": …, "report": {"email": 2}}. The settings are those of the function."""
+    """Register the job type `sanitize`; its result is {"text": …, "report": {"email": 2}}.
+
+    The settings are those of the function; `options` are those of any job type.
+    """
     rules = Sanitizer(names, regions, kinds, detect)
 
-    def run(text: str) -> dict[str, Any]:
+    def sanitize(text: str) -> dict[str, Any]:
         """Remove personal data and secrets from a text."""
         if len(text) > MAX_CHARS:
             raise Permanent(f"the text has {len(text):,} characters, the limit is {MAX_CHARS:,}: split it")
         return rules(text)._asdict()
 
-    return Registered(app.job(name="sanitize", queue=queue)(run))
+    return Registered(app.job(**options)(sanitize))

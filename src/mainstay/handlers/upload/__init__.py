@@ -14,6 +14,7 @@ from .kubo import Node, Uploaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Unpack
 
     from ... import Mainstay
     from ...job_decorator import TypeOptions
@@ -26,22 +27,20 @@ __all__ = ["Node", "Uploaded", "Uploads", "register"]
 def register(
     app: Mainstay, *, node: str | Node = "http://127.0.0.1:5001", authorization: str = "",
     roots: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]] | None = None,
-    max_bytes: int = MAX_BYTES, retry: Retry | int | None = None, breaker: Breaker | None = None, queue: str = "default",
+    max_bytes: int = MAX_BYTES, **options: Unpack[TypeOptions],
 ) -> Uploads:  # fmt: skip
-    """Register `upload_text` and `upload_file`; both return {"cid": …, "size": …, "uploaded": …}.
+    """Register `upload_text` and `upload_file`; both return {"cid": …, "size": …, "uploaded": …}. `options` are those of any job type.
 
-    `node` is the address of a Kubo node, `authorization` the header of that name if it wants one. `roots` are the folders whose files may be
-    uploaded, as in `files.register`. While the node is away, the breaker holds the jobs back: they lose no attempts.
+    `node` is the address of a Kubo node; `authorization` is the header of that name if it wants one, or `"$NAME"` of a variable. `roots` are the
+    folders whose files may be uploaded, as in `files.register`. While the node is away, the breaker holds the jobs back: they lose no attempts.
     """
     if max_bytes < 1:
         raise ConfigError("max_bytes= is the longest content that is uploaded: give a number above zero")
     kubo = node if isinstance(node, Node) else Node(node, authorization=authorization)
-    options: TypeOptions = {
-        "retry": retry or Retry(10, base="1s", cap="5m"),
-        "breaker": breaker or Breaker(failures=0.5, of=4, rest="30s"),
-        "queue": queue,
-    }
-    return Uploads(app, kubo, checked_roots(roots) if roots is not None else {}, max_bytes, options)
+    usual: TypeOptions = {
+        "retry": Retry(10, base="1s", cap="5m"), "breaker": Breaker(failures=0.5, of=4, rest="30s"),
+    }  # fmt: skip
+    return Uploads(app, kubo, checked_roots(roots) if roots is not None else {}, max_bytes, {**usual, **options})
 
 
 class Uploads:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from ... import ConfigError, Permanent, Snooze
 from ...core.errors import AddressRefused, SendFailed
 from ...senders.addresses import parsed
+from ..extras import secret
 from .cid import CHUNK, Cids, Counter, cids
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ class Node:
             raise ConfigError("authorization= has characters that a header cannot have: give it in one line of ASCII")
         if seconds <= 0:
             raise ConfigError("seconds= is how long the node may take: give a number above zero")
-        self._headers = {"Authorization": authorization} if authorization else {}
-        self._seconds = seconds
+        self._authorization, self._seconds = authorization, seconds
 
     def __repr__(self) -> str:
         return f"<Node {self._target.host}:{self._target.port}>"
@@ -78,13 +78,14 @@ class Node:
 
     def kept(self, wanted: Cids) -> str | None:
         """Return under which of its ids the node keeps content; None: it does not."""
-        for cid in (wanted.v1, wanted.v0):
-            status, reply = self._ask("pin/ls", {"arg": cid, "type": "recursive"})
-            if status == 200:
-                return cid
-            if ABSENT not in str(reply.get("Message")):
-                self._refuse("pin/ls", status, reply)
-        return None
+        return next((cid for cid in (wanted.v1, wanted.v0) if self.keeps(cid)), None)
+
+    def keeps(self, cid: str) -> bool:
+        """Whether the node keeps the content of an id."""
+        status, reply = self._ask("pin/ls", {"arg": cid, "type": "recursive"})
+        if status != 200 and ABSENT not in str(reply.get("Message")):
+            self._refuse("pin/ls", status, reply)
+        return status == 200
 
     def _add(self, pieces: Callable[[], Iterator[bytes]], wanted: Cids) -> str:
         sent = Counter()
@@ -110,13 +111,12 @@ class Node:
         body: Iterator[bytes] | None = None,
         headers: dict[str, str] | None = None,
     ) -> tuple[int, dict[str, Any]]:
+        given = {"Authorization": secret(self._authorization, "authorization")} if self._authorization else {}
         connection = (HTTPSConnection if self._target.tls else HTTPConnection)(
             self._target.host, self._target.port, timeout=self._seconds
         )
         try:
-            connection.request(
-                "POST", f"/api/v0/{command}?{urlencode(query)}", body, {**self._headers, **(headers or {})}
-            )
+            connection.request("POST", f"/api/v0/{command}?{urlencode(query)}", body, {**given, **(headers or {})})
             return self._reply(connection.getresponse())
         except (OSError, HTTPException) as error:
             raise Unreachable(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from random import randrange
 from typing import TYPE_CHECKING, Any
 
 from ...core.admission import carried
-from ...core.depth import depth_meter, full, refused
+from ...core.depth import ONE_IN, depth_meter, full, refused
 from ...core.errors import NotFound
 from ...core.limits import effective, follow_queue, follow_type
 from ..operations import together
@@ -76,6 +77,8 @@ def _check_depth(
         again = now - found.get(depth_meter(queue, "counted"), 0) >= limits["max_depth"] // A_MS
         if again:
             found |= yield from _counted(dialect, queue, limits["max_depth"], now)
+    if joined:  # a refusal undoes the caller's transaction, and what was counted in it: chance decides
+        found[depth_meter(queue, "sampled")] = randrange(limits.get("one_in", ONE_IN))
     error = refused(queue, limits, drafts, found)
     if error is not None:
         error.counted = again

@@ -1,0 +1,120 @@
+"""The parts of the story: processes that are started, and what is waited for and checked."""
+
+import json
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+HOOK = Path(__file__).with_name("hook.py")
+ROOT = HOOK.parents[2]
+LIMIT = 100.0  # ms from the start of the hook to its exit
+
+
+class Failed(Exception):
+    """The story did not go as it should."""
+
+
+def check(fact, text):
+    """Say that something holds, or stop the story."""
+    if not fact:
+        raise Failed(text)
+    print(f"  ✓ {text}", flush=True)
+
+
+def heading(text):
+    print(f"\n{text}", flush=True)
+
+
+def counted(app, *names):
+    """Check that Prometheus gets these metrics."""
+    lines = app.metrics().splitlines()
+    check(all(any(line.startswith(name) for line in lines) for name in names), f"metrics: {', '.join(names)}")
+
+
+def waited(condition, what, seconds=180):
+    """Wait until something is true, and return it."""
+    until = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > until:
+            raise Failed(f"waited {seconds} s in vain: {what}")
+        time.sleep(0.1)
+    return value
+
+
+def hooked(event):
+    """Run the hook for an event, as an editor does; return the milliseconds from its start to its exit, and those of the processor."""
+    text, before = json.dumps(event), processor()
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, HOOK], input=text, capture_output=True, text=True, check=False)
+    took = (time.perf_counter() - started) * 1000
+    if done.returncode:
+        raise Failed(done.stderr)
+    return took, processor() - before
+
+
+def processor():
+    """Milliseconds of processor that ended children have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1000
+
+
+def p95(values):
+    """The value that 95 of 100 do not exceed."""
+    ordered = sorted(values)
+    return ordered[-(-len(ordered) * 95 // 100) - 1]
+
+
+def rows(path):
+    """Every conversation, by its id."""
+    with closing(sqlite3.connect(path)) as db:
+        db.row_factory = sqlite3.Row
+        return {row["id"]: dict(row) for row in db.execute("SELECT * FROM conversations")}
+
+
+def statuses(path):
+    """How many conversations have come how far."""
+    with closing(sqlite3.connect(path)) as db:
+        return dict(db.execute("SELECT status, count(*) FROM conversations GROUP BY status"))
+
+
+class Workers:
+    """`mainstay worker` with several processes, as an operator starts it."""
+
+    def __init__(self, folder, processes):
+        command = [
+            sys.executable,
+            "-m",
+            "mainstay",
+            "worker",
+            "--app",
+            "examples.conversation_hook.pipeline:app",
+            "--processes",
+            str(processes),
+        ]
+        self._log = (folder / "worker.log").open("ab")
+        self._process = subprocess.Popen(
+            [*command, "--concurrency", "4"], cwd=ROOT, stdout=self._log, stderr=self._log,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+
+    def stop(self):
+        """Stop gracefully; return the exit code."""
+        self._process.send_signal(signal.SIGTERM)
+        code = self._process.wait(40)
+        self._log.close()
+        return code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
