@@ -15,7 +15,7 @@ from mainstay.stores.move import MARK
 
 from .shop import Shop
 
-PARTS = ["types", "settings", "rules", "jobs", "after", "attempts", "logs", "actions", "keys", "tallies"]
+PARTS = ["types", "settings", "rules", "jobs", "after", "attempts", "logs", "actions", "keys", "tallies", "deliveries"]
 WORKING = """
 from mainstay import Mainstay
 
@@ -49,10 +49,10 @@ def test_everything_moves_and_the_operator_is_told_where_to_go_on(run, shop, url
     assert result.code == exits.OK
     lines = result.out.splitlines()
     assert lines[0].split() == ["part", "rows", "checksum"]
-    assert [line.split()[0] for line in lines[1:11]] == PARTS
+    assert [line.split()[0] for line in lines[1:12]] == PARTS
     assert re.fullmatch(r"jobs +4 +[0-9a-f]{16}", lines[4].strip())
-    assert lines[11] == f"4 jobs moved to {other}; both stores hold the same rows."
-    assert lines[12] == f"Start workers with --url {other}; {url} is closed to them."
+    assert lines[12] == f"4 jobs moved to {other}; both stores hold the same rows."
+    assert lines[13] == f"Start workers with --url {other}; {url} is closed to them."
     assert result.err == ""
     with open_store(other) as moved:
         assert [row[0] for row in moved.export_rows("jobs", None, 9).rows] == [

@@ -260,6 +260,7 @@ def test_a_disabled_endpoint_is_an_incident_until_it_is_enabled(app):
     look()
     assert told == [("opened", "webhook:billing", "error")]
     assert "mainstay webhooks enable billing" in app.alerts.open()[0].text
+    assert 'mainstay_webhooks{state="max_failures_exceeded"} 1\n' in app.metrics()
     app.webhooks.enable("billing")
     look()
     assert told[1:] == [("recovered", "webhook:billing", "error")]

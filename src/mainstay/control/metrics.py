@@ -6,7 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import __version__
+from ..core.rules import WEBHOOK
 from ..core.tally import ATTEMPTS, attempts, histogram
+from ..core.webhooks import GONE, MANY, OPERATOR
 from .workers import state_of
 
 if TYPE_CHECKING:
@@ -59,6 +61,9 @@ def metrics(store: Store, now: int) -> list[Metric]:
         _metric("job_wait_seconds", "histogram", "From when a job was due to when it started.", _times(totals, "w")),
         _metric("job_attempts", "histogram", "Attempts of jobs that completed or died.", _attempts(totals)),
         *_workers(store, now),
+        _metric(
+            "webhooks", "gauge", "Endpoints that get events, and those that are disabled, by reason.", _webhooks(store)
+        ),
         _metric("info", "gauge", "The version of mainstay that answers.", [("", {"version": __version__}, 1)]),
     ]
 
@@ -117,6 +122,12 @@ def _sums(type: str, count: int, total: float) -> Iterator[Sample]:
     yield "_bucket", {"type": type, "le": "+Inf"}, count
     yield "_sum", {"type": type}, total
     yield "_count", {"type": type}, count
+
+
+def _webhooks(store: Store) -> Iterator[Sample]:
+    found = Counter(rule.value["set"].get("disabled_because") or "enabled" for rule in store.rules([WEBHOOK]))
+    for state in ("enabled", OPERATOR, MANY, GONE) if found else ():
+        yield "", {"state": state}, found[state]
 
 
 def _workers(store: Store, now: int) -> list[Metric]:

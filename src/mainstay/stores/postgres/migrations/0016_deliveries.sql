@@ -11,8 +11,6 @@ CREATE TABLE IF NOT EXISTS mainstay.delivery (
     answer   text,
     PRIMARY KEY (job, token)
 );
-
--- step: what is asked of an endpoint, and of the oldest.
 CREATE INDEX IF NOT EXISTS delivery_endpoint ON mainstay.delivery (endpoint, at, job, token);
 CREATE INDEX IF NOT EXISTS delivery_at ON mainstay.delivery (at);
 
