@@ -265,11 +265,14 @@ def test_a_process_with_a_handler_that_does_not_end_starts_anew_before_the_next_
     assert ended(process) == (0, "")
 
 
-SIGNALLED = """
+SIGNALLED = (
+    """
 import os, signal, jobs
 if (jobs.HERE / "journal").exists():
     os.kill(os.getpid(), signal.SIGTERM)  # the process has started anew and does not listen to signals yet
-""" + REPLACEABLE
+"""
+    + REPLACEABLE
+)
 
 
 @everywhere
