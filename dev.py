@@ -35,9 +35,10 @@ CHECKS = [
     ["lint-imports", "--no-logo"],
 ]
 
-# Tests that only need the processor share both cores; those that kill, wait and measure have the machine to themselves.
-PARALLEL = [["-m", "not slow"], ["-m", "slow", "tests/simulation", "tests/repo"]]
-ALONE = ["-m", "slow", "--ignore=tests/simulation", "--ignore=tests/repo"]
+# Fast tests share two cores. Slow ones mostly wait for processes that they have killed, so three of them do; each is handed out by
+# itself, because some take a minute. Those that check how long something takes have the machine to themselves.
+PARALLEL = [["-n", "2", "-m", "not slow"], ["-n", "3", "--dist", "loadgroup", "-m", "slow and not alone"]]
+ALONE = ["-m", "alone"]
 
 NO_VENV = """
 dev.py: Python could not make a virtual environment in {venv}; its own words are above.
@@ -91,7 +92,7 @@ def test(arguments: list[str]) -> None:
         headline("pytest")
         become(tool("pytest"), *arguments)
     for chosen in PARALLEL:
-        step("pytest", "-n", "2", *chosen)
+        step("pytest", *chosen)
     headline("pytest, what measures time")
     become(tool("pytest"), *ALONE)
 

@@ -10,6 +10,7 @@ from tests.servers.engines import ENGINES, kind
 from tests.servers.worker_locks import released
 
 FOLDERS = ["unit", "repo", "contract", "stores"]  # then the others by name, then everything marked slow
+LONGEST = ["soak", "migrations"]  # of the slow ones: first, so that the others fill the time beside them
 MARK = (
     "engines(*kinds): the test concerns these engines only: sqlite, memory, postgres, redis, or one version of a kind"
 )
@@ -51,10 +52,14 @@ def no_lock_is_left():
 
 
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("alone"):
+            item.add_marker("slow")
     items.sort(key=place)
 
 
 def place(item):
     folder = Path(item.path).relative_to(Path(__file__).parent).parts[0]
-    early = FOLDERS.index(folder) if folder in FOLDERS else len(FOLDERS)
-    return bool(item.get_closest_marker("slow")), early, folder
+    slow = item.get_closest_marker("slow") is not None
+    first = LONGEST if slow else FOLDERS
+    return slow, first.index(folder) if folder in first else len(first), folder

@@ -9,6 +9,7 @@ import pytest
 
 from bench.contenders import contenders
 
+pytestmark = pytest.mark.xdist_group("bench")  # they share one run, which one process makes
 ROOT = Path(__file__).resolve().parents[2]
 DRAINS = ("drain", "drain2", "waiting", "finished", "foreign", "lanes", "pickup")
 

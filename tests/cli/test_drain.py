@@ -110,7 +110,7 @@ def spent(app, type):
     return {(job.state, job.attempt) for job in app.list(f"type:{type}", limit=20)}
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_10_000_jobs_and_handlers_that_hang_in_5_seconds(app, drain):
     """Every kind of slot works, and three handlers never end."""
     types = ["plain", "asynchronous", "separate"]

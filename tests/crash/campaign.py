@@ -98,6 +98,7 @@ class Campaign:
         cluster.add("worker", WORKERS, **options)
         cluster.add("producer", PRODUCERS, seed=str(self.plan.seed), longest=longest)
         nemesis = Nemesis(cluster, Random(f"{self.plan.seed}-{lease}"), self.began + self.plan.seconds)
+        Claims(self.folder).first(self.journal.write("act"))  # a fault before the first claim would hit nothing
         faults(nemesis)
         self.kills, self.stops = self.kills + nemesis.kills, self.stops + nemesis.stops
         self.strikes, self.pickups = self.strikes + nemesis.strikes, self.pickups + nemesis.pickups

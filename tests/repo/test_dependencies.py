@@ -1,6 +1,7 @@
 """Every dependency and extra that pyproject.toml declares is imported by the package."""
 
 import ast
+import functools
 import re
 import tomllib
 from pathlib import Path
@@ -13,6 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 LOADED_BY = {"hiredis": "redis", "opentelemetry-api": "opentelemetry", "phonenumberslite": "phonenumbers"}
 
 
+@functools.cache
 def imported():
     """Return the top-level names of all modules that the package imports."""
     names = set()

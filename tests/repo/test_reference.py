@@ -1,6 +1,7 @@
 """The reference pages say what the code says, and what the docs point to is there."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,13 +20,13 @@ def test_no_reference_page_is_stale():
     assert (status, words) == (0, "")
 
 
-@pytest.mark.parametrize("name", GENERATED)
-def test_a_stale_page_is_seen(copy, name):
-    page = copy.parent / "reference" / name
-    page.write_text(page.read_text(encoding="utf-8") + "one line more\n", encoding="utf-8")
+def test_a_stale_page_is_seen(copy):
+    pages = [copy.parent / "reference" / name for name in GENERATED]
+    for page in pages:
+        page.write_text(page.read_text(encoding="utf-8") + "one line more\n", encoding="utf-8")
     status, words = check(copy)
     assert status == 1
-    assert words == f"{page} is stale: run python docs/generate.py\n"
+    assert sorted(words.splitlines()) == sorted(f"{page} is stale: run python docs/generate.py" for page in pages)
 
 
 def test_a_missing_page_is_seen(copy):
@@ -50,7 +51,7 @@ def copy(tmp_path):
     """A generator beside current pages of its own."""
     generator = tmp_path / "generate.py"
     generator.write_text(GENERATOR.read_text(encoding="utf-8"), encoding="utf-8")
-    assert run(generator)[0] == 0
+    shutil.copytree(GENERATOR.parent / "reference", tmp_path / "reference")
     return generator
 
 

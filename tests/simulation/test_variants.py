@@ -16,6 +16,7 @@ ASKED = {
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # some are seen late: 16 s of processor time
 @pytest.mark.parametrize("name", sorted(VARIANTS))
 def test_a_known_mistake_is_seen(name):
     variant = VARIANTS[name]
