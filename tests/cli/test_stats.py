@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mainstay.cli.stats import percent, sparkline
+from mainstay.control.stats import spread
 from tests.cli.shop import FAILED, Shop
 
 
@@ -41,12 +42,18 @@ def test_stats_as_a_series_show_when_something_happened(run, busy, by):
 def test_stats_for_programs(run, busy):
     (record,) = json.loads(run("stats", "--json", "--since", "1h").out)
     assert (record["type"], record["attempts"], record["completed"], record["failed"]) == ("mail", 5, 3, 2)
-    assert record["run"].keys() == {"mean", "p50", "p95", "p99"}
+    assert record["run"].keys() == {"mean", "p50", "p95", "p99", "longest"}
     assert sum(record["trend"]) == 5
     assert run("stats", "-q").out == "mail\n"
     series = json.loads(run("stats", "--json", "--by", "minute", "--since", "5m").out)
     assert len(series) in (5, 6, 7)
     assert sum(each["completed"] for each in series) == 3
+
+
+def test_the_longest_run_is_shown(run, busy, monkeypatch):
+    assert spread({"r2000": 5, "r100000": 1}, "r").longest == pytest.approx(90, rel=0.16)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run("stats").out.splitlines()[0].split()[-1] == "LONGEST"
 
 
 def test_stats_of_types(run, busy):

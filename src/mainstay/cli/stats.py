@@ -37,8 +37,9 @@ HEADERS = (
     "P50 RUN",
     "P95 RUN",
     "P99 RUN",
+    "LONGEST",
 )
-DROPPED = ("P50 WAIT", "/MIN", "MEAN RUN", "P50 RUN", "TREND", "DEAD")  # on a narrow terminal, in this order
+DROPPED = ("P50 WAIT", "LONGEST", "/MIN", "MEAN RUN", "P50 RUN", "TREND", "DEAD")  # on a narrow terminal, in this order
 
 
 @command(
@@ -64,7 +65,7 @@ def stats(target: Target, output: Output, types: tuple[str, ...], since: str | N
     """Show how many jobs ran, failed and died, and how long they waited and ran.
 
     The numbers come from counters, not from jobs: jobs that were removed are among them. OK is the part of the attempts that did not fail.
-    Percentiles are at most 16 % wrong. A time of more than two hours begins at a full hour. On SQLite and PostgreSQL, new jobs are counted a minute or two later.
+    Percentiles and the longest run are at most 16 % wrong. A time of more than two hours begins at a full hour. On SQLite and PostgreSQL, new jobs are counted a minute or two later.
     """
     since = since or ("1h" if by == "minute" else "24h")
     with target.open() as app:
@@ -102,7 +103,7 @@ def _row(row: StatsRecord) -> list[Cell]:
     return [
         f"{row.completed:,}", (f"{row.failed:,}", "warn" if row.failed else "dim"), (f"{row.dead:,}", "dead" if row.dead else "dim"),
         percent(row.success), f"{row.per_minute:.1f}", spent(row.wait.p50), spent(row.wait.p95),
-        spent(row.run.mean), spent(row.run.p50), spent(row.run.p95), spent(row.run.p99),
+        spent(row.run.mean), spent(row.run.p50), spent(row.run.p95), spent(row.run.p99), spent(row.run.longest),
     ]  # fmt: skip
 
 

@@ -38,6 +38,7 @@ class Spread(NamedTuple):
     p50: float | None
     p95: float | None
     p99: float | None
+    longest: float | None
 
 
 class StatsRecord(NamedTuple):
@@ -152,5 +153,5 @@ def _record(type: str | None, at: int | None, counts: Mapping[str, int], length:
 def spread(counts: Mapping[str, int], kind: str) -> Spread:
     """Return how long jobs waited (w) or ran (r)."""
     buckets = histogram(counts, kind)
-    times = (average(counts, kind), *(quantile(buckets, part) for part in (0.5, 0.95, 0.99)))
+    times = (average(counts, kind), *(quantile(buckets, part) for part in (0.5, 0.95, 0.99, 1)))
     return Spread(*(None if ms is None else ms / 1000 for ms in times))
