@@ -10,6 +10,7 @@ import pytest
 
 from mainstay import Mainstay
 from mainstay.cli import exits
+from mainstay.cli.life_cycle import LifeCycle
 from mainstay.cli.worker import WorkerLog
 from mainstay.load_app import load_app
 from tests.waiting import eventually
@@ -152,3 +153,14 @@ def test_secrets_and_control_characters_are_not_shown(run, program):
         assert "is gone" in result.err  # the log of a worker
         assert "hunter" not in result.out + result.err
         assert "\x1b" not in result.out + result.err
+
+
+def test_a_worker_prints_discrepancies_with_the_life_of_jobs(program, data, capsys):
+    (data / "a.json").unlink()
+    LifeCycle(program)
+    (found,) = program.reconcile().found
+    (line,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert line.pop("at")
+    assert line == {
+        "event": "discrepancy", "job": found.id, "type": "create_file", "subject": f"{data}/a.json", "kind": "wrong", "text": "is missing",
+    }  # fmt: skip

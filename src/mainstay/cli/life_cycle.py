@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ..app import Mainstay
+    from ..control.records import Discrepancy
     from ..core.decide import Transition
     from ..core.job import Claimed
     from ..stores.results import Orphan
@@ -27,7 +28,7 @@ class LifeCycle:
 
     def __init__(self, app: Mainstay) -> None:
         self._app, self._lock = app, threading.Lock()
-        for name in ("enqueued", "claimed", "started", "stored", "swept"):
+        for name in ("enqueued", "claimed", "started", "stored", "swept", "discrepancy"):
             app.events.on(name, getattr(self, f"_{name}"))
 
     def _enqueued(self, ids: Iterable[str]) -> None:
@@ -44,6 +45,10 @@ class LifeCycle:
 
     def _swept(self, orphans: Iterable[Orphan]) -> None:
         self._write([{"event": "reclaimed", **_of(each.job), "from": each.worker} for each in orphans])
+
+    def _discrepancy(self, found: Discrepancy) -> None:
+        about = {"job": found.id, "type": found.type, "subject": found.subject, "kind": found.kind, "text": found.text}
+        self._write([{"event": "discrepancy", **about}])
 
     def _write(self, lines: list[dict[str, Any]]) -> None:
         at = iso(self._app.clock.now())
