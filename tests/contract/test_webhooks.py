@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from mainstay import Conflict, Mainstay, NotFound, UsageError
+from mainstay.control.webhooks import Webhooks
 from mainstay.core import webhooks as core
 from mainstay.core.clock import DAY, HOUR
 from mainstay.core.errors import ConfigError
@@ -89,7 +90,7 @@ def test_bad_input_is_refused_and_changes_nothing(app):
         with pytest.raises(UsageError, match="url"):
             app.webhooks.add(url, id="other")
     for given in ({"events": []}, {"events": ["a b"]}, {"events": ["*.a"]}, {"max_failures": 0}, {"max_failures": 1001},
-                  {"max_failures": True}, {"events": [7]}):  # fmt: skip
+                  {"max_failures": True}, {"events": [7]}, {"description": 7}):  # fmt: skip
         with pytest.raises(UsageError):
             app.webhooks.update("billing", **given)
     for id in ("", "a b", "x" * 65, "a\0", "../x"):
@@ -107,6 +108,17 @@ def test_bad_input_is_refused_and_changes_nothing(app):
                 app.webhooks.rotate("billing", dry_run=True).change, app.webhooks.disable("billing", dry_run=True)):  # fmt: skip
         assert dry.changed
     assert app.store.rules([WEBHOOK, SIGNING]) == before
+
+
+def test_a_change_of_an_endpoint_that_is_removed_at_the_same_time_leaves_nothing(app, monkeypatch):
+    app.webhooks.add(URL, id="billing")
+    stale = app.webhooks._rule("billing")
+    app.webhooks.remove("billing")
+    monkeypatch.setattr(Webhooks, "_rule", lambda *_: stale)
+    for change in (lambda: app.webhooks.update("billing", max_failures=3), lambda: app.webhooks.disable("billing")):
+        with pytest.raises(NotFound, match="removed meanwhile"):
+            change()
+    assert app.store.rules([WEBHOOK, SIGNING]) == []
 
 
 # deliveries -----------------------------------------------------------------------------------------------------------

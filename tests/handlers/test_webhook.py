@@ -20,6 +20,7 @@ from mainstay.handlers import webhook
 from mainstay.senders import post
 from tests.senders.receiving import receiver
 from tests.senders.test_post import LOCAL, answers, drip
+from tests.servers.engines import ONE_OF_EACH
 
 OWN = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
@@ -374,3 +375,20 @@ def test_a_worker_that_is_killed_while_it_sends_costs_a_second_delivery_with_the
         assert job.job().state == "completed"
         assert [got.headers["webhook-id"] for got in hook.got] == [job.id, job.id]
         assert [each.status for each in app.webhooks.deliveries("billing")] == [200]
+
+
+# a fleet ------------------------------------------------------------------------------------------------------------------
+@pytest.mark.engines(*ONE_OF_EACH)
+def test_of_many_deliveries_that_fail_at_once_one_disables_the_endpoint(engine_url, hook):
+    hook.reply, told = reply(500), []
+    with closing(Mainstay(engine_url)) as app:
+        webhook.register(app, allow=LOCAL, retry=1)
+        app.events.on("webhook_disabled", lambda webhook, reason: told.append((webhook, reason)))
+        app.webhooks.add(hook.url, id="billing", max_failures=10)
+        for _ in range(30):
+            app.webhooks.send("a.b")
+        assert app.drain(concurrency=8).dead == 30
+        assert told == [("billing", "max_failures_exceeded")]
+        assert 10 <= len(hook.got) == app.webhooks.show("billing").failed < 18  # those that were on their way
+        assert len(app.list("code:500")) == len(hook.got)
+        assert len(app.list("code:webhook_disabled")) == 30 - len(hook.got)

@@ -127,12 +127,18 @@ def _print_deliveries(output: Output, found: Sequence[WebhookDelivery]) -> None:
     rows: list[list[Cell]] = [
         [
             _when(output, each.at), each.job, f"{each.attempt}", (str(each.status or "–"), "good" if each.error is None else "bad"),
-            output.spent(each.ms), " ".join((each.error or each.answer or "").split()),
+            output.spent(each.ms), _reply(each),
         ]
         for each in found
     ]  # fmt: skip
     if rows:
         output.table(["AT", "ID", "TRY", "STATUS", "TOOK", "REPLY"], rows, right=[2, 4], drop=[2, 4])
+
+
+def _reply(each: WebhookDelivery) -> str:
+    """Return what the receiver said, in one line; the status is beside it. Without a reply, what went wrong."""
+    said = each.error if each.status is None else each.answer or each.error
+    return " ".join((said or "").split())
 
 
 # Change -----------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ..redacting import redactor
 from ..senders.addresses import parsed
 from ..senders.signature import key_of, new_secret
 from .records import Change, NewSecret, WebhookDelivery, WebhookRecord
-from .rules import EPOCH, change, edit, instant, span
+from .rules import EPOCH, edit, instant, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,11 +47,12 @@ class Webhooks:
     # look -------------------------------------------------------------------------------------------------------------
     def list(self) -> list[WebhookRecord]:
         """Return every endpoint, by id."""
-        return [self._record(rule) for rule in self._app.store.rules([WEBHOOK])]
+        signing = {rule.name: rule for rule in self._app.store.rules([SIGNING])}
+        return [self._record(rule, signing.get(rule.name)) for rule in self._app.store.rules([WEBHOOK])]
 
     def show(self, id: str) -> WebhookRecord:
         """Return one endpoint; raise `NotFound` if there is none of that id."""
-        return self._record(self._rule(id))
+        return self._record(self._rule(id), self._signing(id))
 
     def deliveries(self, id: str, limit: int = 50) -> Sequence[WebhookDelivery]:
         """Return the last attempts to deliver to an endpoint, the newest first; also of one that was removed."""
@@ -140,7 +141,13 @@ class Webhooks:
         rule = self._rule(id)
         if all(rule.value["set"].get(name) == value for name, value in values.items()):
             return Change(WEBHOOK, id, shown(rule.value["set"]), shown(rule.value["set"]))
-        return change(self._app, WEBHOOK, id, values, (), reason, actor, dry_run, shown)
+
+        def changed(before: Mapping[str, Any]) -> dict[str, Any]:
+            if not before:
+                raise NotFound(f"the webhook {id} was removed meanwhile")
+            return {**before, **values}
+
+        return edit(self._app, WEBHOOK, id, changed, reason, actor, dry_run, shown)
 
     # send -------------------------------------------------------------------------------------------------------------
     def send(
@@ -225,14 +232,15 @@ class Webhooks:
         except RuleChanged:
             raise Conflict(f"somebody else changes the secret of {id} at this moment: repeat it") from None
 
-    def _record(self, rule: Rule) -> WebhookRecord:
-        value, now, signing = rule.value["set"], self._app.clock.now(), self._signing(rule.name)
-        kept = self._app.store.deliveries(rule.name, core.KEPT)
+    def _record(self, rule: Rule, signing: Rule | None) -> WebhookRecord:
+        value, now = rule.value["set"], self._app.clock.now()
         older = [until for _, until in (signing.value["secrets"] if signing else [])[1:] if until > now]
+        kept = self._app.store.delivery_figures(rule.name, core.counted_from(rule, now))
         return WebhookRecord(
             rule.name, value["url"], tuple(value["events"]), value["description"], value["max_failures"], value["enabled"],
             instant(value.get("disabled_at")), value.get("disabled_because"), _at(value["created_at"]), _at(rule.at),
-            instant(value.get("rotated_at")), _source(signing), instant(older[0]) if older else None, *_figures(rule, kept, now),
+            instant(value.get("rotated_at")), _source(signing), instant(older[0]) if older else None, kept.failures,
+            kept.succeeded, kept.failed, round(kept.ms / kept.succeeded) if kept.succeeded else None, instant(kept.last),
         )  # fmt: skip
 
 
@@ -263,9 +271,15 @@ def _checked_secret(secret: str | None) -> tuple[str, str | None]:
 def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     checks: dict[str, Callable[[Any], Any]] = {
         "url": checked_url, "events": core.checked_events, "max_failures": core.checked_failures,
-        "description": lambda text: clean(text, DESCRIPTION),
+        "description": _checked_description,
     }  # fmt: skip
     return {name: checks[name](value) for name, value in values.items()}
+
+
+def _checked_description(text: Any) -> str:
+    if not isinstance(text, str):
+        raise UsageError(f"description={text!r:.60}: give a text")
+    return clean(text, DESCRIPTION)
 
 
 def checked_url(url: Any) -> str:
@@ -286,14 +300,6 @@ def _gets(values: Mapping[str, Any], event: str) -> bool:
 
 def _keyed(options: Mapping[str, Any], id: str) -> dict[str, Any]:
     return {**options, "key": f"{options['key']}:{id}"} if isinstance(options.get("key"), str) else dict(options)
-
-
-def _figures(rule: Rule, kept: list[DeliveryRecord], now: int) -> tuple[int, int, int, int | None, Any]:
-    since, done = core.counted_from(rule, now), [each for each in kept if each.error is None]
-    failed = [each for each in kept if each.error is not None]
-    average = round(sum(each.ms for each in done) / len(done)) if done else None
-    last = instant(done[0].at) if done else None
-    return sum(each.at >= since for each in failed), len(done), len(failed), average, last
 
 
 def shown(values: Mapping[str, Any]) -> dict[str, Any]:

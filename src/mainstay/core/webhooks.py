@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .clock import DAY
 from .errors import UsageError
@@ -24,6 +24,16 @@ BY = "mainstay"  # who disables an endpoint that fails
 MANY, GONE, OPERATOR = "max_failures_exceeded", "gone", "operator"  # why an endpoint is disabled
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _EVENT = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+
+class Figures(NamedTuple):
+    """How the deliveries to an endpoint went that are kept."""
+
+    failures: int  # since an instant
+    succeeded: int
+    failed: int
+    ms: int  # that those which succeeded took, in all
+    last: int | None  # when the last of these was
 
 
 def checked_id(name: Any) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FINAL = "non_retryable_error"
 LONGEST = 60  # seconds for one delivery
+MOST_WAIT = 86_400  # seconds for which a receiver may put messages off
 HEADERS = 50  # that a caller may give
 RESERVED = ("host", "content-length", "transfer-encoding", "connection")
 
@@ -55,10 +56,10 @@ def register(
 
     `allow` names hosts and networks inside this network that may be reached, such as `["10.0.0.0/8"]`. `seconds` is the time for one
     delivery in all. With a `rate` such as `"10/s"`, no endpoint gets more, and a receiver that asks to wait (429 or 503 with
-    Retry-After) holds all its messages back. Other options are those of a job type; usually 10 attempts, and a timeout of 30 s.
+    Retry-After) holds all its messages back. Other options are those of a job type; usually 10 attempts, and a timeout of 20 s more than `seconds`.
     """
     settings = Settings(_checked_allow(allow), _checked_seconds(seconds), rate is not None)
-    given: TypeOptions = {"retry": Retry(10), "timeout": "30s", **options}
+    given: TypeOptions = {"retry": Retry(10), "timeout": settings.seconds + 20, **options}
     if rate is not None:
         given["limit"] = Limit(rate=rate, key=by("webhook_id"))
 
@@ -148,7 +149,9 @@ def _tried(url: str, body: bytes, headers: Mapping[str, str], settings: Settings
     said = f"the receiver replied {reply.status}" + ("" if again else ", so it is not sent again")
     if 300 <= reply.status < 400:
         said = f"the receiver {redirects(reply.status)}"
-    return Tried(reply.status, ms, answer, said, not again, seconds_of(reply.retry_after) if again else 0)
+    return Tried(
+        reply.status, ms, answer, said, not again, min(seconds_of(reply.retry_after), MOST_WAIT) if again else 0
+    )
 
 
 def _ms(began: float) -> int:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..core.schedule import Fired, Firing
     from ..core.search_terms import Term
     from ..core.updates import Update
+    from ..core.webhooks import Figures
     from .outbox.caller_connection import Outbox
     from .results import Claims, Compacted, DueReview, Expired, Notifier, Orphan, Pruned, Renewal, StartedJobs
 
@@ -325,6 +326,9 @@ class Store(Observation, Protocol):
 
     def deliveries(self, endpoint: str, limit: int) -> list[DeliveryRecord]:
         """Return up to `limit` deliveries to an endpoint, the newest first."""
+
+    def delivery_figures(self, endpoint: str, since: int) -> Figures:
+        """Return how the deliveries to an endpoint went: how many failed since an instant, and of all that are kept."""
 
     def prune_deliveries(self, now: int, keep: int, limit: int) -> int:
         """Delete up to `limit` deliveries that are older than `keep` ms; return how many."""

@@ -34,7 +34,7 @@ COLD = {
     "keys": "keys forget_key",
     "tallies": "tallies totals roll_up",
     "rewrite": "rewrite",
-    "webhooks": "record_delivery deliveries prune_deliveries",
+    "webhooks": "record_delivery deliveries delivery_figures prune_deliveries",
 }
 
 

@@ -56,6 +56,12 @@ def deliveries(store: RedisStore, endpoint: str, limit: int) -> list[DeliveryRec
     return [_delivery(endpoint, *found[place : place + 3]) for place in range(0, len(found), 3)]
 
 
+def delivery_figures(store: RedisStore, endpoint: str, since: int) -> core.Figures:
+    """Return how the deliveries to an endpoint went."""
+    failures, succeeded, failed, ms, last = store.server.run("delivery_figures", [endpoint, since])
+    return core.Figures(failures, succeeded, failed, ms, last or None)
+
+
 def prune_deliveries(store: RedisStore, now: int, keep: int, limit: int) -> int:
     """Delete old deliveries."""
     deleted: int = store.server.run("prune_deliveries", [store.engine_now(now), keep, limit])

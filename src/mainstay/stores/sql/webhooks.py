@@ -50,6 +50,14 @@ def deliveries(store: SqlStore, endpoint: str, limit: int) -> list[DeliveryRecor
     return list(map(DeliveryRecord._make, store.read(rows(store, "deliveries", endpoint=endpoint, limit=limit))))
 
 
+def delivery_figures(store: SqlStore, endpoint: str, since: int) -> core.Figures:
+    """Return how the deliveries to an endpoint went."""
+    ((failures, succeeded, failed, ms, last),) = store.read(
+        rows(store, "delivery_figures", endpoint=endpoint, since=since)
+    )
+    return core.Figures(failures, succeeded, failed, int(ms), last)
+
+
 def prune_deliveries(store: SqlStore, now: int, keep: int, limit: int) -> int:
     """Delete old deliveries."""
     bound = {"now": store.engine_now(now), "keep": keep, "limit": limit}
