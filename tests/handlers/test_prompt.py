@@ -267,7 +267,7 @@ def test_settings_that_do_not_fit_are_refused_at_once(settings, message):
 
 
 def test_a_missing_library_names_its_extra(monkeypatch):
-    monkeypatch.setattr("mainstay.handlers.prompt.model.find_spec", lambda name: None)
+    monkeypatch.setattr("mainstay.handlers.extras.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'mainstay\[anthropic\]'"):
         prompt.register(Mainstay("sqlite:///:memory:"), provider="anthropic", model="m")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from mainstay import ConfigError, Permanent
 
 from ...core.clock import milliseconds
 from ...core.suggest import did_you_mean
+from ..extras import needed
 from . import sdk
 from .answer import Answer, checked
 from .command import REPLIES, Command
@@ -108,8 +108,7 @@ def _provider(given: Any) -> str | Command:
     if given not in PROVIDERS:
         near, known = did_you_mean(str(given), PROVIDERS), ", ".join(map(repr, PROVIDERS))
         _refuse(f"provider={given!r:.60}: there is no such service{near}; give {known} or a command: ['claude', …]")
-    if find_spec(given) is None:
-        _refuse(f"the package {given} is not installed: pip install 'mainstay[{given}]'")
+    needed(given, given, "prompt")
     return str(given)
 
 
