@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+from shutil import copyfile
 from typing import NamedTuple
 
 import pytest
 
 from mainstay import Mainstay
 from mainstay.cli.main import main
+from tests.servers.engines import empty_file
 
 
 class Result(NamedTuple):
@@ -32,9 +34,11 @@ def url(tmp_path):
 
 
 @pytest.fixture
-def app(url, monkeypatch):
+def app(url, monkeypatch, tmp_path):
     """The store of the command under test, which finds it through the environment."""
     monkeypatch.setenv("MAINSTAY_URL", url)
+    if url == f"sqlite:///{tmp_path}/jobs.db":
+        copyfile(empty_file(), tmp_path / "jobs.db")
     app = Mainstay(url)
     yield app
     app.close()

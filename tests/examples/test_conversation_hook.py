@@ -138,7 +138,7 @@ def settled(pipeline, name):
     return story.rows(pipeline.DATABASE)[name]["status"] in ("validated", "rejected")
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_the_hook_takes_less_than_100_ms(tmp_path, monkeypatch, capsys, record_property):
     monkeypatch.setenv("CONVERSATIONS", str(tmp_path / "c.db"))
     story.hooked(talk(0))  # makes the tables
