@@ -185,8 +185,9 @@ def test_what_others_add_while_a_job_is_refused_counts(desk, operator, monkeypat
         desk.add()
         sql_enqueue.keep_count(*given)
 
-    monkeypatch.setattr(sql_enqueue, "keep_count", meanwhile)
+    # This one first: it imports the module, which must find the function itself, or would keep `meanwhile` for the tests after this one.
     monkeypatch.setattr("mainstay.stores.postgres.enqueue.keep_count", meanwhile)
+    monkeypatch.setattr(sql_enqueue, "keep_count", meanwhile)
     full(desk, draft(), draft())
     if desk.store.counts(1_000)[0].jobs == 99:  # on Redis nothing is kept
         desk.add()

@@ -46,6 +46,7 @@ def pipeline(node, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_every_conversation_is_uploaded_once_though_workers_are_killed(pipeline, node, tmp_path):
     app, dice, empty = pipeline.app, random.Random(13), node.pins()
     numbers = iter(range(1000))
@@ -186,6 +187,7 @@ def test_a_conversation_and_its_job_are_recorded_together_once(tmp_path, monkeyp
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_the_story():
     done = subprocess.run(
         [sys.executable, "-m", "examples.conversation_hook"],

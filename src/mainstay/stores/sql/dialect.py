@@ -66,6 +66,7 @@ class Dialect:
 
     search_settings: Statement | None = None  # run before a search that has terms
     writers = False  # whether each session has counters of its own
+    one_writer = False  # whether a transaction that writes excludes all others that do
 
     def __init__(
         self, folder: str, body: Collection[str], fragments: Mapping[str, str], columns: Mapping[str, str] | None = None

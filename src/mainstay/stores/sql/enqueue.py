@@ -66,10 +66,11 @@ def _check_depth(
 ) -> Operations[None]:  # fmt: skip
     """Raise `QueueFull` if a queue would get deeper than it may be. The counter only grows; it is set right before it refuses.
 
-    In a caller's transaction (`joined`) the counter is read and not locked: what that adds is counted later.
+    In a caller's transaction (`joined`) the counter is read and not locked, unless the transaction excludes all other writers in any
+    case: what that adds is counted later.
     """
-    depth, again = depth_meter(queue), False
-    found = yield from _depth_meters(dialect, queue, joined)
+    depth, again, unlocked = depth_meter(queue), False, joined and not dialect.one_writer
+    found = yield from _depth_meters(dialect, queue, unlocked)
     if full(found.get(depth), limits, len(drafts)):
         drafts = yield from _new(dialect, drafts)
         if not drafts:
@@ -83,19 +84,19 @@ def _check_depth(
     if error is not None:
         error.counted = again
         raise error
-    if not joined:
+    if not unlocked:
         found[depth] = found.get(depth, 0) + len(drafts)
         yield from together(*dialect.upsert("meter", METER, list(found.items())))
 
 
-def _depth_meters(dialect: Dialect, queue: str, joined: bool = False) -> Operations[dict[str, int]]:
-    """Return the meters of a queue's depth, locked unless `joined`.
+def _depth_meters(dialect: Dialect, queue: str, unlocked: bool = False) -> Operations[dict[str, int]]:
+    """Return the meters of a queue's depth, locked or `unlocked`.
 
     A meter that is not there cannot be locked: it is made, and no longer empty if another transaction has made it.
     """
     names = [depth_meter(queue, what) for what in ("", "counted", "sampled")]
-    found = dict((yield dialect.statement("meters" if joined else "meters_locked", names=names)).rows)
-    if not joined and names[0] not in found:
+    found = dict((yield dialect.statement("meters" if unlocked else "meters_locked", names=names)).rows)
+    if not unlocked and names[0] not in found:
         yield dialect.statement("meter_make", name=names[0], value=UNKNOWN)
         found = dict((yield dialect.statement("meters_locked", names=names)).rows)
     return {name: value for name, value in found.items() if value != UNKNOWN}

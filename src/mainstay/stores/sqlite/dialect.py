@@ -45,6 +45,8 @@ _FORMS = (
 class SqliteDialect(Dialect):
     """Parameters stay named, lists are bound as JSON, and casts go: a STRICT table knows its types."""
 
+    one_writer = True
+
     def __init__(self) -> None:
         super().__init__(FOLDER, BODY, FRAGMENTS)
         self._texts: dict[str, str] = {}
