@@ -37,7 +37,7 @@ CHECKS = [
 
 # Fast tests share two cores. Slow ones mostly wait for processes that they have killed, so three of them do; each is handed out by
 # itself, because some take a minute. Those that check how long something takes have the machine to themselves.
-PARALLEL = [["-n", "2", "-m", "not slow"], ["-n", "3", "--dist", "loadgroup", "-m", "slow and not alone"]]
+PARALLEL = [["-n", "2", "-m", "not slow"], ["-n", "3", "--maxschedchunk", "1", "-m", "slow and not alone"]]
 ALONE = ["-m", "alone"]
 
 NO_VENV = """
