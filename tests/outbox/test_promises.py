@@ -8,7 +8,6 @@ from mainstay import DuplicateKey, InvalidPayload, LeaseLost, NotFound, QueueFul
 from mainstay.core.job import TypeInfo
 from mainstay.core.outcome import COMPLETED
 from tests.contract.building import transition, worker
-from tests.outbox.callers import SQLITE
 
 
 def claim(app, worker_id="w-first"):
@@ -260,7 +259,6 @@ def test_a_full_queue_that_samples_keeps_some_jobs_in_a_transaction_too(app, use
     assert len(app.list("state:queued")) == 2
 
 
-@pytest.mark.parametrize("kind", SQLITE)
 def test_a_queue_takes_as_many_jobs_in_transactions_as_it_may_have(app, user):
     app.work.enqueue()
     app.set_queue("default", max_depth=4)
@@ -274,7 +272,6 @@ def test_a_queue_takes_as_many_jobs_in_transactions_as_it_may_have(app, user):
     assert len(app.list("state:queued")) == 4
 
 
-@pytest.mark.parametrize("kind", SQLITE)
 def test_a_rollback_gives_the_room_in_a_queue_back(app, user):
     app.work.enqueue()
     app.set_queue("default", max_depth=2)

@@ -66,11 +66,11 @@ def _check_depth(
 ) -> Operations[None]:  # fmt: skip
     """Raise `QueueFull` if a queue would get deeper than it may be. The counter only grows; it is set right before it refuses.
 
-    In a caller's transaction (`joined`) the counter is read and not locked, unless the transaction excludes all other writers in any
-    case: what that adds is counted later.
+    In a caller's transaction (`joined`) the counter is not used, unless the transaction excludes all other writers in any case: a
+    counter is locked until the commit, and a caller may take long. The jobs are counted instead, as far as they may be.
     """
     depth, again, unlocked = depth_meter(queue), False, joined and not dialect.one_writer
-    found = yield from _depth_meters(dialect, queue, unlocked)
+    found = {} if unlocked else (yield from _depth_meters(dialect, queue))
     if full(found.get(depth), limits, len(drafts)):
         drafts = yield from _new(dialect, drafts)
         if not drafts:
@@ -89,14 +89,14 @@ def _check_depth(
         yield from together(*dialect.upsert("meter", METER, list(found.items())))
 
 
-def _depth_meters(dialect: Dialect, queue: str, unlocked: bool = False) -> Operations[dict[str, int]]:
-    """Return the meters of a queue's depth, locked or `unlocked`.
+def _depth_meters(dialect: Dialect, queue: str) -> Operations[dict[str, int]]:
+    """Return the meters of a queue's depth, locked.
 
     A meter that is not there cannot be locked: it is made, and no longer empty if another transaction has made it.
     """
     names = [depth_meter(queue, what) for what in ("", "counted", "sampled")]
-    found = dict((yield dialect.statement("meters" if unlocked else "meters_locked", names=names)).rows)
-    if not unlocked and names[0] not in found:
+    found = dict((yield dialect.statement("meters_locked", names=names)).rows)
+    if names[0] not in found:
         yield dialect.statement("meter_make", name=names[0], value=UNKNOWN)
         found = dict((yield dialect.statement("meters_locked", names=names)).rows)
     return {name: value for name, value in found.items() if value != UNKNOWN}
