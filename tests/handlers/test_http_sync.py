@@ -18,6 +18,7 @@ from mainstay.handlers import http_sync
 from mainstay.handlers.http_sync import Destination, Source
 from mainstay.testing import Trial
 from tests.senders.receiving import receiver
+from tests.waiting import eventually
 
 ROWS = [{"id": f"r{n}", "name": f"N{n}"} for n in range(25)]
 SIZE = 10
@@ -315,10 +316,16 @@ def test_a_worker_killed_while_it_sends_an_item_has_its_work_finished_by_another
     )
     started = []
     held = threading.Event()
+    app = Mainstay(f"sqlite:///{tmp_path / 'jobs.db'}")
+
+    def first_page_is_saved():
+        (job,) = app.list()
+        return "after=" in str(json.loads(app.store.checkpoint(job.id) or "{}").get("at"))
 
     def hold(handler):
         if len(target.hook.got) == 15 and not held.is_set():  # in the middle of the second page
             held.set()
+            eventually(first_page_is_saved, "the checkpoint of the first page to be stored")
             os.kill(started[0].pid, signal.SIGKILL)
         else:
             send(handler, 201)
@@ -328,7 +335,7 @@ def test_a_worker_killed_while_it_sends_an_item_has_its_work_finished_by_another
         started[:] = [subprocess.Popen([sys.executable, program], cwd=tmp_path, stderr=subprocess.PIPE)]
         _, said = started[0].communicate(timeout=60)
     assert started[0].returncode == 0, said
-    (job,) = Mainstay(f"sqlite:///{tmp_path / 'jobs.db'}").list()
+    (job,) = app.list()
     assert (job.state, job.result["synced"], job.result["failed"]) == ("completed", 25, 0)
     keys = {}
     for got in target.hook.got:
