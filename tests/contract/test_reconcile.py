@@ -1,5 +1,7 @@
 """Reconciliation: whether what completed jobs did still holds, on each engine."""
 
+import sys
+
 import pytest
 
 from mainstay import Mainstay, Permanent, UsageError, by
@@ -151,6 +153,7 @@ def test_a_verify_that_raises_is_reported_as_such(app, world, run):
     job = run(world.put, "a", 1)
     for broken, text in (
         (lambda job: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda job: sys.exit(0), "SystemExit: 0"),
         (lambda job: 7, "TypeError: verify returned 7: return None if all holds, else a text that says what is wrong"),
     ):
         world.put.verification = world.put.verification._replace(holds=broken)

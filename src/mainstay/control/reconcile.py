@@ -118,7 +118,7 @@ class _Check:
                 self._verify(found, subject)
         except StoreError:
             raise
-        except Exception as error:  # noqa: BLE001  (mostly of the user's code: nothing is known about what the job did)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (mostly of the user's code: nothing is known about what the job did)
             self._add(found, subject, UNCHECKED, f"{type(error).__name__}: {error}")
 
     def _subject(self, found: Job) -> str:
