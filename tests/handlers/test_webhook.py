@@ -66,6 +66,16 @@ def sent(app, hook, event="invoice.paid", data=None, **given):
     return handle
 
 
+def test_headers_that_cannot_be_sent_do_not_count_against_the_endpoint(app, kit, hook):
+    app.webhooks.add(hook.url, id="billing", max_failures=1)
+    for given in ({"X-A": "é"}, {"X-A": "a\r\nEvil: 1"}, {"Xä": "a"}, {"X A": "a"}):
+        job = sent(app, hook, headers=given)
+        kit.drain(raises=False)
+        assert (job.state, job.job().attempt) == ("dead", 1)
+        assert "is not valid" in job.job().error
+    assert (hook.got, app.webhooks.show("billing").failures) == ([], 0)
+
+
 # what arrives -------------------------------------------------------------------------------------------------------------
 def test_what_arrives_is_signed_and_recorded(app, kit, hook):
     hook.reply = reply(200, b"thank you")

@@ -119,6 +119,8 @@ def _dispatch(
 
 def _headers(id: str, secrets: Sequence[str], body: bytes, given: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of a message. Those of a caller replace none of ours."""
+    from mainstay.core.errors import AddressRefused
+    from mainstay.senders.post import check_headers
     from mainstay.senders.signature import signed
 
     proof = signed(secrets[0], ctx.id, int(time.time()), body, *secrets[1:])
@@ -129,6 +131,10 @@ def _headers(id: str, secrets: Sequence[str], body: bytes, given: Mapping[str, s
     taken = {name.lower() for name in own}
     if len(given) > HEADERS or any(name.lower() in RESERVED for name in given):
         raise Permanent(f"headers: give up to {HEADERS}, and none of {', '.join(RESERVED)}", code=FINAL)
+    try:
+        check_headers(given)  # here, as it is no fault of the endpoint: nothing is counted against it
+    except AddressRefused as error:
+        raise Permanent(str(error), code=FINAL) from None
     return {**{name: value for name, value in given.items() if name.lower() not in taken}, **own}
 
 

@@ -87,7 +87,7 @@ def exchange(
     """
     until = time.monotonic() + seconds
     target = resolved(parsed(url), allow, seconds)
-    _check_headers(headers)
+    check_headers(headers)
     problem: Exception | None = None
     for address in target.addresses:
         try:
@@ -111,9 +111,10 @@ def seconds_of(retry_after: str) -> float:
         return 0
 
 
-def _check_headers(headers: Mapping[str, str]) -> None:
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Raise `AddressRefused` for a header that cannot be sent, or that would be read as two."""
     for name, value in headers.items():
-        if not name.replace("-", "").isalnum() or not value.isascii() or not value.isprintable():
+        if not name.replace("-", "").isalnum() or not (name + value).isascii() or not value.isprintable():
             raise AddressRefused(
                 f"the header {name!r:.60} is not valid: a header has printable ASCII characters only, in one line"
             )
