@@ -252,6 +252,27 @@ def test_a_source_that_misbehaves_is_dead_at_once(kit, made, source, reply, says
     assert "hunter2" not in job.error
 
 
+@pytest.mark.parametrize("circle", [2, 3, 7])
+def test_pages_that_go_round_in_a_circle_end(kit, made, source, target, circle):
+    def round_and_round(handler):
+        place = int(parse_qs(urlsplit(handler.path).query).get("at", ["0"])[0])
+        following = f"/linked?at={place % circle + 1}"
+        send(handler, 200, {"data": {"rows": ROWS[place : place + 1]}, "links": {"next": following}})
+
+    source.usual = round_and_round
+    job = ended(kit, made.http_sync.enqueue("linked", "items"))
+    assert (job.state, job.attempt) == ("dead", 1)
+    assert "round in a circle" in job.error
+    assert len(source.hook.got) < 4 * circle + 4
+
+
+def test_a_source_that_does_not_know_the_parameter_of_the_page_ends(kit, made, source, target):
+    source.usual = lambda handler: send(handler, 200, ROWS[:3])
+    job = ended(kit, made.http_sync.enqueue("numbered", "items"))
+    assert (job.state, len(source.hook.got)) == ("dead", 2)
+    assert "the same page again" in job.error
+
+
 def test_a_destination_that_refuses_us_is_dead_at_once(kit, made, target):
     target.usual = lambda handler: send(handler, 403, "no")
     job = ended(kit, made.http_sync.enqueue("once", "items"))

@@ -158,6 +158,9 @@ class Run:
         self.stuck: list[Any] = saved.get(
             "stuck", ["", 0]
         )  # the item at which the destination has failed, and how often
+        self.trail: list[Any] = saved.get(
+            "trail", ["", 0, 1]
+        )  # a page that was seen, how long ago, when to take another
 
     def all(self) -> Synced:
         """Go through the pages that are left."""
@@ -175,7 +178,7 @@ class Run:
         return self.done
 
     def _save(self) -> None:
-        ctx.save(at=self.at, sent=self.sent, stuck=self.stuck, **self.done)
+        ctx.save(at=self.at, sent=self.sent, stuck=self.stuck, trail=self.trail, **self.done)
 
     # the source -----------------------------------------------------------------------------------------------------------
     def _page(self, url: str) -> Any:
@@ -193,7 +196,10 @@ class Run:
         """Return the URL of the next page; None after the last."""
         source = self.source
         if source.page_parameter:
-            return with_query(url, {source.page_parameter: str(_number(source, url) + 1)}) if items else None
+            if not items:
+                return None
+            self._pass(_key(items), 1)
+            return with_query(url, {source.page_parameter: str(_number(source, url) + 1)})
         mark = _found(reply, source.next or source.cursor) if source.next or source.cursor else None
         if mark in (None, "", False):
             return None
@@ -204,7 +210,17 @@ class Run:
             raise Permanent(f"the source names the page {mark!r:.100} as the one that follows itself")
         if _origin(following) != _origin(self.first):
             raise Permanent(f"the source names a page at another host, which is not followed: {following!r:.200}")
+        self._pass(following, 2)
         return following
+
+    def _pass(self, page: str, growth: int) -> None:
+        """Raise if the pages go round in a circle (Brent). One page is remembered: the one before, or with growth one further and further back."""
+        mark, passed, most = self.trail
+        if page == mark:
+            raise Permanent(
+                "the source gives the same page again: its pages go round in a circle, or it does not know the parameter of the page"
+            )
+        self.trail = [page, 0, most * growth] if passed + 1 >= most else [mark, passed + 1, most]
 
     # the destination ------------------------------------------------------------------------------------------------------
     def _send_page(self, items: list[Any]) -> None:
