@@ -146,6 +146,25 @@ def test_what_no_retry_can_mend_is_dead_at_once(mainstay, make, faults, provider
 
 
 @pytest.mark.parametrize("provider", SDKS)
+def test_a_service_that_repeats_the_key_does_not_put_it_in_the_error(mainstay, make, faults, provider):
+    faults.play([{"status": 400, "message": "the key company-key-7 is not known"}])
+    made = make(provider, api_key="company-key-7")
+    job = made.ask("Why?")
+    mainstay.drain(raises=False)
+    assert "the key [redacted:key] is not known" in job.job().error
+    assert "company-key-7" not in json.dumps([each.traceback for each in made.prompt.app.attempts(job.id)])
+
+
+@pytest.mark.parametrize("text", ['"\\ud800"', "1e999", "[" * 100_000])
+def test_json_that_no_store_takes_is_a_bad_answer(mainstay, make, faults, text):
+    faults.play([text], then='"ok"')
+    made = make()
+    job = made.ask("Where?", schema={})
+    mainstay.drain()
+    assert (job.result().value, attempts(made, job)[0]) == ("ok", ("failed", "json"))
+
+
+@pytest.mark.parametrize("provider", SDKS)
 @pytest.mark.parametrize("fault", [{"status": 429, "retry_after": 7}, {"status": 529, "retry_after": 7}])
 def test_a_busy_service_pushes_the_rate_back_and_costs_no_attempt(mainstay, make, faults, provider, fault):
     faults.play([fault])

@@ -112,6 +112,24 @@ def test_a_command_that_fails_is_retried_and_one_that_does_not_exist_is_not(main
     assert codes(missing, jobs[1]) == ["no-command"]
 
 
+@pytest.mark.parametrize("reply", prompt.command.REPLIES)
+def test_a_command_that_says_its_key_does_not_put_it_in_the_error(mainstay, monkeypatch, reply):
+    monkeypatch.setenv("OUR_KEY", "company-key-7")
+    says = "import os, sys, json; k = os.environ['K']; print(json.dumps({'is_error': True, 'result': k})); sys.exit('bad key ' + k)"
+    made = register(mainstay, prompt.Command(tuple(python(says)), reply, {"K": "$OUR_KEY"}), retry=1)
+    job = made.ask("Why?")
+    mainstay.drain(raises=False)
+    assert "company-key-7" not in json.dumps([each.traceback for each in made.prompt.app.attempts(job.id)])
+    assert "[redacted:key]" in job.job().error
+
+
+def test_json_too_deep_in_the_reply_of_claude_is_a_bad_answer(mainstay):
+    made = register(mainstay, prompt.Command(tuple(python("print('[' * 100_000)")), "claude"), retry=1)
+    job = made.ask("Why?")
+    mainstay.drain(raises=False)
+    assert codes(made, job) == ["json"]
+
+
 def test_a_cancelled_job_ends_its_command_and_the_children_of_it(tmp_path):
     """With a real worker, as a cancellation comes from outside."""
     code = f"""

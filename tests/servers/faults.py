@@ -3,7 +3,7 @@
 A script is a list of answers, played one per request; `then` is given when it has ended. A dict of lists plays a list for the
 requests whose text contains its name. An answer is
 
-* an int, such as 529: an error of that status; `{"status": 429, "retry_after": 2}` has a header too;
+* an int, such as 529: an error of that status; `{"status": 429, "retry_after": 2}` has a header too, `"message"` is what it says;
 * "silence": nothing, for as long as the client waits; "cut": the connection is reset; "half": half a JSON;
 * "model": what the real model says;
 * any other text, or `{"text": …}`: that text as the model's. `"after": 0.5` in a dict waits before it answers.
@@ -163,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
             case {"fault": "model"}:
                 self._pass_on(body)
             case {"status": status}:
-                self._refuse(status, answer.get("retry_after"))
+                self._refuse(status, answer.get("retry_after"), answer.get("message"))
             case {"text": text}:
                 self._say(200, self._reply(text, body))
 
@@ -172,8 +172,8 @@ class _Handler(BaseHTTPRequestHandler):
         while not self.server.faults.over.is_set() and not select.select([self.connection], [], [], 0.05)[0]:
             pass
 
-    def _refuse(self, status, retry_after):
-        error = {"type": KINDS.get(status, "api_error"), "message": f"planted {status}"}
+    def _refuse(self, status, retry_after, message):
+        error = {"type": KINDS.get(status, "api_error"), "message": message or f"planted {status}"}
         headers = {} if retry_after is None else {"retry-after": retry_after}
         self._say(status, json.dumps({"type": "error", "error": error}), headers)
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mainstay import Permanent
 
 from ...core.fits import misfit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 CUT = ("max_tokens", "length")  # why an answer ended: at its limit
 REFUSED = ("refusal", "content_filter")
 PAUSE = 30.0  # seconds, if a service that is busy does not say how long
 LONGEST = 3_600.0
 SHOWN = 300  # characters of what a service said
+LEAST_KEY = 6  # characters of a key; anything shorter is a word
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,13 @@ def shown(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in line)
 
 
+def hidden(text: str, secrets: Iterable[str | None]) -> str:
+    """Return a text without these secrets: what a service or a command says of an error may repeat the key."""
+    for each in secrets:
+        text = text.replace(each, "[redacted:key]") if each and len(each) >= LEAST_KEY else text
+    return text
+
+
 def checked(answer: Answer, schema: dict[str, Any] | None) -> Answer:
     """Return the answer, with its value if there is a schema; raise if it is no answer to the question."""
     if answer.stop_reason in REFUSED:
@@ -98,10 +110,16 @@ def parsed(text: str) -> Any:
     if body.startswith("```") and body.endswith("```"):
         body = body.partition("\n")[2].removesuffix("```")
     try:
-        return json.loads(body, parse_constant=_no_number)
+        value = json.loads(body, parse_constant=_no_number, parse_float=_number)
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair, which JSON can write, is no text
+        return value
     except (ValueError, RecursionError) as error:
         raise BadAnswer(f"the answer is not JSON: {error}", "json") from None
 
 
-def _no_number(word: str) -> None:
+def _number(text: str) -> float:
+    return float(text) if math.isfinite(float(text)) else _no_number(text)
+
+
+def _no_number(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a number of JSON")

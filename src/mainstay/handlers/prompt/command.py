@@ -18,10 +18,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from mainstay import Permanent
 
-from .answer import Answer, BadAnswer, Unavailable, refusal, shown
+from .answer import Answer, BadAnswer, Unavailable, hidden, refusal, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 REPLIES = ("text", "claude")
 MOST = 10 << 20  # bytes of output
@@ -47,7 +47,10 @@ class Command:
         with TemporaryDirectory(prefix="mainstay-prompt-", ignore_cleanup_errors=True) as folder:
             environment = {"HOME": folder, **_environment(self.env, given)}
             code, out, err = await _run(argv, prompt.encode(), environment, folder, seconds)
-        return _claude(out, code, err, argv[0]) if self.reply == "claude" else _plain(out, code, err, argv[0], given)
+        keys = [os.environ.get(value[1:]) for value in self.env.values() if value.startswith("$")]
+        if self.reply == "claude":
+            return _claude(out, code, hidden(err, keys), argv[0], keys)
+        return _plain(out, code, hidden(err, keys), argv[0], given)
 
 
 def claude(program: str = "claude", *, login: bool = False, env: Mapping[str, str] | None = None) -> Command:
@@ -137,12 +140,12 @@ def _last(err: str) -> str:
     return shown(err.strip()[-200:])
 
 
-def _claude(text: str, code: int, err: str, who: str) -> Answer:
+def _claude(text: str, code: int, err: str, who: str, keys: Iterable[str | None]) -> Answer:
     """Read the JSON of `claude`. Its exit code is 0 after SIGINT, and its subtype is "success" after errors: is_error decides."""
     try:
         reply = json.loads(text)
-        failed, said = reply["is_error"], str(reply.get("result") or reply.get("errors") or "")
-    except (ValueError, TypeError, KeyError, AttributeError):
+        failed, said = reply["is_error"], hidden(str(reply.get("result") or reply.get("errors") or ""), keys)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise BadAnswer(f"{who} ended with {code} and wrote no valid JSON: {_last(err)}", "json") from None
     if failed is not False:
         status = reply.get("api_error_status")

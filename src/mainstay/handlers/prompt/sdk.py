@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainstay import Permanent
 
-from .answer import Answer, BadAnswer, Unavailable, refusal
+from .answer import Answer, BadAnswer, Unavailable, hidden, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -57,21 +57,21 @@ async def ask(
     client = sdk.AsyncAnthropic if provider == "anthropic" else sdk.AsyncOpenAI
     http = sdk.DefaultAsyncHttpxClient(verify=trusted(), base_url=url, timeout=seconds)
     async with client(api_key=key, base_url=url, max_retries=0, timeout=seconds, http_client=http) as opened:
-        reply = await _sent(sdk, provider, lambda: _ASK[provider](opened, request, schema))
+        reply = await _sent(sdk, provider, key, lambda: _ASK[provider](opened, request, schema))
     try:
         return _READ[provider](reply)
     except (AttributeError, IndexError, KeyError, TypeError):
         raise BadAnswer(f"{provider} answered with something else than a message", "shape") from None
 
 
-async def _sent(sdk: Any, provider: str, send: Callable[[], Awaitable[Any]]) -> Any:
+async def _sent(sdk: Any, provider: str, key: str, send: Callable[[], Awaitable[Any]]) -> Any:
     try:
         return await send()
     except sdk.APIStatusError as error:
         from mainstay.senders.post import seconds_of
 
         wait = seconds_of(error.response.headers.get("retry-after", ""))
-        raise refusal(error.status_code, _said(error), provider, wait) from None
+        raise refusal(error.status_code, hidden(_said(error), [key]), provider, wait) from None
     except sdk.APITimeoutError:
         raise Unavailable(f"{provider} has not answered in time", "timeout") from None
     except sdk.APIConnectionError as error:
