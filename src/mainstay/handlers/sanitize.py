@@ -14,6 +14,7 @@ from .. import ConfigError, Permanent
 from ..core.redaction import Redactor
 from ..core.secret_patterns import PATTERNS, is_account_number, is_card_number
 from ..core.suggest import did_you_mean
+from .disguises import PLAIN, WRITTEN, as_read
 from .extras import needed
 
 if TYPE_CHECKING:
@@ -36,8 +37,13 @@ WINDOW, OVERLAP = 2_000, 100  # characters of a line that are given to the searc
 
 _PLACEHOLDER = re.compile(r"\[([A-Z][A-Z_]{0,29})_(\d{1,6})\]")
 _PASSED = re.compile(_PLACEHOLDER.pattern + r"|\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_DISGUISED = re.compile(  # ada (at) example (dot) org
+    r"(?i)(?<![\w.+-])[\w.+-]{1,64}[ \t]?[\[({][ \t]?at[ \t]?[\])}][ \t]?[\w-]{1,63}"
+    r"(?:[ \t]?(?:\.|[\[({][ \t]?dot[ \t]?[\])}])[ \t]?[\w-]{1,63}){1,8}"
+)
+_PART = re.compile(r"\w+|\s{1,3}|.", re.DOTALL)  # of a text in which names are looked for
 _KIND = re.compile(r"[a-z][a-z_]{0,29}")
-_DIGITS = re.compile(r"(?<![\w.])\d(?:[ \n-]?\d){12,}+")
+_DIGITS = re.compile(r"(?<![\w.])\d(?:(?:\r\n|[ \t]{1,2}|[.\n-])?+\d){12,}+")
 _GROUP = re.compile(r"\d+")
 _FORMATS = ((4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 5), (4, 6, 4))  # of the digits of a card, in groups
 _SOLID = range(13, 20)  # digits of a card without groups
@@ -105,13 +111,24 @@ class Sanitizer:
 
     def find(self, text: str) -> list[Span]:
         """Return what is to be hidden, from left to right; of spans that overlap, one."""
-        seen = _PASSED.sub(lambda found: FILLER * len(found[0]), text)
+        seen = _filled(_PASSED, text)
         taken, chosen = bytearray(len(seen)), []
-        for span in sorted(self._candidates(seen), key=lambda span: (span.kind not in WHOLE, span.start - span.end)):
+        for span in sorted(
+            (*self._candidates(seen), *self._written(text)),
+            key=lambda span: (span.kind not in WHOLE, span.start - span.end),
+        ):
             if taken.find(1, span.start, span.end) < 0 and seen[span.start : span.end].strip(FILLER):
                 taken[span.start : span.end] = b"\1" * (span.end - span.start)
                 chosen.append(span)
         return sorted(chosen)
+
+    def _written(self, text: str) -> Iterator[Span]:
+        """Yield what stands in a text if it is read as other programs do; nothing if they read the same."""
+        if not WRITTEN.search(text):
+            return
+        plain, starts, ends = as_read(_filled(_PLACEHOLDER, text))
+        for span in self._candidates(plain):
+            yield span._replace(start=starts[span.start], end=ends[span.end - 1])
 
     def _candidates(self, text: str) -> Iterator[Span]:
         rules: dict[str, Callable[[str], Iterator[tuple[int, int, str]]]] = {
@@ -119,7 +136,7 @@ class Sanitizer:
             "credential": _credentials,
             "token": partial(_patterned, ("jwt", "bearer", "basic")),
             "key": partial(_patterned, ("aws", "github", "gitlab", "slack", "openai", "stripe", "google")),
-            "email": partial(_patterned, ("mail",)),
+            "email": _mails,
             "iban": _accounts,
             "card": _cards,
             "ip": _addresses,
@@ -210,6 +227,11 @@ def _checked_regions(regions: Iterable[str]) -> tuple[str | None, ...]:
     return given or (None,)
 
 
+def _filled(passed: re.Pattern[str], text: str) -> str:
+    """Return a text of the same length in which nothing is found in what is passed over; wide characters and spaces are plain ones."""
+    return passed.sub(lambda found: FILLER * len(found[0]), text).translate(PLAIN)
+
+
 # rules ---------------------------------------------------------------------------------------------------------------------
 def _patterned(names: Sequence[str], text: str) -> Iterator[tuple[int, int, str]]:
     """Yield what the patterns of these names find; what their first group keeps, as the word Bearer, is not part of it."""
@@ -217,6 +239,12 @@ def _patterned(names: Sequence[str], text: str) -> Iterator[tuple[int, int, str]
         start = found.end(1) if found.re.groups else found.start()
         value = text[start : found.end()]
         yield start, found.end(), value.casefold() if names == ("mail",) else value
+
+
+def _mails(text: str) -> Iterator[tuple[int, int, str]]:
+    yield from _patterned(("mail",), text)
+    for found in _DISGUISED.finditer(text):
+        yield *found.span(), found[0].casefold()
 
 
 def _credentials(text: str) -> Iterator[tuple[int, int, str]]:
@@ -308,12 +336,27 @@ def _windows(text: str) -> Iterator[tuple[int, str]]:
 def _people(names: Sequence[str], text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the given names, and those that stand in front of an address or behind words that introduce them, wherever they stand."""
     introduced = [found[1] for rule in (_BESIDE, _AFTER) for found in rule.finditer(text)]
-    words = {" ".join(name.split()) for name in (*names, *introduced)}
-    if not words:
-        return
-    either = "|".join(r"\s{1,3}".join(map(re.escape, name.split())) for name in sorted(words, key=len, reverse=True))
-    for found in re.finditer(rf"(?<!\w)(?:{either})(?!\w)", text):
-        yield found.start(), found.end(), " ".join(found[0].split())
+    tree: dict[str, Any] = {}
+    for name in (*names, *introduced):
+        node = tree
+        for part in _PART.findall(" ".join(name.split())):
+            node = node.setdefault(part, {})
+        node[""] = {}
+    for found in _PART.finditer(text) if tree else ():
+        if found[0] in tree and (end := _end_of_name(tree, text, found.start())):
+            yield found.start(), end, " ".join(text[found.start() : end].split())
+
+
+def _end_of_name(tree: dict[str, Any], text: str, place: int) -> int:
+    """Return where the longest name ends that starts here; 0: none does. A tree, as thousands of names in a pattern would take minutes."""
+    end, node = 0, tree
+    while found := _PART.match(text, place):
+        node = node.get(" " if found[0].isspace() else found[0], {})
+        if not node:
+            break
+        place = found.end()
+        end = place if "" in node else end
+    return end
 
 
 # the job type --------------------------------------------------------------------------------------------------------------
