@@ -13,7 +13,7 @@ from itertools import count
 
 import pytest
 
-from mainstay import ConfigError, JobFailed, Mainstay, Permanent
+from mainstay import ConfigError, JobFailed, LeaseLost, Mainstay, Permanent
 from mainstay.handlers import files
 from mainstay.testing import Trial
 
@@ -51,6 +51,25 @@ def delete(made, *args, attempt=1, checkpoint=None, **kwargs):
 
 def names(root):
     return sorted(str(path.relative_to(root)) for path in root.rglob("*"))
+
+
+class Overtaken(Attempt):
+    """An attempt of a worker that was suspended: another attempt has the job."""
+
+    def labels(self, job):
+        raise LeaseLost
+
+
+def test_an_attempt_that_was_overtaken_undoes_nothing(made, root):
+    (root / "a.txt").write_text("newer")
+    for job, args in (
+        (made.create_file, ("a.txt", "older", True)),
+        (made.create_file, ("b.txt", "older")),
+        (made.delete_file, ("a.txt",)),
+    ):
+        with pytest.raises(LeaseLost):
+            Overtaken(job).run(*args)
+    assert ((root / "a.txt").read_text(), names(root)) == ("newer", ["a.txt"])
 
 
 # Files ----------------------------------------------------------------------------------------------------------------

@@ -254,18 +254,15 @@ def create(target: Place, path: str, content: bytes, overwrite: bool) -> Written
     if found != "equal":
         try:
             _write(target, temporary, content)
+            _still_ours()
             found = _publish(target, temporary, path, content, overwrite)
         except OSError as error:
             _refuse(error, path)
         finally:
             _unlink(target.folder, temporary)
     _sync(target.folder)  # in any case: an earlier attempt may have been killed just before it
-    return {
-        "path": path,
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "size": len(content),
-        "written": found != "equal",
-    }
+    known = hashlib.sha256(content).hexdigest()
+    return {"path": path, "sha256": known, "size": len(content), "written": found != "equal"}
 
 
 def _temporary(folder: int) -> str:
@@ -277,6 +274,13 @@ def _temporary(folder: int) -> str:
     for earlier in range(max(token - EARLIER, 0), token):
         _unlink(folder, f".mainstay-{job}-{earlier}.tmp")
     return f".mainstay-{job}-{token}.tmp"
+
+
+def _still_ours() -> None:
+    """Raise `LeaseLost` if another attempt has the job: a worker that was suspended must not undo what was done meanwhile."""
+    with suppress(UsageError):  # outside a job
+        job = ctx.job
+        ctx._reporter.labels(job)  # noqa: SLF001  (read from the store each time)
 
 
 def _unlink(folder: int, name: str) -> None:
@@ -370,6 +374,7 @@ def delete(target: Place, path: str, require_exists: bool) -> bool:
         _regular_or_link(target, path)
         if require_exists:
             ctx.save(found=True)
+        _still_ours()
         os.unlink(target.name, dir_fd=target.folder)
         deleted = True
     except FileNotFoundError:
@@ -382,8 +387,7 @@ def delete(target: Place, path: str, require_exists: bool) -> bool:
 
 def _regular_or_link(target: Place, path: str) -> None:
     """Raise for a folder, which `unlink` reports differently on each system. A link itself is removed, not what it points to."""
-    mode = os.stat(target.name, dir_fd=target.folder, follow_symlinks=False).st_mode
-    if stat.S_ISDIR(mode):
+    if stat.S_ISDIR(os.stat(target.name, dir_fd=target.folder, follow_symlinks=False).st_mode):
         raise Permanent(f"{path!r:.200} is a folder: delete_file removes files")
 
 
