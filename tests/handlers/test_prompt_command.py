@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -132,7 +133,34 @@ def test_json_too_deep_in_the_reply_of_claude_is_a_bad_answer(mainstay):
 
 def test_a_cancelled_job_ends_its_command_and_the_children_of_it(tmp_path):
     """With a real worker, as a cancellation comes from outside."""
+    app = Mainstay(f"sqlite:///{tmp_path}/jobs.db")
+    made = prompt.register(app, provider=python(endless(tmp_path)), model="m")
+    with app.worker():
+        job = made.ask("Why?")
+        eventually((tmp_path / "pids").exists, "the command runs")
+        assert job.cancel(wait="20s") == "cancelled"
+        nothing_is_left(tmp_path)
+
+
+def test_a_worker_that_is_killed_leaves_no_command_behind(tmp_path):
     code = f"""
+from mainstay import Mainstay
+from mainstay.handlers import prompt
+app = Mainstay("sqlite:///{tmp_path}/jobs.db")
+made = prompt.register(app, provider={python(endless(tmp_path))!r}, model="m")
+made.ask("Why?")
+with app.worker() as worker:
+    input()
+"""
+    with subprocess.Popen(python(code), stdin=subprocess.PIPE) as worker:
+        eventually((tmp_path / "pids").exists, "the command runs", 20)
+        worker.kill()
+    nothing_is_left(tmp_path)
+
+
+def endless(tmp_path):
+    """A command that writes down its processes and its folder, and does not end."""
+    return f"""
 import os, subprocess, time
 child = subprocess.Popen(["sleep", "600"])
 with open({str(tmp_path / "pids")!r} + ".new", "w") as file:
@@ -140,16 +168,13 @@ with open({str(tmp_path / "pids")!r} + ".new", "w") as file:
 os.rename({str(tmp_path / "pids")!r} + ".new", {str(tmp_path / "pids")!r})
 time.sleep(600)
 """
-    app = Mainstay(f"sqlite:///{tmp_path}/jobs.db")
-    made = prompt.register(app, provider=python(code), model="m")
-    with app.worker():
-        job = made.ask("Why?")
-        eventually((tmp_path / "pids").exists, "the command runs")
-        first, second, folder = (tmp_path / "pids").read_text().split()
-        assert job.cancel(wait="20s") == "cancelled"
-        for pid in (first, second):
-            eventually(lambda pid=pid: not Path("/proc", pid).exists() or _zombie(pid), "the process is gone")
-        eventually(lambda: not os.path.exists(folder), "its folder is gone")  # noqa: PTH110
+
+
+def nothing_is_left(tmp_path):
+    first, second, folder = (tmp_path / "pids").read_text().split()
+    for pid in (first, second):
+        eventually(lambda pid=pid: not Path("/proc", pid).exists() or _zombie(pid), "the process is gone")
+    eventually(lambda: not os.path.exists(folder), "its folder is gone")  # noqa: PTH110
 
 
 def _zombie(pid):

@@ -1,7 +1,7 @@
 """A command that answers: the prompt goes in by stdin, the answer comes out of stdout, as text or as the JSON of `claude`.
 
 The command runs in an empty folder of its own, with a scrubbed environment, in a process group that is killed when the job is
-cancelled or times out.
+cancelled or times out, and when the worker is killed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import asyncio
 import json
 import os
 import signal
-from contextlib import suppress
+import sys
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from subprocess import Popen
+from subprocess import DEVNULL, PIPE, Popen
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,12 +22,14 @@ from mainstay import Permanent
 from .answer import Answer, BadAnswer, Unavailable, hidden, refusal, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 REPLIES = ("text", "claude")
 MOST = 10 << 20  # bytes of output
 PAUSE = 0.02  # seconds between two looks whether it has ended
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")  # of the worker's environment
+# Waits until the worker is gone, however that ends, and removes what it has left: the process group and the folder.
+WATCH = "import os, shutil, sys; os.read(0, 1); os.killpg(int(sys.argv[1]), 9); shutil.rmtree(sys.argv[2], True)"
 NO_HOOKS = ("-p", "--no-session-persistence", "--output-format", "json", "--tools", "", "--model", "{model}")
 
 
@@ -92,8 +95,9 @@ async def _run(argv: list[str], data: bytes, env: dict[str, str], folder: str, s
         given.seek(0)
         process = _start(argv, given, out, err, env, folder)
         try:
-            async with asyncio.timeout(seconds):
-                await _ended(process, argv[0], out, err)
+            with _watched(process, folder):
+                async with asyncio.timeout(seconds):
+                    await _ended(process, argv[0], out, err)
         except TimeoutError:
             raise Unavailable(f"{argv[0]} has not ended within {seconds:g} s", "timeout") from None
         finally:
@@ -109,6 +113,17 @@ def _start(
     except (FileNotFoundError, PermissionError) as error:
         text = f"{argv[0]} cannot be run: {error.strerror}. Install it where the workers run, then retry the dead jobs with this code"
         raise Permanent(text, code="no-command") from None
+
+
+@contextmanager
+def _watched(process: Popen[bytes], folder: str) -> Iterator[None]:
+    """Have another process end the command if this one is killed: nobody else would."""
+    program = [sys.executable, "-ISc", WATCH, str(process.pid), folder]
+    with Popen(program, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True) as watch:  # noqa: S603  (ours)
+        try:
+            yield
+        finally:
+            watch.kill()  # before the command is waited for: its number may be that of another process then
 
 
 async def _ended(process: Popen[bytes], who: str, *written: IO[bytes]) -> None:
