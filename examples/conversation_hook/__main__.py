@@ -55,7 +55,7 @@ def told(folder, node):
     empty = node.pins()
     app.alerts.set("critical", threshold=["sanitize_conversation", "mine_upload"])
     recorded(app, path)
-    with Workers(folder, processes=2) as workers:
+    with Workers(processes=2) as workers:
         worked(app, path)
         away(app, path, node)
         letter(app, folder)

@@ -1,8 +1,8 @@
 """The parts of the story: processes that are started, and what is waited for and checked."""
 
 import json
-import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -10,6 +10,8 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+
+from tests.servers.process import Server
 
 HOOK = Path(__file__).with_name("hook.py")
 ROOT = HOOK.parents[2]
@@ -83,38 +85,30 @@ def statuses(path):
         return dict(db.execute("SELECT status, count(*) FROM conversations GROUP BY status"))
 
 
-class Workers:
-    """`mainstay worker` with several processes, as an operator starts it."""
+class Workers(Server):
+    """`mainstay worker` with several processes, as an operator starts it. It ends with the story, however that ends."""
 
-    def __init__(self, folder, processes):
-        command = [
-            sys.executable,
-            "-m",
-            "mainstay",
-            "worker",
-            "--app",
-            "examples.conversation_hook.pipeline:app",
-            "--processes",
-            str(processes),
-        ]
-        self._log = (folder / "worker.log").open("ab")
-        self._process = subprocess.Popen(
-            [*command, "--concurrency", "4"], cwd=ROOT, stdout=self._log, stderr=self._log,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+    name, as_user, ending = "workers", "", "SIGTERM"
+
+    def __init__(self, processes):
+        self._processes = processes
+        super().__init__()
+
+    def program(self):
+        command = [sys.executable, "-m", "mainstay", "worker", "--app", "examples.conversation_hook.pipeline:app"]
+        return ["env", f"PYTHONPATH={ROOT}", *command, "--processes", self._processes, "--concurrency", "4"]
+
+    def ready(self):
+        return True  # as a process; it takes jobs a moment later
 
     def stop(self):
         """Stop gracefully; return the exit code."""
-        self._process.send_signal(signal.SIGTERM)
-        code = self._process.wait(40)
-        self._log.close()
+        if self._guardian.poll() is None:
+            self.signal(signal.SIGTERM)
+        code = self._guardian.wait(40)
+        shutil.rmtree(self.folder, ignore_errors=True)
         return code
 
-    def __enter__(self):
-        return self
-
     def __exit__(self, *_):
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
-        self._log.close()
+        if self._guardian.poll() is None:  # the story has failed
+            self.kill()

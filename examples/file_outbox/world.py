@@ -1,5 +1,6 @@
 """What the story and the tests run around the application: a folder, AWS and a model on this machine, workers as processes."""
 
+import ctypes
 import os
 import shutil
 import signal
@@ -50,7 +51,9 @@ class Workers:
         log = self._folder / f"worker-{len(self._started)}.log"
         command = [sys.executable, "-m", "mainstay", "worker", "--app", app, "-c", "4"]
         with log.open("wb") as file:
-            process = subprocess.Popen(command, cwd=self._folder, env=self._env, stderr=file)
+            process = subprocess.Popen(
+                command, cwd=self._folder, env=self._env, stderr=file, preexec_fn=_end_with_its_parent,  # noqa: PLW1509  (it is one call of the kernel)
+            )  # fmt: skip
         process.log = log
         self._started.append(process)
         return process
@@ -62,6 +65,12 @@ class Workers:
         for process in self._started:
             process.kill()
             process.wait()
+
+
+def _end_with_its_parent():
+    """Let the kernel end a worker when the program that started it is gone, even if that was killed: on Linux only."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def stop(process, number=signal.SIGTERM):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -179,3 +180,26 @@ def check_prompts(app, model, actions, folder):
         assert (folder / f"{name}.txt").read_text() == ANSWER["text"]
         asked = model.asked(f"Question {name}.")
         assert 1 <= asked <= len(app.attempts(first)), name
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends children on Linux only")
+def test_a_worker_ends_with_the_example_that_was_killed(tmp_path):
+    (tmp_path / "tiny.py").write_text(
+        "from mainstay import Mainstay\napp = Mainstay('sqlite:///tiny.db')\n@app.job\ndef f(): ...\n"
+    )
+    story = (
+        "import os, sys; from examples.file_outbox.world import Workers\n"
+        "worker = Workers(sys.argv[1], {**os.environ, 'PYTHONPATH': sys.argv[1]}).start('tiny:app')\n"
+        "print(worker.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    with (tmp_path / "told").open("wb") as told:
+        subprocess.run([sys.executable, "-c", story, tmp_path], cwd=ROOT, stdout=told, check=False)
+    pid = int((tmp_path / "told").read_text())
+    eventually(lambda: not _runs(pid), "the worker to end", 20)
+
+
+def _runs(pid):
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
