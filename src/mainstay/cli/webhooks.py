@@ -248,7 +248,8 @@ def update(target: Target, output: Output, by: By, id: str, url_of_endpoint: str
     given = {name: value for name, value in {"url": url_of_endpoint, **values}.items() if value not in (None, ())}
     if not given:
         raise UsageError(
-            "what to change?", f"{typed('webhooks', 'update', id)} --events 'invoice.*'   (--help lists the values)"
+            "what to change? --to is its URL; --url is that of the store",
+            f"{typed('webhooks', 'update', id)} --events 'invoice.*'   (--help lists the values)",
         )
     return _changed(
         target, output, by, id, "update", f"the webhook {id} is changed.", f"the webhook {id} is as before.", **given

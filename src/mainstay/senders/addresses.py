@@ -54,7 +54,7 @@ def parsed(url: str) -> Target:
             "give a URL with http:// or https://, a host, and a port from 1 to 65535 if it is not the usual one"
         )
     if "@" in parts.netloc:
-        raise AddressRefused("a URL must not hold a user or a password: use a header or a signature")
+        raise AddressRefused("a URL must not hold a user and a password, so use a header or a signature")
     host = _host(parts.hostname) if ("[" in parts.netloc) == (":" in parts.hostname) else _refuse(parts.netloc)
     return Target(parts.scheme == "https", host, port, _path(parts))
 
