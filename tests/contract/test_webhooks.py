@@ -35,6 +35,43 @@ def fail(app, *numbers, status=503, store=None):
     return [found.record_delivery(delivery(n, "replied 503", status), app.clock.now()) for n in numbers]
 
 
+def test_of_two_who_add_the_same_endpoint_the_one_who_succeeds_has_its_secret(app, monkeypatch):
+    """The other one comes when the first is about to write the endpoint, and is overtaken by it."""
+    write, waiting, refused = app.store.set_rule, [], []
+
+    def interleaved(rule, remove=False, was=None):
+        if rule.kind == WEBHOOK and not waiting:
+            waiting.append(lambda: write(rule, remove, was))
+            try:
+                app.webhooks.add(URL, id="billing")
+            except Conflict as error:
+                refused.append(error)
+            return None
+        if rule.kind == WEBHOOK and len(waiting) == 1:
+            waiting.append(waiting[0]())
+        return write(rule, remove, was)
+
+    monkeypatch.setattr(app.store, "set_rule", interleaved)
+    made = app.webhooks.add(URL, id="billing")
+    assert len(refused) == 1
+    assert app.webhooks.destination("billing") == (URL, [made.secret])
+
+
+def test_a_removal_leaves_the_secret_of_an_endpoint_that_is_added_meanwhile(app, monkeypatch):
+    app.webhooks.add(URL, id="billing")
+    write, made = app.store.set_rule, []
+
+    def interleaved(rule, remove=False, was=None):
+        if rule.kind == SIGNING and remove:
+            monkeypatch.undo()
+            made.append(app.webhooks.add(URL, id="billing"))
+        return write(rule, remove, was)
+
+    monkeypatch.setattr(app.store, "set_rule", interleaved)
+    app.webhooks.remove("billing")
+    assert app.webhooks.destination("billing") == (URL, [made[0].secret])
+
+
 # endpoints ------------------------------------------------------------------------------------------------------------
 def test_an_endpoint_is_added_shown_changed_and_removed(app):
     made = app.webhooks.add(URL, ["invoice.*"], id="billing", description="the shop", actor="ada", reason="asked for")

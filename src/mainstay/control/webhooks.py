@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..core import webhooks as core
@@ -85,11 +86,11 @@ class Webhooks:
                 raise Conflict(f"a webhook is called {name!r} already: give another id, or change it with update")
             return values
 
-        signing = self._signing(name)
-        fresh({rule.name: 1 for rule in self._app.store.rules([WEBHOOK], name)})
+        changed = edit(
+            self._app, WEBHOOK, name, fresh, reason, actor, dry_run, shown
+        )  # first: of two at once, one is refused here
         if not dry_run:
-            self._sign(name, [[given, None]], signing)
-        changed = edit(self._app, WEBHOOK, name, fresh, reason, actor, dry_run, shown)
+            self._sign(name, [[given, None]], self._signing(name))
         return NewSecret(changed, name, made)
 
     def update(
@@ -116,9 +117,11 @@ class Webhooks:
     def remove(self, id: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
         """Remove an endpoint and its secret. Its deliveries stay for their time."""
         self._rule(id)
+        signing = self._signing(id)
         made = edit(self._app, WEBHOOK, id, lambda _: {}, reason, actor, dry_run, shown)
         if not dry_run:
-            self._app.store.set_rule(Rule(SIGNING, id, {}, "", self._app.clock.now()), remove=True)
+            with suppress(RuleChanged):  # it is that of an endpoint which somebody has added meanwhile
+                self._app.store.set_rule(Rule(SIGNING, id, {}, "", self._app.clock.now()), remove=True, was=(signing,))
         return made
 
     def rotate(
