@@ -6,6 +6,7 @@ import hmac
 import socket
 import ssl
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import formatdate
 from threading import Event
@@ -197,6 +198,27 @@ def drip(handler):
         slowly.wait(0.05)
 
 
+def dripping(length):
+    """A reply whose body never ends."""
+
+    def reply(handler):
+        handler.wfile.write(f"HTTP/1.1 200 OK\r\n{length}\r\n\r\n".encode())
+        slowly = Event()
+        for _ in range(100):
+            handler.wfile.write(b"1\r\nx\r\n")
+            slowly.wait(0.05)
+
+    return reply
+
+
+@pytest.mark.parametrize("length", ["", "Content-Length: 1000\r\n", "Transfer-Encoding: chunked\r\n"])
+def test_a_body_that_drips_costs_no_more_than_the_time_limit(hook, length):
+    hook.reply, began = dripping(f"{length}Connection: close"), time.monotonic()
+    with suppress(SendFailed):
+        post(hook.url, b"", {}, seconds=0.4, allow=LOCAL)
+    assert time.monotonic() - began < 3
+
+
 @pytest.mark.parametrize("reply", [lambda handler: handler.rfile.read(), drip], ids=["silent", "dripping"])
 def test_a_receiver_that_hangs_costs_no_more_than_the_time_limit(hook, reply):
     hook.reply, began = reply, time.monotonic()
@@ -250,6 +272,14 @@ def test_tls_proves_the_host_of_the_url_not_the_address(secure, monkeypatch):
     with pytest.raises(SendFailed, match=r"(?i)certificate"):
         post(f"https://hooks.example:{port}/", b"x", {}, allow=LOCAL)
     assert len(secure.got) == 1
+
+
+def test_a_body_that_drips_through_tls_costs_no_more_than_the_time_limit(secure, monkeypatch):
+    answers(monkeypatch, "127.0.0.1")
+    secure.reply, began = dripping("Connection: close"), time.monotonic()
+    with suppress(SendFailed):
+        post(f"https://hooks.example:{secure.server.server_address[1]}/", b"", {}, seconds=0.6, allow=LOCAL)
+    assert time.monotonic() - began < 3
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 import socket
 import ssl
 import time
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
@@ -45,14 +46,25 @@ class _Connection(HTTPConnection):
         self.default_port = 443 if target.tls else 80
         super().__init__(target.host, target.port, timeout=seconds)
         self._target, self._address = target, address
+        self._wire: socket.socket | None = (
+            None  # `sock` is None as soon as the headers of a reply say that it is the last
+        )
 
     def connect(self) -> None:
         """Connect to the address; the name is not resolved again."""
-        self.sock = socket.create_connection((self._address, self._target.port), self.timeout)
+        self.sock = self._wire = socket.create_connection((self._address, self._target.port), self.timeout)
         if self._target.tls:
             secure = ssl.create_default_context()
-            self.sock = secure.wrap_socket(self.sock, server_hostname=self._target.host, do_handshake_on_connect=False)
+            self.sock = self._wire = secure.wrap_socket(
+                self.sock, server_hostname=self._target.host, do_handshake_on_connect=False
+            )
             self.sock.do_handshake()  # here, so that the watchdog can cut it
+
+    def cut(self) -> None:
+        """End the connection, whatever another thread reads from it at the moment."""
+        with suppress(OSError):  # it has ended meanwhile
+            if self._wire is not None:
+                self._wire.shutdown(socket.SHUT_RDWR)
 
 
 def post(
@@ -124,7 +136,7 @@ def _exchange(request: _Request, target: Target, address: str, until: float) -> 
     """Connect, send and read. A watchdog closes the connection when the time is over, however slowly bytes still come."""
     left = max(until - time.monotonic(), 0.001)
     connection = _Connection(target, address, left)
-    watchdog = Timer(left, _cut, [connection])
+    watchdog = Timer(left, connection.cut)
     watchdog.daemon = True
     watchdog.start()
     try:
@@ -135,11 +147,3 @@ def _exchange(request: _Request, target: Target, address: str, until: float) -> 
     finally:
         watchdog.cancel()
         connection.close()
-
-
-def _cut(connection: HTTPConnection) -> None:
-    if connection.sock is not None:
-        try:
-            connection.sock.shutdown(socket.SHUT_RDWR)
-        except OSError:  # it has ended meanwhile
-            return
