@@ -130,10 +130,10 @@ class Output:
         ids are not.
         """
         grid: list[Sequence[Cell]] = [[(name, "dim") for name in headers], *rows] if any(headers) else [*rows]
-        room, last = self.width - indent, len(headers) - 1
+        room = self.width - indent
         widths = {n: min(max(columns(_text(row[n])) for row in grid), room) for n in range(len(headers))}
         for column in drop:
-            if sum(widths.values()) - max(widths[last] - LAST, 0) + 2 * (len(widths) - 1) > room:
+            if sum(widths.values()) - max(widths[max(widths)] - LAST, 0) + 2 * (len(widths) - 1) > room:
                 del widths[column]
         _shorten(
             widths,
