@@ -3,10 +3,12 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import textwrap
 import time
 from contextlib import closing
 from pathlib import Path
@@ -24,7 +26,13 @@ def check(fact, text):
     """Say that something holds, or stop the story."""
     if not fact:
         raise Failed(text)
-    print(f"  ✓ {text}", flush=True)
+    say(text, "  ✓ ")
+
+
+def say(text, start="  "):
+    """Print a text within the width of the terminal."""
+    columns = shutil.get_terminal_size((80, 24)).columns
+    print(textwrap.fill(text, columns, initial_indent=start, subsequent_indent=" " * len(start)), flush=True)
 
 
 def heading(text):
@@ -114,7 +122,8 @@ class Workers:
         return self
 
     def __exit__(self, *_):
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
+        if (
+            self._process.poll() is None
+        ):  # the story was interrupted; a supervisor that is killed leaves its processes behind
+            self.stop()
         self._log.close()
