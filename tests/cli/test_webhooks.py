@@ -102,6 +102,10 @@ def test_an_event_is_sent(run, app, billing):
     assert (wrong.code, "try: mainstay webhooks send invoice.paid id=7" in wrong.err) == (exits.USAGE, True)
 
 
+def test_the_url_of_an_endpoint_is_not_that_of_the_store(run):
+    assert "Missing argument 'ENDPOINT_URL'" in run("webhooks", "add").err
+
+
 def test_show_prints_the_last_error_and_the_fields_that_are_asked_for(run, app, billing):
     assert "last error" not in run("webhooks", "show", "billing").out
     failed(app, 1)

@@ -169,7 +169,7 @@ def _changing(required: bool) -> Callable[[Callable[..., Any]], Callable[..., An
     mainstay webhooks add https://example.com/hook --secret '$BILLING_SECRET' --max-failures 20
     """,
 )  # fmt: skip
-@click.argument("url_of_endpoint", metavar="URL")
+@click.argument("url_of_endpoint", metavar="ENDPOINT_URL")  # `--url` is the store
 @click.option("--id", help="Its name; default: a random one.")
 @click.option(
     "--secret",
