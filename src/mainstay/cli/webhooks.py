@@ -134,7 +134,7 @@ def _print_deliveries(output: Output, found: Sequence[WebhookDelivery]) -> None:
         for each in found
     ]  # fmt: skip
     if rows:
-        output.table(["AT", "ID", "TRY", "STATUS", "TOOK", "REPLY"], rows, right=[2, 4], drop=[2, 4])
+        output.table(["AT", "ID", "TRY", "STATUS", "TOOK", "REPLY"], rows, right=[2, 4], drop=[2, 4], least=30)
 
 
 def _reply(each: WebhookDelivery) -> str:
