@@ -276,6 +276,7 @@ def test_missing_credentials_and_a_missing_region_are_named(app, kit, monkeypatc
         monkeypatch.setenv(name, str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     for region, says in (("eu-central-1", "no credentials for AWS. Set AWS_ACCESS_KEY_ID"), (None, "needs a region")):
+        app.registry.clear()
         job = aws.register(app, region=region, retry=1).sync_aws.enqueue("sqs.queue", "q")
         kit.drain(raises=False)
         assert says in app.get(job.id).error

@@ -83,6 +83,7 @@ def register(app, base, embedder=lengths, **more):
         "spaces": {"memories": Space("vectors", metadata="about")}, "updates": {"memories": ["embedding_id"]},
         "rows": {"notes": Rows("memories")}, **more,
     }  # fmt: skip
+    app.registry.clear()  # some tests register another embedder
     return embed.register(app, embedder=embedder, connect=base.connect, **settings)
 
 

@@ -74,7 +74,7 @@ class Email:
             return len(recipients)
 
         self.email = app.job(**options)(email)
-        self.emails = app.job(queue=self.email.queue)(emails)
+        self.emails = app.job(queue=self.email.queue, name=f"{self.email.name}s")(emails)
 
 
 def register(

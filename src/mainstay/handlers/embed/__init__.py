@@ -83,7 +83,7 @@ class Embed:
             return work.run([{"text": "", "source_id": each} for each in ids], lambda batch: work.fill(batch, rows))
 
         self.embed = app.job(**options)(embed)
-        self.embed_rows = app.job(queue=self.embed.queue)(embed_rows)
+        self.embed_rows = app.job(queue=self.embed.queue, name=f"{self.embed.name}_rows")(embed_rows)
 
 
 def register(
