@@ -138,12 +138,23 @@ def soak(arguments: list[str]) -> None:
 
 def example(arguments: list[str]) -> None:
     """Run one of the example systems whole: `example conversation_hook`; without a name, list them."""
-    names = sorted(path.parent.name for path in ROOT.glob("examples/*/__main__.py"))
-    name, *rest = arguments or [""]
-    if name not in names:
-        sys.exit("usage: python3 dev.py example NAME, where NAME is one of: " + ", ".join(names))
+    systems = {path.parent.name: title(path.parent) for path in sorted(ROOT.glob("examples/*/__main__.py"))}
+    listed = "\n".join(
+        ["usage: python3 dev.py example NAME", "", *(f"  {each:18} {text}" for each, text in systems.items())]
+    )
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(listed)
+        return
+    name, *rest = arguments
+    if name not in systems:
+        sys.exit(f"dev.py: there is no example {name!r}\n\n{listed}")
     prepare("dev")
     become(python(), "-m", f"examples.{name}", *rest)
+
+
+def title(folder: Path) -> str:
+    """The heading of a folder's README."""
+    return (folder / "README.md").read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
 
 
 COMMANDS = {
@@ -174,7 +185,7 @@ def prepare(profile: str) -> None:
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
     if stamped(profile, wanted) or (profile == "demo" and stamped("dev", wanted)):
         return
-    headline(f"installing what {profile} needs (a minute at most, only when pyproject.toml has changed)")
+    headline(f"installing what {profile} needs (some minutes at most, only when pyproject.toml has changed)")
     install(PROFILES[profile])
     stamp(profile, wanted)
 

@@ -18,6 +18,7 @@ from examples.conversation_hook.story import (
     hooked,
     p95,
     rows,
+    say,
     statuses,
     waited,
 )
@@ -30,6 +31,7 @@ GOOD, POOR, LATER = 12, 1, 4  # conversations: worth keeping, not, and while the
 
 def main():
     started = time.monotonic()
+    print("An IPFS node and a language model start; the first run fetches the model (93 MB)", flush=True)
     with tempfile.TemporaryDirectory(prefix="conversation-hook-") as name, Kubo() as node, Model() as model:
         folder = Path(name)
         settings(folder, node, model)
@@ -72,10 +74,11 @@ def recorded(app, path):
     hooked(talk(0))  # makes the tables
     times = [hooked(event) for event in (*map(talk, range(1, GOOD)), short(GOOD))]
     took, used = p95(each[0] for each in times), p95(each[1] for each in times)
-    print(
-        f"  p95 {took:.0f} ms from start to exit, {used:.0f} ms of them on the processor; the limit is {LIMIT:.0f} ms on a machine that is not busy"
+    say(f"p95 {took:.0f} ms from start to exit, {used:.0f} ms of them on the processor")
+    check(
+        used < LIMIT,
+        f"the hook needs less than {LIMIT:.0f} ms of the processor, which is all on a machine that is not busy",
     )
-    check(used < LIMIT, "the hook needs less than its limit")
     hooked(talk(0))
     check(
         len(app.list("type:sanitize_conversation")) == GOOD + POOR,
@@ -123,7 +126,7 @@ def letter(app, folder):
     notice = waited(lambda: next((each for each in notices(folder) if each["rule"] == "critical"), None), "the alert")
     check(
         notice["job"] == job.id,
-        f"it is dead at once, and an alert of severity {notice['severity']} tells so: {notice['text'][:90]}…",
+        f"it is dead at once, and an alert of severity {notice['severity']} tells so: {notice['text']}",
     )
 
 
@@ -149,7 +152,7 @@ def published(pipeline, node, empty):
         not any(private in texts for private in PRIVATE),
         "none of the planted names, addresses, numbers and keys is in them",
     )
-    print("  for example:", json.loads(pipeline.document(next(iter(kept.values()))))["text"].splitlines()[0][:110])
+    say("for example: " + json.loads(pipeline.document(next(iter(kept.values()))))["text"].splitlines()[0][:110] + "…")
 
 
 def measured(app):
@@ -166,3 +169,5 @@ if __name__ == "__main__":
         main()
     except Failed as error:
         sys.exit(f"  ✗ {error}")
+    except KeyboardInterrupt:
+        sys.exit("\nstopped: the servers and workers have ended")

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import textwrap
 import time
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +27,13 @@ def check(fact, text):
     """Say that something holds, or stop the story."""
     if not fact:
         raise Failed(text)
-    print(f"  ✓ {text}", flush=True)
+    say(text, "  ✓ ")
+
+
+def say(text, start="  "):
+    """Print a text within the width of the terminal."""
+    columns = shutil.get_terminal_size((80, 24)).columns
+    print(textwrap.fill(text, columns, initial_indent=start, subsequent_indent=" " * len(start)), flush=True)
 
 
 def heading(text):
@@ -110,5 +117,5 @@ class Workers(Server):
         return code
 
     def __exit__(self, *_):
-        if self._guardian.poll() is None:  # the story has failed
-            self.kill()
+        if self._guardian.poll() is None:  # the story was interrupted; a supervisor that is killed leaves its processes behind
+            self.stop()

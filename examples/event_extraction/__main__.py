@@ -3,8 +3,10 @@
 With a number after it, so many worker processes are killed meanwhile.
 """
 
+import shutil
 import sys
 import tempfile
+import textwrap
 import time
 
 from examples.event_extraction.parts import Fleet, Workers, command, servers
@@ -26,7 +28,11 @@ class Story:
         self.failed, self.begun = 0, time.monotonic()
 
     def say(self, text):
-        print(f"[{time.monotonic() - self.begun:5.1f} s] {text}", flush=True)
+        start = f"[{time.monotonic() - self.begun:5.1f} s] "
+        for line in text.splitlines():
+            indent = " " * (len(start) + len(line) - len(line.lstrip()))
+            columns = shutil.get_terminal_size((80, 24)).columns
+            print(textwrap.fill(line, columns, initial_indent=start, subsequent_indent=indent), flush=True)
 
     def check(self, text, right):
         self.failed += not right
@@ -59,4 +65,7 @@ def main(kills=0):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    try:
+        sys.exit(main(*map(int, sys.argv[1:])))
+    except KeyboardInterrupt:
+        sys.exit("\nstopped: the servers and workers have ended")

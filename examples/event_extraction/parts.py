@@ -26,7 +26,7 @@ def servers():
         database = stack.enter_context(Postgres("18"))
         faults = stack.enter_context(FaultServer(model=model.address()))
         os.environ.update(EVENTS_DATABASE=database.url(), EVENTS_MODEL=faults.url)
-        os.environ.update(MAINSTAY_URL=database.url(), PYTHONPATH=str(ROOT), NO_COLOR="1", COLUMNS="100")
+        os.environ.update(MAINSTAY_URL=database.url(), PYTHONPATH=str(ROOT), NO_COLOR="1")
         yield faults
 
 

@@ -1,10 +1,14 @@
 """The whole story of the system, checked as it goes: `python3 dev.py example file_outbox`."""
 
 import os
+import pty
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tests.waiting import eventually
@@ -12,7 +16,7 @@ from tests.waiting import eventually
 from .world import PATIENCE, Workers, environment, stop
 
 COUNT = 20  # requirements
-WIDTH = 110  # columns of what a command prints
+INDENT = 4  # columns before what a command prints
 
 
 class Story:
@@ -31,19 +35,33 @@ class Story:
 
     def run(self, *words):
         """Run a command as an operator does, print it and what it prints, and return its exit code."""
-        done = subprocess.run(
-            [sys.executable, "-m", "mainstay", *words], cwd=self.folder, env={**self.env, "COLUMNS": "100"},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        print(f"  $ mainstay {shlex.join(words)}", flush=True)
+        columns = shutil.get_terminal_size((80, 24)).columns - INDENT
+        ours, theirs = pty.openpty()  # a terminal, so that it prints as it does for a person
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mainstay", *words], cwd=self.folder, env={**self.env, "COLUMNS": str(columns)},
+            stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
         )  # fmt: skip
-        print(f"  $ mainstay {' '.join(words)}")
-        for line in done.stdout.splitlines():
-            print(f"    {line}" if len(line) <= WIDTH else f"    {line[: WIDTH - 1]}…")
-        return done.returncode
+        os.close(theirs)
+        for line in printed(ours).splitlines():
+            print(" " * INDENT + line)
+        return process.wait()
+
+
+def printed(terminal):
+    """What is written to a terminal until nobody writes to it any more."""
+    found = b""
+    with suppress(OSError):  # by which Linux reports the end
+        while block := os.read(terminal, 65_536):
+            found += block
+    os.close(terminal)
+    return found.decode()
 
 
 def main():
     """Run the story in a folder of its own; return 1 if something was not as it should be."""
     began = time.monotonic()
+    print("AWS and a language model start here; the first run fetches the model (93 MB)", flush=True)
     with tempfile.TemporaryDirectory(prefix="file-outbox-") as folder:
         env = environment(folder)
         os.environ.update(env)
@@ -106,7 +124,7 @@ def failures(story):
     ]  # fmt: skip
     eventually(lambda: all(app.get(handle).state == "dead" for handle in bad), "the jobs to die", PATIENCE)
     story.check(
-        "a path outside, a link, a file that exists, an unknown resource: one attempt each",
+        "a path outside, a link, an old file, an unknown resource: one attempt each",
         {app.get(each).attempt for each in bad} == {1},
     )
     story.run("dead")
@@ -134,7 +152,7 @@ def extraction(story):
     written = (story.data / "extracted/R-1.txt").read_text(encoding="utf-8")
     story.check("the answer is in the target file", written in [each.text for each in answers])
     story.run("show", first.id, "--fields", "type,state,ref,key")
-    print(f"    the model says: {written[:90]!r}")
+    print(f"    the model says: {written[:50]!r}")
 
 
 def cloud(story):
@@ -238,4 +256,7 @@ def questions(story):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("\nstopped: the servers and workers have ended")

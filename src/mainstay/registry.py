@@ -38,6 +38,7 @@ C = TypeVar("C")
 # The options a type may set for all its jobs.
 TYPE_NAMES = ("queue", "priority", "retry", "timeout", "keep", "tags", "key", "unique", "period", "on_conflict")
 OWN_NAMES = "process, batch, wait, stages, on_timeout, name, aliases, version, upgrades, limit, breaker, description, verify, subject"
+BUILT_IN = "mainstay.handlers."
 # Of on_timeout: whether the next attempt waits for the end of a handler that does not stop.
 WAIT, ABANDON = "wait", "abandon"
 
@@ -213,6 +214,11 @@ class Registry(dict[str, "JobType[..., Any, Any]"]):
         names = (type.name, *type.aliases)
         for name in names:
             before = self.get(name)
+            if before is not None and _where(type).startswith(BUILT_IN):  # the same function, but with other settings
+                raise ConfigError(
+                    f"{name!r} is registered on this application already. Register it once with all its settings, or the second "
+                    "one under another name=…"
+                )
             if before is not None and _where(before) != _where(type):
                 raise ConfigError(
                     f"two jobs are called {name!r}: {_where(before)} and {_where(type)}. Give one of them name=…"

@@ -50,6 +50,18 @@ def test_groups_are_listed_the_largest_first(run, app, dead):
     assert f"mainstay dead retry {short} --one" in result.err
 
 
+def test_a_narrow_terminal_shows_why_rather_than_since_when(terminal, url, app):
+    @app.job(retry=1)
+    def pay(order: int) -> None:
+        raise ValueError(f"the account of order {order} is closed: open it, or choose another one")
+
+    pay.enqueue(7)
+    app.drain()
+    head, row = terminal("dead", "--url", url, env={"NO_COLOR": "1", "COLUMNS": "80"}).out.splitlines()[:2]
+    assert "FIRST" not in head
+    assert "ValueError: the account of order" in row
+
+
 def test_groups_are_listed_for_programs(run, app, dead):
     found = json.loads(run("dead", "--json").out)
     assert [(each["type"], each["jobs"], each["status"], sum(each["hours"])) for each in found] == [

@@ -32,6 +32,14 @@ def test_stats_by_type(run, busy):
     assert mail.split()[2:6] == ["3", "2", "1", "60.0%"]
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
+def test_stats_fit_into_a_terminal(terminal, url, busy, width):
+    seen = terminal("stats", "--url", url, env={"NO_COLOR": "1", "COLUMNS": str(width)})
+    names, mail = seen.out.splitlines()
+    assert (names.split()[0], mail.split()[0]) == ("TYPE", "mail")
+    assert max(map(len, (names, mail))) <= max(width, 60)
+
+
 @pytest.mark.parametrize("by", ["minute", "hour", "day"])
 def test_stats_as_a_series_show_when_something_happened(run, busy, by):
     names, *rows = run("stats", "--by", by).out.splitlines()

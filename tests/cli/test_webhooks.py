@@ -98,6 +98,20 @@ def test_an_event_is_sent(run, app, billing):
     assert "no endpoint wants order.paid" in run("webhooks", "send", "order.paid").err
     assert len(run("webhooks", "send", "webhook.test", "--to", "billing").out.split()) == 1
     assert "give words with dots" in run("webhooks", "send", "a b").err
+    wrong = run("webhooks", "send", "invoice.paid", '{"id": 7}')
+    assert (wrong.code, "try: mainstay webhooks send invoice.paid id=7" in wrong.err) == (exits.USAGE, True)
+
+
+def test_the_url_of_an_endpoint_is_not_that_of_the_store(run):
+    assert "Missing argument 'ENDPOINT_URL'" in run("webhooks", "add").err
+
+
+def test_show_prints_the_last_error_and_the_fields_that_are_asked_for(run, app, billing):
+    assert "last error" not in run("webhooks", "show", "billing").out
+    failed(app, 1)
+    assert " last error  the receiver replied 500\n" in run("webhooks", "show", "billing").out
+    assert run("webhooks", "show", "billing", "--fields", "id,failed").out.split() == ["id", "failed", "billing", "1"]
+    assert run("webhooks", "show", "billing", "--fields", "urll").code == exits.USAGE
 
 
 def test_a_name_that_is_none_is_corrected(run, billing):

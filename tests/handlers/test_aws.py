@@ -269,6 +269,20 @@ def test_threads_share_one_client():
     assert found[0].meta.config.retries["total_max_attempts"] == 1
 
 
+def test_missing_credentials_and_a_missing_region_are_named(app, kit, monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for region, says in (("eu-central-1", "no credentials for AWS. Set AWS_ACCESS_KEY_ID"), (None, "needs a region")):
+        app.registry.clear()
+        job = aws.register(app, region=region, retry=1).sync_aws.enqueue("sqs.queue", "q")
+        kit.drain(raises=False)
+        assert says in app.get(job.id).error
+        assert "redacted" not in app.get(job.id).error
+
+
 def test_the_library_is_named_where_it_is_missing(app, monkeypatch):
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(ConfigError, match=r"mainstay\[aws\]"):

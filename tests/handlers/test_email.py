@@ -147,12 +147,14 @@ def test_an_attempt_that_ended_after_the_mail_was_taken_does_not_send_it_again(m
 def test_a_server_that_is_not_there_or_a_wrong_password_costs_attempts(kit, app, box):
     made = register(app, box, server=f"smtp://ada@127.0.0.1:{box.port}?tls=none", password="hunter2")
     job = run(kit, lambda: made.email.enqueue("welcome", "ada@example.org", DATA))
-    assert (job.state, job.attempt) == ("dead", 3)
+    assert (job.state, job.attempt) == ("dead", 10)
     assert "535" in job.error
     assert "hunter2" not in job.error
+    app.registry.clear()
     made = register(app, box, server="smtp://127.0.0.1:1?tls=none")
     job = run(kit, lambda: made.email.enqueue("welcome", "ada@example.org", DATA))
-    assert (job.state, job.attempt) == ("dead", 3)
+    assert (job.state, job.attempt) == ("dead", 10)
+    assert "the mail server 127.0.0.1:1 is out of reach" in job.error
 
 
 @pytest.mark.filterwarnings("ignore:.*ssl_context:UserWarning", "ignore:Requiring AUTH:UserWarning")
@@ -171,6 +173,7 @@ def test_encrypted_with_a_password_from_the_environment(kit, app, tmp_path, monk
         kit.drain()
         assert (len(box.got), box.logins) == (1, [b"ada"])
         plain = register(app, box, server=f"smtp://127.0.0.1:{box.port}?tls=none", name="plain")
+        assert (made.emails.name, plain.emails.name) == ("emails", "plains")
         if tls == "starttls":  # a server that wants encryption gets it, or nothing
             assert run(kit, lambda: plain.email.enqueue("welcome", "ada@example.org", DATA)).state == "dead"
 

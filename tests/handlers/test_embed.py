@@ -83,6 +83,7 @@ def register(app, base, embedder=lengths, **more):
         "spaces": {"memories": Space("vectors", metadata="about")}, "updates": {"memories": ["embedding_id"]},
         "rows": {"notes": Rows("memories")}, **more,
     }  # fmt: skip
+    app.registry.clear()  # some tests register another embedder
     return embed.register(app, embedder=embedder, connect=base.connect, **settings)
 
 
@@ -283,11 +284,20 @@ def test_a_name_that_is_not_configured_is_dead_at_once(kit, app, small, args, sa
     [
         {"spaces": {"x": Space('v" --')}}, {"rows": {"x": Rows("notes", text="a b")}}, {"updates": {"notes": ["x;"]}},
         {"spaces": {}, "rows": {}}, {"batch": 0}, {"updates": {"a.b.c": []}}, {"spaces": {"x": Space("1st")}},
+        {"spaces": {"x": "v"}}, {"rows": {"x": Space("v")}},
     ],
 )  # fmt: skip
 def test_settings_are_checked(app, small, settings):
     with pytest.raises(ConfigError):
         register(app, small, **settings)
+
+
+def test_the_embedder_and_connect_are_functions(app):
+    with closing(sqlite3.connect(":memory:")) as one:
+        for wrong in ({"embedder": "model"}, {"connect": "memory.db"}, {"connect": one}):
+            given = {"embedder": list, "connect": lambda: one, "spaces": {"x": Space("v")}} | wrong
+            with pytest.raises(ConfigError, match="are functions"):
+                embed.register(app, **given)
 
 
 def test_sqlalchemy_and_other_connections(kit, app, small, tmp_path):

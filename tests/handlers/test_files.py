@@ -75,6 +75,12 @@ def test_an_attempt_that_was_overtaken_undoes_nothing(made, root):
 # Files ----------------------------------------------------------------------------------------------------------------
 
 
+def test_a_second_registration_does_not_take_the_jobs_of_the_first(app, tmp_path):
+    files.register(app, roots=[tmp_path / "a"])
+    with pytest.raises(ConfigError, match="'create_file' is registered on this application already"):
+        files.register(app, roots=[tmp_path / "b"])
+
+
 def test_a_file_is_written_whole_and_a_second_time_left_alone(made, root):
     content = "Grüße 🙂\r\n" * 3
     expected = {

@@ -305,6 +305,8 @@ def test_a_token_that_this_worker_lacks(kit, made, monkeypatch, source):
         ({"x": Source("http://x", next="a", cursor="b")}, {"x": Destination("http://x")}, "one of next"),
         ({"x": Source("http://x")}, {"y": Destination("http://x", "DELETE")}, "y: method is"),
         ({"x": Source("http://x")}, {"y": Destination("http://x/{id}", per="page")}, "a page has no fields"),
+        ({"x": "http://x"}, {"y": Destination("http://x")}, "x: .* is no Source: give Source"),
+        ({"x": Source("http://x")}, {"y": {"url": "http://x"}}, "y: .* is no Destination: give Destination"),
     ],
 )  # fmt: skip
 def test_settings_are_checked(app, sources, destinations, says):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pathlib
 
 import pytest
 
@@ -253,12 +254,21 @@ def test_a_prompt_of_10_mb_is_refused_and_dead_at_once_where_it_comes_from_elsew
 
 
 @pytest.mark.parametrize("target", ["../out.txt", "/etc/passwd", "a/../../b", "a\x1bb", ""])
-def test_a_target_outside_the_folder_is_dead_at_once(mainstay, make, target):
+def test_a_target_outside_the_folder_is_refused_and_dead_before_anything_is_asked(mainstay, make, faults, target):
     made = make()
-    job = made.ask("Why?", target=target)
+    with pytest.raises(InvalidPayload, match="the path"):
+        made.ask("Why?", target=target)
+    elsewhere = {"prompt": "Why?", "target_path": target, "prompt_hash": "0"}  # from a program without the code
+    job = made.prompt.app.enqueue("prompt", elsewhere)
     mainstay.drain(raises=False)
-    assert job.state == "dead"
-    assert len(attempts(made, job)) == 1
+    assert (job.state, len(attempts(made, job)), faults.asked()) == ("dead", 1, 0)
+    assert "the path" in job.job().error
+
+
+@pytest.mark.parametrize("wrong", [{"prompt": 3}, {"target": pathlib.Path("a.txt")}, {"system": ["be kind"]}])
+def test_what_is_no_text_is_refused(make, wrong):
+    with pytest.raises(InvalidPayload, match=r"give a text \(str\), not "):
+        make().ask(**{"prompt": "Why?", **wrong})
 
 
 def test_a_target_without_a_folder_is_refused(make):
@@ -270,6 +280,7 @@ def test_a_target_without_a_folder_is_refused(make):
     ("settings", "message"),
     [
         ({"provider": "antropic"}, 'did you mean "anthropic"'),
+        ({"provider": "claude"}, r"prompt\.claude\(\)"),
         ({"provider": []}, "the program first"),
         ({"provider": prompt.Command(("x",), reply="xml")}, "text, claude"),
         ({"model": ""}, "model="),

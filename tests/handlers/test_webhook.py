@@ -350,7 +350,15 @@ def test_headers_of_a_caller_that_would_break_the_request_are_refused(app, kit, 
 
 
 def test_bad_settings_and_payloads_are_refused(app, kit):
-    for given in ({"allow": "10.0.0.0/8"}, {"allow": [7]}, {"seconds": 0}, {"seconds": 61}, {"seconds": "soon"}):
+    for given in (
+        {"allow": "10.0.0.0/8"},
+        {"allow": [7]},
+        {"allow": ["10.0.0.0/99"]},
+        {"allow": ["http://x/"]},
+        {"seconds": 0},
+        {"seconds": 61},
+        {"seconds": "soon"},
+    ):
         with pytest.raises(ConfigError, match=next(iter(given))):
             webhook.register(Mainstay("sqlite:///:memory:"), **given)
     job = app.enqueue("webhook_dispatch", {"webhook_id": "nobody", "payload": {}})

@@ -26,6 +26,13 @@ def test_a_mistyped_command_shows_the_commands():
     assert "python3 dev.py COMMAND" in words
 
 
+def test_the_examples_are_listed_each_with_what_it_is():
+    status, words = outcome(DEV, "example")
+    assert (status, "file_outbox        File outbox: files" in words) == (0, True)
+    status, words = outcome(DEV, "example", "file_outbx")
+    assert (status, "no example 'file_outbx'" in words, "conversation_hook" in words) == (1, True, True)
+
+
 def outcome(*arguments):
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr

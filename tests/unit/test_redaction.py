@@ -62,6 +62,8 @@ def test_a_secret_in_a_text_is_replaced(text, shown):
         "token=3 max_tokens=400", "login(user, password=password)", "login(user, token=self.api_token)", "def f(token: str):",
         "https://host:8080/path@2", "basic understanding", "Bearer authentication fails", "4111111111111112", "1700000000000",
         "monkey: a", "pinned: yes", "the password is wrong", "ann@example.com", "password=", "password=None", "01JQ93M7N78DSJ53ENQWTCSC00",
+        "botocore.exceptions.NoCredentialsError: Unable to locate credentials",
+        "AuthorizationError: ask the owner of the account",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays(text):

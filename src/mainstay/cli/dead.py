@@ -87,7 +87,7 @@ def _print(output: Output, shown: Sequence[DeadRecord], names: dict[str, str], e
     headers = ["FP", "COUNT", "TYPE", "LAST 24H", "FIRST", "LAST", *["STATUS"] * everything, "ERROR"]
     rows = [_row(output, each, names, everything) for each in shown]
     if rows:
-        output.table(headers, rows, right=(1,), drop=(4,), whole=(0, 2))
+        output.table(headers, rows, right=(1,), drop=(4, 3), whole=(0, 2), least=40)
 
 
 def _row(output: Output, each: DeadRecord, names: dict[str, str], everything: bool) -> list[Cell]:

@@ -122,18 +122,18 @@ class Output:
 
     def table(
         self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[int] = (), drop: Sequence[int] = (),
-        indent: int = 1, whole: Sequence[int] = (),
+        indent: int = 1, whole: Sequence[int] = (), least: int = LAST,
     ) -> None:  # fmt: skip
         """Print aligned columns. `right` lists those to align right.
 
-        A terminal that is too narrow loses the columns of `drop`, in this order, then the widest are shortened; those of `whole` and
-        ids are not.
+        A terminal that is too narrow loses the columns of `drop`, in this order, until the last column has `least` characters; then the
+        widest are shortened, but those of `whole` and ids are not.
         """
         grid: list[Sequence[Cell]] = [[(name, "dim") for name in headers], *rows] if any(headers) else [*rows]
-        room, last = self.width - indent, len(headers) - 1
+        room = self.width - indent
         widths = {n: min(max(columns(_text(row[n])) for row in grid), room) for n in range(len(headers))}
         for column in drop:
-            if sum(widths.values()) - max(widths[last] - LAST, 0) + 2 * (len(widths) - 1) > room:
+            if sum(widths.values()) - max(widths[max(widths)] - least, 0) + 2 * (len(widths) - 1) > room:
                 del widths[column]
         _shorten(
             widths,

@@ -61,6 +61,13 @@ def give(output: Output, found: list[dict[str, Any]], names: Sequence[str], text
     output.give(lambda: found, names, lambda: _print_chosen(output, found) if chosen else text())
 
 
+def give_one(output: Output, found: dict[str, Any], names: Sequence[str], text: Callable[[], object]) -> None:
+    """Print one plain record, as `give` prints several."""
+    chosen = output.shape.fields
+    check_fields(chosen, list(found))
+    output.give(lambda: found, names, lambda: _print_chosen(output, [found]) if chosen else text())
+
+
 def _print_chosen(output: Output, found: list[dict[str, Any]]) -> None:
     names = output.shape.fields
     cells = [

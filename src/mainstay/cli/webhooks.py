@@ -83,7 +83,7 @@ def show(target: Target, output: Output, id: str) -> None:
         output.now, each = app.clock.now(), app.webhooks.show(id)
         last = app.webhooks.deliveries(id, SHOWN) if each.succeeded + each.failed else []
     data = records.plain(each) | {"deliveries": records.plain(last)}
-    output.give(lambda: data, [one.job for one in last], lambda: _print_one(output, each, last))
+    records.give_one(output, data, [one.job for one in last], lambda: _print_one(output, each, last))
 
 
 def _print_one(output: Output, each: WebhookRecord, last: Sequence[WebhookDelivery]) -> None:
@@ -94,9 +94,11 @@ def _print_one(output: Output, each: WebhookRecord, last: Sequence[WebhookDelive
         ("url", each.url), ("events", " ".join(each.events)), ("state", _state(each)[0] + state), ("signs with", each.signs_with + older),
         ("failed", f"{each.failures} of {each.max_failures} that disable it within 24h"),
         ("kept", f"{each.succeeded} delivered{f' in {each.average_ms} ms on average' if each.average_ms is not None else ''}, {each.failed} failed"),
-        ("added", _when(output, each.created_at)),
+        ("added", _when(output, each.created_at)), ("last error", (last[0].error if last else None) or ""),
     )  # fmt: skip
     for name, text in facts:
+        if not text:
+            continue
         output.paragraph((f"{name:10}", "dim"), "  ", text=text, indent=1)
     if last:
         output.heading("Last deliveries")
@@ -132,7 +134,7 @@ def _print_deliveries(output: Output, found: Sequence[WebhookDelivery]) -> None:
         for each in found
     ]  # fmt: skip
     if rows:
-        output.table(["AT", "ID", "TRY", "STATUS", "TOOK", "REPLY"], rows, right=[2, 4], drop=[2, 4])
+        output.table(["AT", "ID", "TRY", "STATUS", "TOOK", "REPLY"], rows, right=[2, 4], drop=[2, 4], least=30)
 
 
 def _reply(each: WebhookDelivery) -> str:
@@ -167,7 +169,7 @@ def _changing(required: bool) -> Callable[[Callable[..., Any]], Callable[..., An
     mainstay webhooks add https://example.com/hook --secret '$BILLING_SECRET' --max-failures 20
     """,
 )  # fmt: skip
-@click.argument("url_of_endpoint", metavar="URL")
+@click.argument("url_of_endpoint", metavar="ENDPOINT_URL")  # `--url` is the store
 @click.option("--id", help="Its name; default: a random one.")
 @click.option(
     "--secret",
@@ -340,6 +342,15 @@ def rotate(target: Target, output: Output, by: By, id: str, keep: str, secret: s
 # Send -------------------------------------------------------------------------------------------------------------------
 
 
+def _data(event: str, words: Sequence[str]) -> dict[str, Any]:
+    try:
+        return read(event, words, None)
+    except UsageError as error:  # its advice is for `mainstay enqueue`
+        raise UsageError(
+            str(error), f"mainstay webhooks send {event} id=7   (or @FILE, or - and JSON on stdin)"
+        ) from None
+
+
 @subcommand(
     webhooks,
     "send",
@@ -353,7 +364,7 @@ def rotate(target: Target, output: Output, by: By, id: str, keep: str, secret: s
 def send(target: Target, output: Output, event: str, arguments: tuple[str, ...], to: str | None) -> None:
     """Send an event to each endpoint that wants it, and print the ids of the messages. A worker with the handler delivers them."""
     with target.open() as app, advised("webhooks", "webhooks send"):
-        found = [handle.id for handle in app.webhooks.send(event, read(event, arguments, None), to=to)]
+        found = [handle.id for handle in app.webhooks.send(event, _data(event, arguments), to=to)]
     output.give(lambda: [{"id": id} for id in found], found, lambda: output.lines(found))
     output.talk(
         f"{plural(len(found), 'endpoint')} will get {event}."

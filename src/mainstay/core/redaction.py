@@ -35,6 +35,7 @@ AT_END = {
 }  # fmt: skip
 WORDS = {name: name for name in ("secret", "pwd", "jwt", "cvv", "cvc", "otp", "pin")} | {"cookie": "cookie"}
 LETTERS = ("pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "key", "session", "jwt", "cvv", "cvc", "otp", "pin")  # fmt: skip
+_FAILURE = re.compile(r"[a-z](Error|Exception)\Z")  # a class: what follows NoCredentialsError is its message
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 
 
@@ -146,6 +147,8 @@ class Redactor:
         own = next((given for words, given in self._paths.items() if _ends(words, name[-300:])), None)
         if own is not None:
             return own
+        if _FAILURE.search(name):
+            return None
         last = _words(name.rpartition(".")[2][:100])
         flat = last.replace("_", "")
         found = next((word for word in ANYWHERE if word in flat), None)

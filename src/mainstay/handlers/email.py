@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from mainstay import ConfigError, Permanent, ctx
+from mainstay import ConfigError, Permanent, Retry, ctx
 from mainstay.core.suggest import did_you_mean
 from mainstay.senders.smtp import TLS, MailServer, deliver
 
@@ -74,20 +74,20 @@ class Email:
             return len(recipients)
 
         self.email = app.job(**options)(email)
-        self.emails = app.job(queue=self.email.queue)(emails)
+        self.emails = app.job(queue=self.email.queue, name=f"{self.email.name}s")(emails)
 
 
 def register(
     app: Mainstay, *, server: str, sender: str, templates: str | Mapping[str, str], password: str = "",
     reply_to: str = "", **options: Unpack[TypeOptions],
 ) -> Email:  # fmt: skip
-    """Register `email(template, to, data)` and `emails(template, recipients, data)`; `options` are those of any job type.
+    """Register `email(template, to, data)` and `emails(template, recipients, data)`; `options` are those of any job type, usually with 10 attempts.
 
     `templates` is a folder, or texts by file name. `server` and `password` may be `"$NAME"`: the worker then takes them from that
     variable of the environment. A `limit=Limit(rate="10/s")` is one for all mails, also for those of batches.
     """
     needed("jinja2", "email", "email")
-    return Email(app, PostOffice(server, password, sender, reply_to, templates), options)
+    return Email(app, PostOffice(server, password, sender, reply_to, templates), {"retry": Retry(10), **options})
 
 
 class PostOffice:

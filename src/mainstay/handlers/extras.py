@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mainstay import ConfigError
+from mainstay.senders.addresses import is_network
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _VARIABLE = re.compile(r"\$[A-Za-z_]\w*")
 
@@ -19,6 +20,19 @@ def needed(module: str, extra: str, handler: str) -> None:
     """Raise `ConfigError`, which names the extra to install, if a library is not there. It is not imported."""
     if find_spec(module) is None:
         raise ConfigError(f"mainstay.handlers.{handler} needs {module}: pip install 'mainstay[{extra}]'")
+
+
+def checked_allow(allow: Iterable[str]) -> tuple[str, ...]:
+    """Return the hosts and networks that may be reached inside this network; raise `ConfigError` for what is neither."""
+    found: tuple[Any, ...] = ("",) if isinstance(allow, str) else tuple(allow)
+    if not all(isinstance(each, str) and each.strip() for each in found):
+        raise ConfigError('allow: give a list of hosts and networks: allow=["hooks.internal", "10.0.0.0/8"]')
+    for each in found:
+        if "/" in each and not is_network(each):
+            raise ConfigError(
+                f"allow: {each!r:.100} is no network: write 10.0.0.0/8, or a host without http:// and path"
+            )
+    return found
 
 
 def secret(value: str, setting: str) -> str:

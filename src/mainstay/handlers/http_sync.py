@@ -16,7 +16,7 @@ from mainstay.core.errors import AddressRefused
 from mainstay.core.suggest import did_you_mean
 from mainstay.senders.addresses import parsed
 
-from .extras import with_secrets
+from .extras import checked_allow, with_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -112,8 +112,10 @@ def register(
     Only public addresses are reached. `allow` names hosts and networks that may be reached though they are inside this network.
     """
     for name, source in sources.items():
+        _check_kind(name, source, Source)
         _check(name, source.url, sum(map(bool, (source.next, source.cursor, source.page_parameter))) <= 1, ONE_WAY)
     for name, to in destinations.items():
+        _check_kind(name, to, Destination)
         _check(name, FIELD.sub("x", to.url), to.method in ("POST", "PUT", "PATCH") and to.per in ("item", "page"), FORM)
         _check(
             name,
@@ -123,11 +125,16 @@ def register(
         )
     if not sources or not destinations:
         raise ConfigError("http_sync needs sources and destinations, each by a name")
-    return HttpSync(app, dict(sources), dict(destinations), allow, options)
+    return HttpSync(app, dict(sources), dict(destinations), checked_allow(allow), options)
 
 
 ONE_WAY = "give one of next, cursor and page_parameter"
 FORM = 'method is "POST", "PUT" or "PATCH", and per is "item" or "page"'
+
+
+def _check_kind(name: str, given: object, kind: type) -> None:
+    if not isinstance(given, kind):
+        raise ConfigError(f'{name}: {given!r:.80} is no {kind.__name__}: give {kind.__name__}("https://…")')
 
 
 def _check(name: str, url: str, fits: bool, how: str) -> None:

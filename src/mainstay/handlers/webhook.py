@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mainstay import ConfigError, Limit, Permanent, Retry, __version__, by, ctx, transient
 
+from .extras import checked_allow
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Unpack
@@ -58,7 +60,7 @@ def register(
     delivery in all. With a `rate` such as `"10/s"`, no endpoint gets more, and a receiver that asks to wait (429 or 503 with
     Retry-After) holds all its messages back. Other options are those of a job type; usually 10 attempts, and a timeout of 20 s more than `seconds`.
     """
-    settings = Settings(_checked_allow(allow), _checked_seconds(seconds), rate is not None)
+    settings = Settings(checked_allow(allow), _checked_seconds(seconds), rate is not None)
     given: TypeOptions = {"retry": Retry(10), "timeout": settings.seconds + 20, **options}
     if rate is not None:
         given["limit"] = Limit(rate=rate, key=by("webhook_id"))
@@ -71,13 +73,6 @@ def register(
         return _dispatch(app, settings, webhook_id, payload, headers or {})
 
     return Registered(webhook_dispatch)
-
-
-def _checked_allow(allow: Iterable[str]) -> tuple[str, ...]:
-    found: tuple[Any, ...] = ("",) if isinstance(allow, str) else tuple(allow)
-    if not all(isinstance(each, str) and each.strip() for each in found):
-        raise ConfigError('allow: give a list of hosts and networks: allow=["hooks.internal", "10.0.0.0/8"]')
-    return found
 
 
 def _checked_seconds(seconds: float) -> float:

@@ -93,7 +93,7 @@ def resolved(target: Target, allow: Sequence[str], seconds: float) -> Target:
     """Return a target with the addresses of its host, of which each may be connected to; raise `AddressRefused` otherwise."""
     found = tuple(dict.fromkeys(_look_up(target, seconds)))
     if target.host not in {name.lower() for name in allow}:
-        networks = [ip_network(name, strict=False) for name in allow if _is_network(name)]
+        networks = [ip_network(name, strict=False) for name in allow if is_network(name)]
         for text in found:
             _check(target.host, ip_address(text), networks)
     return target._replace(addresses=found)
@@ -119,7 +119,8 @@ def _look_up(target: Target, seconds: float) -> Iterator[str]:
     yield from found[0]
 
 
-def _is_network(name: str) -> bool:
+def is_network(name: str) -> bool:
+    """Whether a text names a network or an address: 10.0.0.0/8, 127.0.0.1."""
     try:
         ip_network(name, strict=False)
     except ValueError:

@@ -107,7 +107,7 @@ def exchange(
         except (OSError, HTTPException, ValueError) as error:
             problem = error
     late = "no reply in time" if time.monotonic() >= until else str(problem) or type(problem).__name__
-    raise SendFailed(f"{target.host} has not taken the message: {late}") from problem
+    raise SendFailed(f"the request to {target.host}:{target.port} failed: {late}") from problem
 
 
 def seconds_of(retry_after: str) -> float:

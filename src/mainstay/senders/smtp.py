@@ -57,16 +57,23 @@ def _leave(connection: smtplib.SMTP) -> None:
 
 def _connected(server: MailServer) -> smtplib.SMTP:
     """Return a connection, encrypted and logged in. The name of this host is not looked up: that has no time limit."""
+    import errno
     import smtplib
     import socket
     import ssl
 
     place = server.host, server.port or PORTS[server.tls], socket.gethostname() or "localhost"
     secure = None if server.tls == "none" else ssl.create_default_context()
-    if server.tls == "tls":
-        connection: smtplib.SMTP = smtplib.SMTP_SSL(*place, timeout=server.seconds, context=secure)
-    else:
-        connection = smtplib.SMTP(*place, server.seconds)
+    try:
+        if server.tls == "tls":
+            connection: smtplib.SMTP = smtplib.SMTP_SSL(*place, timeout=server.seconds, context=secure)
+        else:
+            connection = smtplib.SMTP(*place, server.seconds)
+    except OSError as error:
+        if isinstance(error, (smtplib.SMTPException, ssl.SSLError)):
+            raise
+        why = f"the mail server {place[0]}:{place[1]} is out of reach: {error.strerror or error}"
+        raise OSError(error.errno or errno.ETIMEDOUT, why) from error
     try:
         if server.tls == "starttls":
             connection.starttls(context=secure)

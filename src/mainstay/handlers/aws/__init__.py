@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from mainstay import Permanent, Snooze, ctx, transient
+from mainstay import ConfigError, Permanent, Retry, Snooze, ctx, transient
 from mainstay.core.suggest import did_you_mean
 
 from ..extras import needed
@@ -63,12 +63,12 @@ class Aws:
 
 
 def register(app: Mainstay, *, region: str | None = None, endpoint_url: str | None = None, **options: Unpack[TypeOptions]) -> Aws:  # fmt: skip
-    """Register `sync_aws(resource_type, resource_id, config, action)`; `options` are those of any job type.
+    """Register `sync_aws(resource_type, resource_id, config, action)`; `options` are those of any job type, usually with 10 attempts.
 
     Without `region` and `endpoint_url`, boto3 takes those of the environment and of its files.
     """
     needed("boto3", "aws", "aws")
-    return Aws(app, Clients(region, endpoint_url), options)
+    return Aws(app, Clients(region, endpoint_url), {"retry": Retry(10), **options})
 
 
 class Clients:
@@ -148,12 +148,26 @@ def _changed(resource: Resource, name: str, wanted: dict[str, Any], found: dict[
 @contextmanager
 def _judged(what: str) -> Iterator[None]:
     """Turn an error of AWS into what it means for the job: dead, a moment later, or (as it is) another attempt."""
-    from botocore.exceptions import ClientError, ParamValidationError  # type: ignore[import-untyped]
+    from botocore.exceptions import (  # type: ignore[import-untyped]
+        ClientError,
+        NoCredentialsError,
+        NoRegionError,
+        ParamValidationError,
+    )
 
     try:
         yield
     except ParamValidationError as error:
         raise Permanent(f"cannot {what}: {str(error)[:SHOWN]}", code="ParamValidation") from error
+    except NoCredentialsError as error:  # worded so that redaction takes no part of it for a secret
+        raise ConfigError(
+            "boto3 finds no credentials for AWS. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY where the workers run, or give "
+            "the machine a role"
+        ) from error
+    except NoRegionError as error:
+        raise ConfigError(
+            "AWS needs a region: aws.register(app, region='eu-central-1'), or set AWS_DEFAULT_REGION"
+        ) from error
     except ClientError as error:
         code, said = error_code(error), str(error.response["Error"].get("Message", ""))[:SHOWN]
         if code in CHANGING:

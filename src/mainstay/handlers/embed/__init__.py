@@ -83,7 +83,7 @@ class Embed:
             return work.run([{"text": "", "source_id": each} for each in ids], lambda batch: work.fill(batch, rows))
 
         self.embed = app.job(**options)(embed)
-        self.embed_rows = app.job(queue=self.embed.queue)(embed_rows)
+        self.embed_rows = app.job(queue=self.embed.queue, name=f"{self.embed.name}_rows")(embed_rows)
 
 
 def register(
@@ -99,9 +99,26 @@ def register(
     """
     if batch < 1 or not (spaces or rows):
         raise ConfigError("embed needs spaces= or rows=, the tables that jobs may name, and a batch of at least 1")
+    _check_functions(embedder, connect)
+    _check_kinds(spaces or {}, Space)
+    _check_kinds(rows or {}, Rows)
     check_names(name for table in (*(spaces or {}).values(), *(rows or {}).values()) for name in table if name)
     check_names(name for table, columns in (updates or {}).items() for name in (table, *columns))
     return Embed(app, Work(embedder, connect, spaces or {}, updates or {}, rows or {}, encode, batch), options)
+
+
+def _check_functions(embedder: object, connect: object) -> None:
+    if not callable(embedder) or not callable(connect) or hasattr(connect, "cursor"):
+        raise ConfigError(
+            "embedder and connect are functions: embedder takes a list of texts and returns a vector for each, "
+            'and connect opens a new connection each time: connect=lambda: sqlite3.connect("memory.db")'
+        )
+
+
+def _check_kinds(tables: Mapping[str, object], kind: type) -> None:
+    for name, table in tables.items():
+        if not isinstance(table, kind):
+            raise ConfigError(f"{name}: {table!r:.80} is no {kind.__name__}: give {kind.__name__}(…)")
 
 
 class Work(NamedTuple):

@@ -107,7 +107,9 @@ def _provider(given: Any) -> str | Command:
         return _command(given)
     if given not in PROVIDERS:
         near, known = did_you_mean(str(given), PROVIDERS), ", ".join(map(repr, PROVIDERS))
-        _refuse(f"provider={given!r:.60}: there is no such service{near}; give {known} or a command: ['claude', …]")
+        _refuse(
+            f"provider={given!r:.60}: there is no such service{near}; give {known}, prompt.claude() for the command `claude`, or another command as a list of words"
+        )
     needed(given, given, "prompt")
     return str(given)
 

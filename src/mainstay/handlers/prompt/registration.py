@@ -112,6 +112,7 @@ class Prompts:
         return self.prompt.options(tx=tx, **options)
 
     def _payload(self, question: Question, requirement: str | None) -> dict[str, Any]:
+        _check_texts(question)
         try:
             self._check(question)
         except Permanent as error:
@@ -132,6 +133,8 @@ class Prompts:
             raise Permanent(
                 "target_path needs a folder to write to: register(app, folder='answers', …)", code="no-folder"
             )
+        if question.target_path is not None:
+            self._file(question.target_path)
 
     async def _answered(self, question: Question) -> Answer:
         """Return the answer that an earlier attempt saved, or ask: a job that is killed later does not pay twice."""
@@ -160,10 +163,14 @@ class Prompts:
         return "is missing"
 
     def _subject(self, job: Job) -> str:
+        path = job.args["target_path"]
+        return job.id if path is None else self._file(path)
+
+    def _file(self, path: str) -> str:
+        """Return the whole path of a target; raise `Permanent` if it is not inside the folder."""
         from ..files import where
 
-        path = job.args["target_path"]
-        return job.id if path is None else where({"": str(self._folder)}, path)
+        return where({"": str(self._folder)}, path)
 
     def _written(self, answer: Answer, path: str) -> Answer:
         from ..files import create, place
@@ -171,6 +178,17 @@ class Prompts:
         with place({"": str(self._folder)}, path, make=True) as target:
             written = create(target, path, answer.text.encode(), overwrite=True)
         return Answer(**{**vars(answer), "path": path, "sha256": written["sha256"]})
+
+
+def _check_texts(question: Question) -> None:
+    """Raise `InvalidPayload` for what is no text, before it is measured and hashed."""
+    for name, value in (
+        ("prompt", question.prompt),
+        ("system", question.system or ""),
+        ("target", question.target_path or ""),
+    ):
+        if not isinstance(value, str):
+            raise InvalidPayload(f"{name}={value!r:.80}: give a text (str), not {type(value).__name__}")
 
 
 def _check_hash(question: Question, given: str) -> None:
