@@ -117,5 +117,7 @@ class Workers(Server):
         return code
 
     def __exit__(self, *_):
-        if self._guardian.poll() is None:  # the story was interrupted; a supervisor that is killed leaves its processes behind
+        if (
+            self._guardian.poll() is None
+        ):  # the story was interrupted; a supervisor that is killed leaves its processes behind
             self.stop()
