@@ -9,6 +9,7 @@ from mainstay.core import keys, rules
 from mainstay.core.clock import DAY, HOUR, SECOND
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
+from mainstay.core.export import DeliveryRecord
 from mainstay.core.job import Rule, TypeInfo, WorkerInfo
 from mainstay.core.outcome import Outcome
 from mainstay.core.updates import Checkpoint, Log, Progress
@@ -55,6 +56,11 @@ class SampleData:
         self.store.set_setting("colour", "blü")
         self.store.set_rule(Rule("limit", "printer", {"set": {"running": 2}}, "opérateur", now))
         self.store.register(worker(now))
+        for n in range(200):
+            error = "the receiver replied 500 größer" if n % 3 else None
+            self.store.record_delivery(
+                DeliveryRecord(f"hook{n % 2}", 0, f"j{n}", n, 1, 500, n, error, "größer"), now + n
+            )
         while self.made < jobs:
             self._round(min(CHUNK, jobs - self.made))
             self.clock.advance(1)
