@@ -167,11 +167,11 @@ def test_no_link_is_followed(made, root, tmp_path):
     assert names(outside) == ["secret"]
 
 
-def test_what_is_no_file_is_refused_and_hangs_nothing(made, root):
+def test_what_is_no_file_is_refused_and_hangs_nothing(made, root, monkeypatch):
     os.mkfifo(root / "fifo")
     (root / "folder").mkdir()
     with socket.socket(socket.AF_UNIX) as unix:
-        os.chdir(root)  # the name of a socket is short
+        monkeypatch.chdir(root)  # the name of a socket is short
         unix.bind("socket")
     for name, what in (("fifo", "no regular file"), ("folder", "a folder"), ("socket", "no regular file")):
         with pytest.raises(Permanent, match=f"is {what}"):

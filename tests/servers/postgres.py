@@ -3,10 +3,12 @@
 import atexit
 import itertools
 import os
+import re
 import signal
 import subprocess
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 import psycopg
@@ -14,6 +16,7 @@ import psycopg
 from mainstay.stores.schema import SEALED
 from tests.servers import session, wheels
 from tests.servers.process import Server
+from tests.waiting import eventually
 
 VARIABLE = "MAINSTAY_TEST_POSTGRES"
 TREES = {"16": "pginstall", "18": "pginstall18"}
@@ -25,8 +28,25 @@ TABLES = """
 SELECT format('%%I.%%I', schemaname, tablename) FROM pg_tables WHERE schemaname = %s AND tablename <> 'schema_version'
 """
 IN_USE = "is still in use"  # the shared memory of a killed server, by a process that has not seen its end yet
+CLIENT = re.compile(r"(\(\d+\)|\[local\]) ")  # in the title of a process: where its client is
+CHILD = re.compile(r"(\d+) \(.*\) \S (\d+) ")  # of /proc/PID/stat: the process and its parent
 _numbers = itertools.count(1)
 _open = {}
+
+
+def _read(path):
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # the process has ended
+        return ""
+
+
+def _exists(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 class Postgres(Server):
@@ -85,6 +105,18 @@ class Postgres(Server):
     def run(self, statement, *values, database="postgres"):
         """Run one statement as the superuser; answers its rows."""
         return run(self.url(database), statement, *values)
+
+    def kill(self):
+        """SIGKILL, and wait until it is gone, and the processes of its clients with it: they could answer for a moment yet."""
+        clients = self._clients()
+        super().kill()
+        eventually(lambda: not any(map(_exists, clients)), "the processes of clients end")
+
+    def _clients(self):
+        """The processes that serve clients, where the system lists processes as Linux does."""
+        stats = (_read(path) for path in Path("/proc").glob("[0-9]*/stat"))
+        children = [found[1] for found in map(CHILD.match, stats) if found and found[2] == str(self.pid)]
+        return [int(pid) for pid in children if CLIENT.search(_read(Path("/proc", pid, "cmdline")))]
 
     def restart(self, downtime=0.0):
         """An immediate shutdown, which is a crash to PostgreSQL, then a start."""

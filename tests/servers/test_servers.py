@@ -69,7 +69,10 @@ def test_postgres_is_restarted_killed_and_cleared_of_its_clients():
         server.run("CREATE TABLE kept (n integer)")
         server.run("INSERT INTO kept VALUES (1)")
         server.restart()
-        server.kill()
+        with psycopg.connect(server.url()) as served:
+            server.kill()
+            with pytest.raises(psycopg.OperationalError):
+                served.execute("SELECT 1")
         server.start()
         assert server.run("SELECT n FROM kept") == [(1,)]
         with psycopg.connect(server.url()) as client:
