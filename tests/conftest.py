@@ -10,7 +10,7 @@ from tests.servers.engines import ENGINES, kind
 from tests.servers.worker_locks import released
 
 FOLDERS = ["unit", "repo", "contract", "stores"]  # then the others by name, then everything marked slow
-LONGEST = ["soak", "migrations"]  # of the slow ones: first, so that the others fill the time beside them
+LONGEST = ["migrations", "examples"]  # of the slow ones: first, so that the others fill the time beside them
 MARK = (
     "engines(*kinds): the test concerns these engines only: sqlite, memory, postgres, redis, or one version of a kind"
 )

@@ -12,7 +12,7 @@ SECONDS = 60
 POSTGRES = [name for name in WHEELS if name.startswith("postgres")][-1:]
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not AVAILABLE, reason="only Linux tells the memory of other processes in /proc")
 @pytest.mark.parametrize("store", ["sqlite", *POSTGRES, "valkey"])
