@@ -15,7 +15,7 @@ from mainstay import ConfigError, Permanent, ctx, transient
 from mainstay.core.outcome import Signal
 from mainstay.core.suggest import did_you_mean
 
-from .base import Base, Rows, Space, check_names, is_out_of_reach
+from .database import Database, Rows, Space, check_names, is_out_of_reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -194,7 +194,7 @@ class Work(NamedTuple):
             (item["embedding_id"], vector, *([json.dumps(item.get("metadata", {}))] if space.metadata else []))
             for item, vector in zip(batch, vectors, strict=True)
         ]
-        with closing(Base(self.connect())) as base:
+        with closing(Database(self.connect())) as base:
             base.upsert(space, made)
             if column is not None:
                 named = [(item["embedding_id"], item["source_id"]) for item in batch if "source_id" in item]
@@ -205,7 +205,7 @@ class Work(NamedTuple):
     def fill(self, batch: list[Item], rows: Rows) -> list[int]:
         """Store the vectors of the texts of rows in the rows; return the places of those without a text."""
         ids = [item["source_id"] for item in batch]
-        with closing(Base(self.connect())) as base:
+        with closing(Database(self.connect())) as base:
             found = base.texts(rows, ids)
             base.commit()  # so that nothing is locked while the texts are embedded
             known = [each for each in ids if isinstance(found.get(str(each)), str)]

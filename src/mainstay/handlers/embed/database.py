@@ -1,4 +1,4 @@
-"""The application's database, by its DB-API connection: vectors are stored, texts read. All names in statements are those of the settings."""
+"""The tables of the application in which vectors are stored and from which texts are read. All names in statements are those of the settings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def quoted(name: str) -> str:
     return ".".join(f'"{part}"' for part in name.split("."))
 
 
-class Base:
+class Database:
     """A connection, and statements in the way of its driver."""
 
     def __init__(self, connection: Any) -> None:
