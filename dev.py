@@ -24,7 +24,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 
 PACKAGE = ["--editable", "."]
 PROFILES = {
-    "demo": PACKAGE,
+    "demo": ["--editable", ".[dashboard]"],
     "dev": [*PACKAGE, "--group", "dev"],
     "bench": [*PACKAGE, "--group", "bench"],
 }
@@ -35,9 +35,9 @@ CHECKS = [
     ["lint-imports", "--no-logo"],
 ]
 
-# Fast tests share two cores. Slow ones mostly wait for processes that they have killed, so three of them do; each is handed out by
-# itself, because some take a minute. Those that check how long something takes have the machine to themselves.
-PARALLEL = [["-n", "2", "-m", "not slow"], ["-n", "3", "--maxschedchunk", "1", "-m", "slow and not alone"]]
+# Tests mostly wait, for servers and for processes: three at a time share two cores. Slow ones are handed out one by one, because some
+# take a minute. Those that check how long something takes have the machine to themselves.
+PARALLEL = [["-n", "3", "-m", "not slow"], ["-n", "3", "--maxschedchunk", "1", "-m", "slow and not alone"]]
 ALONE = ["-m", "alone"]
 
 NO_VENV = """
@@ -57,12 +57,13 @@ def main(arguments: list[str]) -> None:
     if name not in COMMANDS:
         sys.exit(f"dev.py: there is no command {name!r}\n\n{usage()}")
     os.chdir(ROOT)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # thousands of processes would compile the package anew
     COMMANDS[name](rest)
 
 
 def usage() -> str:
     """One line for each command."""
-    lines = [f"  {name:9} {command.__doc__}" for name, command in COMMANDS.items()]
+    lines = [f"  {name:11} {command.__doc__}" for name, command in COMMANDS.items()]
     return "\n".join(["usage: python3 dev.py COMMAND [ARGUMENTS]", "", *lines])
 
 
@@ -136,6 +137,12 @@ def soak(arguments: list[str]) -> None:
     become(python(), "-m", "tests.soak", *arguments)
 
 
+def screenshots(arguments: list[str]) -> None:
+    """Take the pictures of the dashboard that the docs show."""
+    prepare("dev")
+    become(python(), "-m", "tests.browser.screenshots", *arguments)
+
+
 def example(arguments: list[str]) -> None:
     """Run one of the example systems whole: `example conversation_hook`; without a name, list them."""
     systems = {path.parent.name: title(path.parent) for path in sorted(ROOT.glob("examples/*/__main__.py"))}
@@ -167,6 +174,7 @@ COMMANDS = {
     "crash": crash,
     "simulate": simulate,
     "soak": soak,
+    "screenshots": screenshots,
     "setup": setup,
     "help": show_help,
 }

@@ -11,6 +11,8 @@ from tests.servers.worker_locks import released
 
 FOLDERS = ["unit", "repo", "contract", "stores"]  # then the others by name, then everything marked slow
 LONGEST = ["migrations", "examples"]  # of the slow ones: first, so that the others fill the time beside them
+# The HTTP API is the same code over stores that the contract suite checks: one engine of each kind shows that it fits them.
+ONE_OF_EACH = {"web": {"sqlite", "postgres18", "valkey"}}
 MARK = (
     "engines(*kinds): the test concerns these engines only: sqlite, memory, postgres, redis, or one version of a kind"
 )
@@ -31,7 +33,9 @@ def pytest_generate_tests(metafunc):
 def engines(metafunc):
     """All engines, or those of the kinds that the test is marked with; a test of several processes leaves memory out."""
     marks = list(metafunc.definition.iter_markers("engines"))
-    kinds = set(marks[0].args) if marks else {kind(name) for name in ENGINES}
+    folder = Path(metafunc.definition.fspath).parent.name
+    usual = ONE_OF_EACH.get(folder) or {kind(name) for name in ENGINES}
+    kinds = set(marks[0].args) if marks else set(usual)
     if "shared" in metafunc.fixturenames:
         kinds.discard("memory")  # such a database belongs to one store object
     return [name for name in ENGINES if kinds & {kind(name), name}]

@@ -28,15 +28,16 @@ if TYPE_CHECKING:
     from .core.retry import Retry
     from .handle import Handle
     from .job import Job
+    from .web.roles import Access
 
 _HOMES = {
     "Mainstay": "app", "ctx": "context", "ManualClock": "core.clock", "Draft": "core.draft", "Job": "job", "JobEvent": "core.job_event",
     "Keep": "core.retention", "Retry": "core.retry", "Handle": "handle", "Cancel": "core.outcome", "Permanent": "core.outcome",
     "Review": "core.outcome", "Snooze": "core.outcome", "transient": "core.failures",
-    "by": "core.fields", "by_payload": "core.fields", "Breaker": "core.limits", "Limit": "core.limits",
+    "by": "core.fields", "by_payload": "core.fields", "Breaker": "core.limits", "Limit": "core.limits", "Access": "web.roles",
 }  # fmt: skip
 __all__ = [
-    "Breaker", "Cancel", "ConfigError", "Conflict", "Draft", "DuplicateKey", "Handle", "InvalidPayload", "Job",
+    "Access", "Breaker", "Cancel", "ConfigError", "Conflict", "Draft", "DuplicateKey", "Handle", "InvalidPayload", "Job",
     "JobEvent", "JobFailed", "JobGone", "Keep", "LeaseLost", "Limit", "Mainstay", "MainstayError", "ManualClock", "NotAllowed",
     "NotFound", "Permanent", "QueueFull", "ResultTimeout", "Retry", "Review", "SchemaMismatch", "Snooze", "StoreBusy",
     "StoreCorrupt", "StoreError", "StoreFull", "StoreReadOnly", "StoreUnavailable", "TransactionUnsupported",

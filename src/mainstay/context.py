@@ -208,7 +208,7 @@ class Context:
         """
         if total is None and isinstance(done, float) and 0 <= done <= 1:
             total = 1.0
-        said = encode(details) if details else None
+        said = redactor().json(encode(details) or "{}") if details else None
         if said is not None and len(said) > DETAILS:
             raise UsageError(
                 f"ctx.progress: the details have {len(said):,} characters of JSON, the limit is {DETAILS:,}: "

@@ -324,6 +324,6 @@ class Flow:
         **times: Unpack[Times],
     ) -> list[datetime]:  # fmt: skip
         """Return the next ticks of a schedule, in UTC; or of one with these times: `app.next_fires(cron="0 4 * * *", tz="Asia/Tokyo")`."""
-        from .control.schedules import next_fires
+        from .control.fires import next_fires
 
         return next_fires(self, name, count, after, times)

@@ -55,13 +55,20 @@ class JobLog:
         self._write(Line(number, self._now(), "warning", None, f"{what}: {kept}", None))
 
 
-def redacted(lines: list[Line]) -> list[Line]:
-    """Return lines without their secrets. Nearly always they have none, and all of them are looked through at once."""
+def suspected(lines: list[Line]) -> bool:
+    """Return whether lines may have secrets. Nearly always they have none: many at once cost a third of what each alone would."""
     found = redactor()
-    messages = "\n".join([line[4] for line in lines])
+    if found.suspects("\n".join([line[4] for line in lines])):
+        return True
     fields = "\n".join([line[5] for line in lines if line[5]])
-    if not (found.suspects(messages) or (fields and found.suspects_json(fields))):
+    return bool(fields) and found.suspects_json(fields)
+
+
+def redacted(lines: list[Line]) -> list[Line]:
+    """Return lines without their secrets."""
+    if not suspected(lines):
         return lines
+    found = redactor()
     return [
         line._replace(message=found.text(line.message), fields=line.fields and found.json(line.fields))
         for line in lines

@@ -265,7 +265,7 @@ def _parent(value: Any) -> str:
     return full
 
 
-def _tenant(value: Any) -> str:
+def checked_tenant(value: Any) -> str:
     """Return a tenant: a name, or two with a slash between them."""
     parts = value.split("/") if _is_text(value, 200) else ()
     if not parts or len(parts) > 2 or (len(parts) > 1 and not all(parts)):
@@ -339,6 +339,6 @@ _RULES: dict[str, tuple[Callable[[Any], object], str]] = {
 }
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "retry": _retry, "timeout": _timeout, "keep": _keep, "key": _key, "tags": _tags, "delay": milliseconds, "at": _at,
-    "tenant": _tenant, "after": _after, "start_by": _start_by,
+    "tenant": checked_tenant, "after": _after, "start_by": _start_by,
 }  # fmt: skip
 NO_OPTIONS = Options({})

@@ -19,7 +19,7 @@ from .core.search_terms import COMPARED, FIELDS, Term
 from .core.suggest import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from .core.search_terms import Page
@@ -46,6 +46,7 @@ _OPERATOR, _TURNED = re.compile("[<>]=?"), str.maketrans("<>", "><")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _PIECE = re.compile(rf'(?:{_QUOTED.pattern}|".*|[^\s"])+', re.DOTALL)  # a quote that is not closed takes the rest
 _ITEM = re.compile(rf'((?:{_QUOTED.pattern}|[^,"])*),', re.DOTALL)
+_PLAIN = re.compile(r"[\w.*/@-][\w.*/@:-]*")  # a value that needs no quotes
 _OTHER_OPERATOR = re.compile(r'([A-Za-z][\w.]*)(>=|<=|=+|>|<)([^"]*)$')
 
 
@@ -63,6 +64,35 @@ def parse(text: str, now: int) -> list[Term]:
     if len(pieces) > MAX_TERMS:
         raise UsageError(f"a search has at most {MAX_TERMS} terms; join values with commas: id:01J…,01K…")
     return [_term(piece, now) for piece in pieces]
+
+
+def term(field: str, *values: str) -> str:
+    """Return the text of a term that finds one of these values, whatever characters they have."""
+    return f"{field}:{','.join(map(_quoted, values))}"
+
+
+def completed(word: str, values: Callable[[str, str], Iterable[str]]) -> list[str]:
+    """Return the terms that a word may become: names of qualifiers, then values. `values(name, start)` returns those of a name."""
+    minus = "-" * word.startswith("-")
+    name, colon, given = word[len(minus) :].partition(":")
+    if not colon:
+        return [f"{minus}{each}:" for each in READERS if each.startswith(name.lower())]
+    before, comma, last = given.rpartition(",")
+    start = last.strip('"')
+    known = (*LABELS, *GROUPS) if name == "state" else values(name, start)
+    found = [each for each in known if each.casefold().startswith(start.casefold())]
+    return [f"{minus}{name}:{before}{comma}{each if _PLAIN.fullmatch(each) else _quoted(each)}" for each in found]
+
+
+def last_word(text: str) -> str:
+    """Return the word at the end of a search that is being typed; "" after a space."""
+    pieces = _PIECE.findall(text)
+    return pieces[-1] if pieces and text.endswith(pieces[-1]) else ""
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def place(after: str | None) -> str | None:
@@ -114,10 +144,9 @@ def _qualified(name: str, items: list[str], now: int, piece: str) -> Term:
 def _unknown(name: str, piece: str) -> UsageError:
     near = closest(name.partition(".")[0], QUALIFIERS)
     hint = f'did you mean "{near}:"? ' if near else ""
-    quoted = piece.replace("\\", "\\\\").replace('"', '\\"')
     return UsageError(
         f'there is no search qualifier "{name}:"; {hint}there are: {", ".join(QUALIFIERS)}. '
-        f'To look for the text itself, quote it: "{quoted}"'
+        f"To look for the text itself, quote it: {_quoted(piece)}"
     )
 
 

@@ -9,20 +9,26 @@ from .flow import Flow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any, Unpack
+
+    from starlette.types import ASGIApp
 
     from .control.alerts import Alerts
     from .control.dead import DeadGroup
+    from .control.incoming import Incoming
     from .control.logs import LogOptions, LogSearch
     from .control.metrics_app import Asgi
     from .control.records import DeadRecord, Health, Reconciliation, StuckRecord, Why, WorkerRecord
     from .control.stats import By, Stats
+    from .control.subscriptions import Subscriptions
+    from .control.tokens import Tokens
     from .control.webhooks import Webhooks
     from .core.clock import Duration
     from .core.duplicates import Duplicates
     from .handle import Handle
     from .stores.contract import Store
+    from .web.site import Callback, SiteOptions
 
 
 class Questions(Flow):
@@ -66,6 +72,43 @@ class Questions(Flow):
         from .control.webhooks import Webhooks
 
         return Webhooks(self)  # type: ignore[arg-type]  # of which this is a part
+
+    @property
+    def tokens(self) -> Tokens:
+        """Who may use the HTTP API: `app.tokens.create("ada", "operator", tenant="acme")`, `.list()`, `.revoke(id)`."""
+        from .control.tokens import Tokens
+
+        return Tokens(self)
+
+    # events -------------------------------------------------------------------------------------------------------
+    @property
+    def subscriptions(self) -> Subscriptions:
+        """Which jobs an event creates: `app.subscriptions.add("ledger", "invoice.paid", "book", {"invoice": "$.data.id"})`."""
+        from .control.subscriptions import Subscriptions
+
+        return Subscriptions(self)  # type: ignore[arg-type]  # of which this is a part
+
+    @property
+    def incoming(self) -> Incoming:
+        """Receivers of webhooks: `app.incoming.add("github", scheme="github", event="github.{headers.x-github-event}")`."""
+        from .control.incoming import Incoming
+
+        return Incoming(self)  # type: ignore[arg-type]  # of which this is a part
+
+    def publish(
+        self, event: str, data: Mapping[str, Any] | None = None, *, key: str | None = None, tx: object = None
+    ) -> Sequence[Handle[Any]]:
+        """Publish an event: enqueue the jobs that subscribe to it, all or none; with `tx=` they commit with that transaction.
+
+        With a `key`, publishing again creates nothing new, and the handles are those of the jobs that are there.
+        """
+        return self.subscriptions.publish(event, data, key, tx)
+
+    async def apublish(
+        self, event: str, data: Mapping[str, Any] | None = None, *, key: str | None = None, tx: object = None
+    ) -> Sequence[Handle[Any]]:
+        """As `publish`, awaited; `tx=` is then an async connection or session."""
+        return await self.subscriptions.apublish(event, data, key, tx)
 
     # why ----------------------------------------------------------------------------------------------------------
     def search_logs(self, query: str = "", **given: Unpack[LogOptions]) -> LogSearch:
@@ -133,3 +176,17 @@ class Questions(Flow):
         from .control.metrics_app import metrics_app
 
         return metrics_app(self.metrics)
+
+    def dashboard(self, access: Callback | None = None, **options: Unpack[SiteOptions]) -> ASGIApp:
+        """Return the HTTP API and the dashboard as an ASGI application: `fastapi_app.mount("/jobs", app.dashboard(access=role_of))`.
+
+        `access(request)` returns the role of a caller (viewer, operator or admin), an `Access`, or None; it may be async. Without it,
+        callers need a token (`mainstay token create`). `creation` says who may enqueue: `authenticated` (operators), `open` or `off`.
+        """
+        from .web import check_installed
+
+        check_installed()
+        from .web.asgi import application
+        from .web.site import Site
+
+        return application(Site(self, access, options))  # type: ignore[arg-type]  # of which this is a part

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from .core import keys
-from .core.errors import Conflict, NotFound
+from .core.change import INVALID
+from .core.errors import Conflict, InvalidPayload, NotFound
 from .core.review import AGAIN
 
 _DONE = {
-    "cancel": ("cancelled", "cancelling"), "retry": ("queued",), "delete": ("deleted",), "decide": ("approved", "rejected")
+    "cancel": ("cancelled", "cancelling"), "retry": ("queued",), "delete": ("deleted",), "decide": ("approved", "rejected"),
+    "change": ("changed",),
 }  # fmt: skip
 _REFUSED = {
     ("cancel", "ended"): "the job has ended: there is nothing to cancel",
@@ -15,6 +17,12 @@ _REFUSED = {
     ("retry", "queued"): "the job is queued already",
     ("retry", "completed"): "the job completed: app.copy(id) enqueues a copy",
     ("delete", "running"): "the job is running: cancel it first",
+    ("change", "running"): "the job is running: cancel it first, or wait for it to end",
+    ("change", "review"): "the job is in review: approve, reject or retry it",
+    ("change", "ended"): "the job has ended: retry it, or enqueue a copy of it",
+    ("change", "same"): "the job is so already: nothing has changed",
+    ("change", "late"): "the job has to start before that time: give an earlier one, or retry it",
+    ("change", "stale"): "the job's arguments have changed meanwhile: look at it again",
 }
 
 
@@ -37,6 +45,10 @@ def checked(verb: str, job_id: str, verdict: str) -> str:
         raise Conflict(f"job {job_id} is {verdict}, not in review: there is nothing to decide; {then}")
     if verdict.startswith(keys.DUPLICATE):
         raise Conflict(keys.explained(verdict))
+    if verdict.startswith(INVALID):
+        raise InvalidPayload(
+            verdict.removeprefix(INVALID).removeprefix(": ") or "the payload does not fit the job type"
+        )
     raise Conflict(_REFUSED.get((verb, verdict), f"cannot {verb} job {job_id}: it is {verdict}"))
 
 

@@ -118,7 +118,7 @@ def test_a_bug_is_one_line_and_its_traceback_is_for_those_who_ask(capsys, monkey
     def broken(*_):
         raise RuntimeError("wheels came off")
 
-    monkeypatch.setattr("mainstay.cli.status.findings", broken)
+    monkeypatch.setattr("mainstay.cli.status.all_findings", broken)
     Shop(app).add()
     assert main(["status"]) == exits.FAILED
     err = capsys.readouterr().err
@@ -133,7 +133,7 @@ def test_an_interrupt_ends_quietly(monkeypatch, capsys, app):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mainstay.cli.status.findings", interrupted)
+    monkeypatch.setattr("mainstay.cli.status.all_findings", interrupted)
     Shop(app).add()
     assert main(["status"]) == exits.INTERRUPTED
     assert capsys.readouterr().err.strip() == ""

@@ -10,6 +10,7 @@ from tests.cli.shop import Shop
 # Commands that print no data, only messages, or whose output is not theirs.
 TALK_ONLY = {
     "demo": "shows itself at work, on a store that is gone afterwards",
+    "serve": "serves until it is stopped; what it serves is JSON",
 }
 
 

@@ -59,6 +59,10 @@ WORDS = {
     "webhooks": "", "webhooks show": "billing", "webhooks deliveries": "billing", "webhooks update": "billing --description token=hunter-note",
     "webhooks enable": "billing", "webhooks disable": "billing --reason token=hunter-note", "webhooks remove": "billing --dry-run",
     "webhooks send": 'invoice.paid password="hunter-nested"',
+    "token": "", "token ls": "", "token revoke": "{bearer} --dry-run", "subscriptions": "", "subscriptions add": 'books invoice.paid mail password="hunter-nested"',
+    "subscriptions enable": "ledger", "subscriptions disable": "ledger --reason token=hunter-note", "subscriptions remove": "ledger --dry-run",
+    "publish": 'invoice.paid password="hunter-nested"', "incoming": "", "incoming enable": "shop", "incoming disable": "shop --reason token=hunter-note",
+    "incoming remove": "shop --dry-run",
 }  # fmt: skip
 MORE = (
     "show {running}", "show {review}", "show {done}", "show {waiting}", "ls --fields id,args,error,reason", "edit {review} --from edited.json --dry-run",
@@ -69,6 +73,10 @@ OTHER = {
     "demo": "it makes its own store, without anything of the user's",
     "tail": "it goes on until it is stopped; it prints by Output.line, as watch does",
     "encryption new-key": "it prints the key that it was asked to make",
+    "serve": "it goes on until it is stopped; what it serves is redacted by web.encode",
+    "token create": "it prints the token that it was asked to make",
+    "incoming add": "it prints the secret that it was asked to make",
+    "incoming rotate": "it prints the secret that it was asked to make",
     "webhooks add": "it prints the secret that it was asked to make",
     "webhooks rotate": "it prints the secret that it was asked to make",
 }
@@ -96,6 +104,9 @@ def planted(app, url, run, tmp_path):
         description=f"for{ESCAPES} password=hunter-note",
         max_failures=1,
     )
+    ids["bearer"] = app.tokens.create("ann", "viewer").id
+    app.subscriptions.add("ledger", "invoice.*", "mail", {"password": "hunter-schedule", "odd": ESCAPES})
+    app.incoming.add("shop", scheme="github", event="invoice.paid", secret="hunter-incoming-secret-0123456789")
     answer = f"it{ESCAPES} is api_key=hunter-result"
     app.store.record_delivery(
         DeliveryRecord("billing", 0, ids["dead"], 1, 1, 500, 5, f"secret=hunter-error{ESCAPES}", answer),

@@ -7,7 +7,7 @@ import pytest
 
 from mainstay.cli import exits
 from mainstay.cli.output import Output, columns, cut, size
-from mainstay.cli.records import FIELDS
+from mainstay.control.json_records import FIELDS
 from mainstay.core.clock import HOUR
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft

@@ -17,7 +17,8 @@ HELD = rules.PAUSED + "type:nothing"
 PLAIN = {
     "schema", "migration", "seq", "actions", "action", "acted", "first_action", "bulk", "bulk_of", "rings", "armed", "gone", "workers", "worker", "declared",
     "beat", "wanted", "type", "setting", "setting_note", "seen", "stalled", "key", "keys", "ruled", "rule:pause", "rule:type", "rule:queue", "rule:limit",
-    "rule:breaker", "rule:schedule", "rule:tick", "rule:triage", "rule:trouble", "rule:watch", "rule:webhook", "rule:webhook_secret", "schedules", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow", "kept",
+    "rule:breaker", "rule:schedule", "rule:tick", "rule:triage", "rule:trouble", "rule:watch", "rule:webhook", "rule:webhook_secret", "rule:webhook_incoming",
+    "rule:webhook_incoming_secret", "rule:subscription", "rule:token", "rule:token_hash", "rule:session", "schedules", "outcomes", "meter", "pushed", "walks", "walked", "looked", "swept", "flow", "kept",
 }  # fmt: skip
 PASSING = ("bell:",)  # markers of notifications, which expire
 _open = {}

@@ -257,6 +257,39 @@ def test_a_notice_that_nobody_takes_for_a_day_is_given_up(fleet):
     assert fleet.look() == [("recovered", "disabled:")]
 
 
+def test_a_channel_that_is_added_later_is_told_what_is_open_and_nothing_of_the_past(fleet):
+    for app in fleet.apps:
+        app.channels = {}
+    for _ in range(30):
+        fleet.app.pause()
+        fleet.look()
+        fleet.app.resume()
+        fleet.look()
+    (rule,) = fleet.store.rules([TROUBLE], "disabled:")
+    assert len(rule.value["owed"]) == core.KEPT  # it does not grow
+    fleet.add(101)
+    fleet.look()
+    fleet.clock.advance("2d")
+    for app in fleet.apps:
+        app.channels = {"post": fleet.post}
+    told = fleet.look()
+    assert ("opened", "depth:default") in told
+    assert "disabled:" not in {name for _, name in told}
+    assert fleet.store.rules([TROUBLE], "disabled:")[0].value["owed"] == []
+
+
+def test_a_delivery_that_takes_too_long_leaves_the_rest_to_another(fleet, monkeypatch):
+    monkeypatch.setattr("mainstay.upkeep.alerts.LEASE", 0)
+    fleet.app.pause()
+    fleet.add(101)
+    for chore, told in zip(fleet.chores, (["depth:default"], ["depth:default", "disabled:"]), strict=True):
+        fleet.clock.advance("1m")
+        chore.step(fleet.clock.now())
+        chore._sending.join()
+        assert sorted(notice.alert.name for notice in fleet.post.got) == told
+    assert fleet.look() == []
+
+
 def test_an_incident_that_ends_before_it_was_told_is_told_whole(fleet):
     fleet.post.broken = True
     fleet.app.pause()

@@ -323,3 +323,19 @@ def test_killed_in_the_middle_and_resumed_it_changes_each_job_once(shared):
         assert app.bulk("state:scheduled").count() + app.bulk("state:queued").count() == count
         (told,) = [action for action in app.actions() if action.action == "retry"]
         assert (told.detail["jobs"], told.detail["from"]) == (count, {"dead": count})
+
+
+def test_an_operation_on_given_ids_tells_its_progress_and_stops(app, small):
+    jobs = fill(app, 7, "dead")
+    seen = []
+    found = app.bulk(ids=jobs[:5]).retry(progress=lambda step: seen.append((step.done, step.matched)), id="MINE")
+    assert (seen, found.changed) == ([(3, 5), (5, 5)], 5)
+    with pytest.raises(Stopped):
+        app.bulk(ids=jobs).cancel(progress=after(1))
+    assert [job.state for job in app.store.get_many(jobs)].count("cancelled") == 3
+
+
+def test_the_caller_may_name_an_operation(app, small):
+    fill(app, 4, "dead")
+    assert app.bulk("state:dead").retry(id="ABCDEFGHJK").id == "ABCDEFGHJK"
+    assert [each.id for each in app.bulk_operations(finished=True)] == ["ABCDEFGHJK"]

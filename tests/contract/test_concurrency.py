@@ -1,5 +1,6 @@
 """Many at once, in threads and in processes: each job is taken once, each key held once, and nobody is told "busy"."""
 
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -111,3 +112,28 @@ def descriptors():
     """How many files this process has open, where the system says so."""
     folder = Path("/proc/self/fd")
     return len(list(folder.iterdir())) if folder.is_dir() else 0
+
+
+@pytest.mark.engines("sqlite")
+def test_a_close_waits_for_threads_that_read(store, clock):
+    """SQLite crashes the process if a connection is closed that is in use: the dashboard of an application may read while it ends."""
+    store.enqueue([draft() for _ in range(200)], clock.now())
+    over, read, failed = threading.Event(), [], []
+
+    def look():
+        while not over.is_set():
+            try:
+                read.append(len(store.find("", 200)))
+            except Exception as error:  # noqa: BLE001  (whatever it is, the test shows it)
+                failed.append(error)
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for times in range(400):
+        eventually(lambda least=4 * times: len(read) > least or failed, "the threads read on")
+        store.close()
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert failed == []

@@ -18,6 +18,7 @@ from mainstay.core.search_terms import Term
 from mainstay.core.updates import Line
 from mainstay.stores import move, open_store
 from mainstay.stores.encrypted import SETTING
+from mainstay.stores.sealing import PRIVATE, SECRETS
 from mainstay.worker.attempt_log import pack
 from tests.contract.building import checkpoint, draft, log, progress
 from tests.servers.engines import ONE_OF_EACH
@@ -189,11 +190,13 @@ def test_a_damaged_payload_is_dead_and_its_worker_goes_on(desk):
     assert "'k1'" in found.error
 
 
-def test_a_job_whose_key_is_missing_here_is_tried_again(desk, others):
-    job = desk.add(payload=PAYLOAD)
+def test_a_job_whose_key_is_missing_here_waits_and_loses_no_attempt(desk, others):
+    job = desk.add(payload=PAYLOAD, max_attempts=1)
     stranger = others(TWO)
     assert stranger.claim("w-first", {"default": ["work"]}, 1, desk.now).jobs == []
-    assert desk.job(job).label == "retrying"
+    found = desk.job(job)
+    assert (found.state, found.attempt, desk.store.attempts(job)) == ("scheduled", 0, [])
+    assert "the key 'k1', which" in found.reason
     with pytest.raises(UsageError, match="cannot be enqueued"):
         stranger.enqueue([draft(payload=desk.store.inner.get(job).payload)], desk.now) if stranger._checked else _copy(
             stranger, job, desk
@@ -293,7 +296,21 @@ def test_an_export_is_plain_and_an_import_is_sealed(desk, target):
     assert target.get(ids["dead"]).payload == PAYLOAD
 
 
-def test_an_incident_is_sealed_and_compared_as_it_was(desk):
+def test_what_operators_did_and_children_are_plain_in_an_export_and_sealed_by_an_import(desk, target):
+    ids = fill(desk)
+    edit = Edit(PAYLOAD, PAYLOAD.replace(SECRET, f"{SECRET}-2"), None, None)
+    desk.store.change([ids["waiting"]], desk.now, "ann", Wish(edits={ids["waiting"]: edit}))
+    desk.store.cancel([ids["waiting"]], desk.now, "ann", note=f"no {SECRET}")
+    histories = desk.store.export_jobs([ids["review"], ids["waiting"]])
+    assert json.loads(histories[0].job.children)[0]["payload"] == PAYLOAD
+    assert [SECRET in action.detail for action in histories[1].actions] == [True, True]
+    target.import_jobs(histories)
+    assert SECRET not in rows(target)
+    assert target.export_jobs([ids["review"]])[0].job.children == histories[0].job.children
+    assert [SECRET in repr(action.detail) for action in target.actions(ids["waiting"], 9)] == [True, True]
+
+
+def test_an_incident_is_sealed_compared_as_it_was_and_rotated(desk, others):
     value = {
         "alert": ["dead", "work", "error", "a job is dead", f"the last said {SECRET}"],
         "owed": [{"id": "1", "alert": ["dead", "", "", "", SECRET]}],
@@ -304,6 +321,8 @@ def test_an_incident_is_sealed_and_compared_as_it_was(desk):
     assert SECRET not in rows(desk.store)
     desk.store.set_rule(found._replace(value=value | {"lease": 5}), was=(found,))
     assert desk.store.rules(["trouble"])[0].value == value | {"lease": 5}
+    Rotation(others(f"{TWO},{ONE}")).run(lambda _: None)
+    assert others(TWO).rules(["trouble"])[0].value == value | {"lease": 5}
 
 
 def test_webhooks_are_sealed_and_rotated(desk, others):
@@ -331,3 +350,35 @@ def test_webhooks_are_sealed_and_rotated(desk, others):
             seen._replace(updated_at=None), deliveries,
         )  # fmt: skip
         assert store.rules(["webhook_secret"])[0].value["secrets"] == [[made.secret, None]]
+
+
+def test_the_secret_of_a_webhook_is_no_note(desk):
+    app, plain = Mainstay(store=desk.store, clock=desk.clock), desk.store.inner
+    made = app.webhooks.add("https://hooks.example.com/", id="billing")
+    dead = fill(desk)["dead"]
+    ((sealed, _),) = plain.rules(["webhook_secret"])[0].value["secrets"]
+    plain.rewrite(dead, [Rewrite("reason", plain.get(dead).reason, sealed)])
+    assert desk.job(dead).reason == sealed
+    assert desk.store.rules(["webhook_secret"])[0].value["secrets"] == [[made.secret, None]]
+    (rule,) = plain.rules(["webhook_secret"])
+    old = desk.store.ring.seal(made.secret, "note")  # as it was sealed before
+    plain.set_rule(rule._replace(value={"secrets": [[old, None]]}))
+    assert desk.store.rules(["webhook_secret"])[0].value["secrets"] == [[made.secret, None]]
+
+
+def test_subscriptions_and_receivers_are_sealed_and_rotated(desk, others):
+    app, plain = Mainstay(store=desk.store, clock=desk.clock), desk.store.inner
+    app.job(name="book")(lambda invoice: None)
+    made = app.incoming.add("shop", type="book", args={"invoice": SECRET})
+    app.subscriptions.add("ledger", "invoice.paid", "book", {"invoice": SECRET})
+    assert app.subscriptions.disable("ledger").changed
+    seen = app.subscriptions.list(), app.incoming.list()
+    assert (seen[0][0].args, seen[1][0].args) == ({"invoice": SECRET}, {"invoice": SECRET})
+    for hidden in (SECRET, made.secret):
+        assert hidden not in rows(desk.store)
+        assert hidden not in repr([plain.rules([kind]) for kind in PRIVATE] + [plain.rules([kind]) for kind in SECRETS])
+    Rotation(others(f"{TWO},{ONE}")).run(lambda _: None)
+    with others(TWO) as store:
+        app = Mainstay(store=store, clock=desk.clock)
+        assert [each.args for each in (*app.subscriptions.list(), *app.incoming.list())] == [{"invoice": SECRET}] * 2
+        assert store.rules(["webhook_incoming_secret"])[0].value["secrets"] == [[made.secret, None]]

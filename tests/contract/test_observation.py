@@ -8,7 +8,7 @@ from mainstay.core.clock import SECOND
 from mainstay.core.errors import UsageError
 from mainstay.core.job import TypeInfo
 from mainstay.core.outcome import COMPLETED, RELEASED
-from tests.contract.building import FAILED, FINAL, REVIEW, WORKER, draft
+from tests.contract.building import FAILED, FINAL, REVIEW, WORKER, Desk, draft
 from tests.contract.ruled import limited, send
 
 
@@ -115,6 +115,19 @@ def test_counts_look_at_no_more_than_the_cap_and_say_so(desk):
     assert (count.jobs, count.capped) == (30, False)
 
 
+@pytest.mark.parametrize("cap", [1, 4, 5, 6, 7, 100])
+def test_counts_of_several_queues_and_types_around_the_cap(desk, cap):
+    for queue, type in [("a", "x"), ("a", "x"), ("a", "y"), ("b", "x"), ("default", "work"), ("default", "work")]:
+        desk.add(type=type, queue=queue)
+    found = desk.store.counts(cap)
+    assert sum(count.jobs for count in found) == min(cap, 6)
+    assert {count.capped for count in found} == {cap <= 6}
+    if cap >= 6:
+        assert {(count.queue, count.type): count.jobs for count in found} == {
+            ("a", "x"): 2, ("a", "y"): 1, ("b", "x"): 1, ("default", "work"): 2,
+        }  # fmt: skip
+
+
 def test_an_empty_store_has_nothing_to_count(store):
     assert store.counts(10) == []
     assert store.ended(0, 10) == ([], None)
@@ -192,3 +205,30 @@ def test_a_proposed_result_shows_while_the_job_is_in_review(desk):
 @pytest.mark.parametrize("verb", ["types", "workers"])
 def test_a_fresh_store_can_be_looked_at(store, verb):
     assert getattr(store, verb)() == []
+
+
+# changes ----------------------------------------------------------------------------------------------------------
+@pytest.mark.engines("sqlite", "postgres", "redis")
+def test_the_mark_of_changes_differs_after_a_commit_of_another(desk, another):
+    desk.add()
+    marks = [desk.store.change_mark()]
+    job = Desk(another, desk.clock).add()
+    marks.append(desk.store.change_mark())
+    another.cancel([job], desk.clock.now(), "ada")
+    marks.append(desk.store.change_mark())
+    assert len(set(marks)) == len(marks)
+
+
+def test_the_mark_of_changes_differs_after_a_commit_of_the_same_store(desk):
+    desk.add()
+    before = desk.store.change_mark()
+    desk.add()
+    assert desk.store.change_mark() != before
+
+
+@pytest.mark.engines("sqlite", "memory")
+def test_the_mark_of_changes_stays_while_nothing_is_written(desk):
+    desk.add()
+    before = desk.store.change_mark()
+    desk.store.counts(10)
+    assert desk.store.change_mark() == before

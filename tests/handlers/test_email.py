@@ -112,6 +112,20 @@ def test_a_mail_that_is_refused_is_dead_at_once(kit, made, box):
     assert "550 no such person" in job.error
 
 
+def test_a_dead_mail_that_an_operator_runs_again_is_sent(kit, app, made, box):
+    box.refusals = {"ada@example.org": "550 no such person", "bob@example.org": "450 later"}
+    job = made.email.enqueue("welcome", ["ada@example.org", "bob@example.org"], DATA)
+    kit.drain(retries=False)
+    box.refusals["bob@example.org"] = "550 no such person"
+    kit.drain(raises=False)
+    assert job.job().state == "dead"
+    box.refusals.clear()
+    app.retry(job.id, "the addresses exist now")
+    kit.drain()
+    assert job.result()["refused"] == {}
+    assert [to for to, _ in box.got] == [["ada@example.org", "bob@example.org"]]
+
+
 def test_refused_recipients_are_in_the_result_and_a_retry_is_for_the_others_only(kit, made, box):
     people = [f"{name}@example.org" for name in ("ada", "bob", "eve", "ada")]
     box.refusals = {"bob@example.org": "550 no such person", "eve@example.org": "450 later"}

@@ -214,6 +214,13 @@ def test_a_schema_goes_to_the_service(mainstay, make, faults, provider):
         assert sent["messages"][0] == {"role": "system", "content": "Be brief."}
 
 
+def test_a_temperature_goes_to_the_service(mainstay, make, faults):
+    make(temperature=0.3, max_tokens=200).ask("Where?")
+    mainstay.drain()
+    [sent] = map(json.loads, faults.requests)
+    assert (sent["temperature"], sent["max_completion_tokens"]) == (0.3, 200)
+
+
 def test_an_answer_that_was_saved_is_not_asked_for_again(mainstay, make, faults, tmp_path):
     """As after a kill between the answer and the file: here the target cannot be written the first time."""
     made = make(folder=tmp_path / "missing")
@@ -287,6 +294,8 @@ def test_a_target_without_a_folder_is_refused(make):
         ({"base_url": "localhost"}, "base_url="),
         ({"max_tokens": 0}, "max_tokens=0"),
         ({"max_prompt": 0}, "max_prompt=0"),
+        ({"temperature": 3}, "a number from 0 to 2"),
+        ({"provider": "anthropic", "temperature": 0.3}, "only provider='openai'"),
         ({"prices": {"m": 3}}, "prices"),
         ({"timeout": "soon"}, "timeout"),
     ],

@@ -134,7 +134,7 @@ def test_a_secret_may_be_in_the_environment(app, kit, hook, monkeypatch):
     assert app.webhooks.show("billing").signs_with == "$HOOK_SECRET"
     (job,) = app.webhooks.send("a.b")
     app.drain()
-    assert "HOOK_SECRET, which is not set for this worker" in job.job().error
+    assert "HOOK_SECRET, which is not set for this process" in job.job().error
     monkeypatch.setenv("HOOK_SECRET", OWN)
     kit.drain()
     Webhook(OWN).verify(hook.got[0].body, hook.got[0].headers)

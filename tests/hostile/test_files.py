@@ -115,6 +115,52 @@ def test_b59_what_is_no_database_is_named_as_such_and_left_alone(path, content):
     assert path.read_bytes() == content
 
 
+GARBAGE = {"noise": b"garbage " * 5_000, "zeros": bytes(40_000)}
+
+
+@pytest.fixture
+def overwritten(path):
+    """Return a function that overwrites the file of an application in place; one job is in the file, and one in the log beside it."""
+
+    def overwritten(app, content):
+        app.enqueue("work", {"n": 1})
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        app.enqueue("work", {"n": 2})
+        path.write_bytes(content)
+
+    return overwritten
+
+
+@pytest.mark.parametrize("content", GARBAGE.values(), ids=GARBAGE)
+def test_b59_a_file_that_is_overwritten_beside_its_log_is_never_a_store_without_jobs(path, overwritten, content):
+    with closing(Mainstay(f"sqlite:///{path}")) as app:
+        overwritten(app, content)
+        with closing(Mainstay(f"sqlite:///{path}")) as fresh:
+            with pytest.raises(StoreCorrupt, match=r"malformed|not a database"):
+                fresh.list()
+            (store,) = fresh.health().components
+            assert (store.name, store.status) == ("store", "unhealthy")
+
+
+def test_b59_a_file_that_is_emptied_takes_no_jobs_that_would_be_lost(path, overwritten):
+    """SQLite would write them to a log that another program has removed: it removes that of an empty file."""
+    with closing(Mainstay(f"sqlite:///{path}")) as app:
+        overwritten(app, b"")
+        for verb in (lambda: app.enqueue("work"), app.list):
+            with pytest.raises(StoreError, match=r"emptied while it was open|no mainstay schema"):
+                verb()
+
+
+@pytest.mark.parametrize("content", GARBAGE.values(), ids=GARBAGE)
+def test_b59_what_is_in_the_log_is_found_whatever_is_in_the_file(path, content):
+    with closing(Mainstay(f"sqlite:///{path}")) as app:
+        ids = [app.enqueue("work", {"n": n}).id for n in range(3)]
+        path.write_bytes(content)
+        with closing(Mainstay(f"sqlite:///{path}")) as fresh:
+            assert sorted(job.id for job in fresh.list()) == sorted(ids)
+
+
 def work_of_nobody():
     pass
 

@@ -12,6 +12,8 @@ import trustme
 from mainstay.core.alerts import Alert
 from mainstay.core.errors import ConfigError, SendFailed
 from mainstay.senders.channels import Notice, channel
+from tests.waiting import eventually
+from tests.worker.conftest import gone
 
 from .receiving import mail_server, receiver
 
@@ -84,6 +86,18 @@ def test_a_program_that_fails_or_hangs(code, says):
 def test_a_program_that_is_not_there():
     with pytest.raises(SendFailed, match="FileNotFoundError"):
         channel("script", {"kind": "command", "argv": ["/no/such/program"]}).send(OPENED)
+
+
+def test_a_command_may_leave_a_program_in_the_background():
+    channel("script", {"kind": "command", "argv": ["sh", "-c", "sleep 8 &"], "timeout": "6s"}).send(OPENED)
+
+
+def test_a_command_that_is_late_is_killed_with_what_it_has_started(tmp_path):
+    place = tmp_path / "pid"
+    script = 'sleep 60 & echo $! > "$0.new"; mv "$0.new" "$0"; wait'
+    with pytest.raises(SendFailed, match="has not ended within"):
+        channel("script", {"kind": "command", "argv": ["sh", "-c", script, str(place)], "timeout": "2s"}).send(OPENED)
+    eventually(lambda: gone(int(place.read_text())), "the end of what it has started")
 
 
 # mail ---------------------------------------------------------------------------------------------------------------------

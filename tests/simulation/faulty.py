@@ -132,6 +132,8 @@ class FaultyStore:
             return lambda _, limit: real(self._scheduler.now, limit)
         if name == "set_review":
             return partial(self._set_review, real)
+        if name == "prune_jobs":  # in no time: its pace would depend on the machine
+            return lambda jobs: real(jobs)._replace(ms=0.0)
         if name in VERBS:
             real = self._verb(name, real)
             setattr(self, name, real)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import select
@@ -9,21 +10,35 @@ import signal
 import sys
 import threading
 import warnings
+from contextlib import contextmanager
 from inspect import CO_GENERATOR
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 PATIENCE = 5.0  # real seconds in which a call that is not blocked surely returns
 MOMENT = 0.3  # real seconds in which a fork is made that nothing holds up
 OURS = f"{os.sep}mainstay{os.sep}"
 
 
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Collect no garbage meanwhile: finalizers of what earlier tests have left would be counted as places of the call."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 class Interrupt(KeyboardInterrupt):
     """What the signal handler raises."""
 
 
+@no_collection()
 def at_line(number: int, call: Callable[[], Any], then: Callable[[], None]) -> Any:
     """Run a call; before its nth line inside mainstay, run `then`, which may raise."""
     left = number
@@ -46,6 +61,7 @@ def at_line(number: int, call: Callable[[], Any], then: Callable[[], None]) -> A
         sys.settrace(before)
 
 
+@no_collection()
 def interrupted(number: int, call: Callable[[], Any]) -> Any:
     """Run a call, with a signal handler that raises `Interrupt` at its nth place inside mainstay.
 

@@ -12,7 +12,12 @@ from tests.simulation.world import simulate
 
 @pytest.mark.parametrize("name", [*HARDSHIPS, *FLOW, *TICKING, *OPERATED])
 def test_a_world_with_a_hardship_is_the_same_each_time(name):
-    assert simulate(11, name).history.hash() == simulate(11, name).history.hash()
+    one, two = ([*simulate(11, name).history.lines()] for _ in range(2))
+    assert (
+        next(((number, *pair) for number, pair in enumerate(zip(one, two, strict=False)) if len({*pair}) > 1), None)
+        is None
+    )
+    assert len(one) == len(two)
 
 
 def test_half_of_the_seeds_have_no_hardship_and_each_hardship_is_drawn():

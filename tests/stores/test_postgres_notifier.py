@@ -65,10 +65,9 @@ def test_many_rings_are_few_notifications_and_the_last_is_not_lost(url, store):
         heard.execute("LISTEN mainstay")
         for _ in range(500):
             store.notify()
-        first = list(heard.notifies(timeout=1, stop_after=1))
-        rest = list(heard.notifies(timeout=0.2))
-    assert len(first) == 1
-    assert 1 <= len(rest) < 100  # the last rings of all are told by one at the end
+        found = list(heard.notifies(timeout=5, stop_after=2))
+        found += heard.notifies(timeout=0.2)
+    assert 2 <= len(found) < 100  # the first ring at once; the last rings of all are told by one at the end
 
 
 def test_each_kind_of_ring_comes_through(store, notifier):

@@ -10,9 +10,10 @@ from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
 from mainstay.core.job import WorkerInfo
 from mainstay.core.outcome import COMPLETED, Outcome
+from mainstay.core.search_terms import Term
 from mainstay.stores import operations
 from mainstay.stores.operations import Result
-from mainstay.stores.sql import actions
+from mainstay.stores.sql import actions, search
 from mainstay.stores.sqlite import claim, inserts, sql
 from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.stores.sqlite.store import SqliteStore
@@ -216,6 +217,16 @@ def test_counts_walk_the_index_of_each_state(connection):
     lines = [line.replace(" COVERING ", " ") for line in plan(connection, text_of("counts"))]
     for index in STATES.values():
         assert any(line.startswith(f"SCAN mainstay_job USING INDEX mainstay_job_{index}") for line in lines), lines
+
+
+def test_queued_jobs_of_a_queue_are_found_in_their_index_alone(connection):
+    """The row of each of a hundred thousand queued jobs would cost ten times as much."""
+    terms = [Term("state", "=", ("queued",)), Term("queue", "=", ("default",))]
+    (path,) = search._paths(terms)
+    statement = DIALECT.built(search._selected(DIALECT, path, [], 50))
+    lines = plan(connection, statement.text)
+    assert [line for line in lines if " j " in line] == ["SEARCH j USING INDEX mainstay_job_lane (queue=?)"]
+    assert set(path.covers) == set(terms)
 
 
 def test_removing_jobs_removes_from_every_table_that_refers_to_jobs(connection):

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from mainstay.core.clock import DAY, HOUR, SECOND
 from mainstay.core.errors import UsageError
 from mainstay.core.search_terms import Term
-from mainstay.query import FOREVER, MAX_TERMS, MAX_TEXT, QUALIFIERS, READERS, parse
+from mainstay.query import FOREVER, MAX_TERMS, MAX_TEXT, QUALIFIERS, READERS, completed, last_word, parse, term
 
 NOW = 1_750_000_000_000
 
@@ -163,12 +163,42 @@ def test_no_text_raises_anything_but_a_usage_error(text):
         terms = parse(text, NOW)
     except UsageError:
         return
-    for term in terms:
-        assert term.values
-        assert all(abs(value) <= FOREVER for value in term.values if isinstance(value, int))
+    for each in terms:
+        assert each.values
+        assert all(abs(value) <= FOREVER for value in each.values if isinstance(value, int))
 
 
 @given(st.text(min_size=1).filter(lambda text: "\0" not in text and text.isprintable()))
 def test_a_quoted_value_is_taken_as_it_stands(text):
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     assert one(f'key:"{quoted}"').values == (text,)
+
+
+@given(
+    st.lists(st.text(min_size=1).filter(lambda text: "\0" not in text and text.isprintable()), min_size=1, max_size=3)
+)
+def test_a_term_is_written_for_any_values(values):
+    assert one(term("tag", *values)).values == tuple(values)
+    assert len(parse(f"{term('tag', *values)} {term('key', *values)} -state:dead", NOW)) == 3
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("sta", ["state:"]), ("-sta", ["-state:"]), ("state:que", ["state:queued"]), ("state:dead,al", ["state:dead,alive"]),
+        ("queue:", ["queue:mail", 'queue:"two words"']), ("queue:TWO", ['queue:"two words"']), ('queue:"two w', ['queue:"two words"']),
+        ("-queue:mail,m", ["-queue:mail,mail"]), ("nothing:", []), ("xyz", []),
+    ],
+)  # fmt: skip
+def test_a_word_is_completed(word, found):
+    assert completed(word, lambda name, start: ("mail", "two words") if name == "queue" else ()) == found
+    for each in found:
+        assert each.endswith(":") or parse(each, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("", ""), ("type:mail ", ""), ("type:mail st", "st"), ('tag:"a b', 'tag:"a b'), ('tag:"a b" x', "x")],
+)
+def test_the_last_word_of_what_is_typed(text, word):
+    assert last_word(text) == word

@@ -33,6 +33,17 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc=\n-----END RSA PRIVATE KEY--
         ('{"secret": {"a": ["x]y", 1]}, "b": 2}', '{"secret": [redacted:secret], "b": 2}'),
         ('"{\\"password\\": \\"hun ter\\"}"', '"{\\"password\\": \\"[redacted:password]\\"}"'),
         ("psql --password hunter2 shop", "psql --password [redacted:password] shop"),
+        (
+            '"{\\"password\\": \\"hun\\\\\\"ter\\", \\"a\\": 1}"',
+            '"{\\"password\\": \\"[redacted:password]\\", \\"a\\": 1}"',
+        ),
+        (
+            "Command '['psql', '--password', 'a b', '-q']'",
+            "Command '['psql', '--password', '[redacted:password]', '-q']'",
+        ),
+        ("login(password=Secret('a', \"b\"), user=1)", "login(password=[redacted:password], user=1)"),
+        (f"ENCRYPTION_KEYS=k1:{'A' * 43}=,k2:{'B' * 43}= next", "ENCRYPTION_KEYS=[redacted:mainstay] next"),
+        ("encryption_keys: abc", "encryption_keys: [redacted:key]"),
         ("<password>abc</password>", "<password>[redacted:password]</password>"),
         ("User(name='a', client_secret=b'xyz')", "User(name='a', client_secret=b'[redacted:secret]')"),
         ('cut off: {"token": "abc', 'cut off: {"token": "[redacted:token]'),
@@ -77,6 +88,16 @@ def test_the_values_of_secret_names_are_replaced_at_any_depth(name):
     (shown,) = USUAL.value([{"a": {name: "x"}}])[0]["a"].values()
     assert shown.startswith(MARK)
     assert USUAL.value({name: {"b": ["x"]}})[name].startswith(MARK)
+
+
+def test_a_secret_that_is_a_key_of_a_mapping_is_replaced():
+    before = {"cards": {"4111 1111 1111 1111": "Ann"}}
+    shown = USUAL.value(before)
+    assert shown == {"cards": {"[redacted:card]": "Ann"}}
+    assert restored(shown, before, USUAL) == before
+    assert restored({"cards": {"4111 1111 1111 1111": "Bob"}}, before, USUAL) == {
+        "cards": {"4111 1111 1111 1111": "Bob"}
+    }
 
 
 def test_names_and_paths_of_the_user():
@@ -197,6 +218,7 @@ def test_an_edit_may_change_what_is_around_a_mark():
 HARD = {
     "names": "password", "values": "password=x ", "open quotes": 'password="\\', "open brackets": "password=[", "urls": "://a:", "ends": "://a:@", "jwt": "eyJ",
     "jwts": "eyJ ", "digits": "4", "spaced": "4 ", "pem": "-----BEGIN A-----", "bearer": "bearer ", "iban": "AB12 ", "keys": "sk-", "at": "a@a.",
+    "redacted headers": "authorization:*** ", "redacted cookies": "cookie=[redacted:x] ",
 }  # fmt: skip
 
 
@@ -232,3 +254,13 @@ def test_the_process_has_one_redactor():
         assert redaction.in_force() is OWN
     finally:
         redaction.use(before)
+
+
+def test_a_value_that_was_hidden_whole_may_be_replaced_or_stay():
+    before = {"to": "ann", "credentials": {"user": "u"}, "tokens": ["a", "b"]}
+    shown = USUAL.value(before)
+    assert shown["credentials"].startswith(MARK)
+    assert restored(shown | {"to": "bob"}, before, USUAL) == before | {"to": "bob"}
+    replaced = {"credentials": {"user": "v"}, "tokens": ["c"]}
+    assert restored(shown | replaced, before, USUAL) == before | replaced
+    assert restored(before | {"to": "bob"}, before, USUAL) == before | {"to": "bob"}

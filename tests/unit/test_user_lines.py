@@ -1,6 +1,6 @@
 """A traceback for people: the user's frames, and a note in place of those of libraries."""
 
-from mainstay.core.frames import user_lines
+from mainstay.core.frames import frames, user_lines
 
 TRACEBACK = """\
 Traceback (most recent call last):
@@ -38,3 +38,17 @@ def test_where_there_is_no_frame_of_the_user_all_are_shown():
 def test_other_text_stays():
     assert user_lines("ValueError: no") == ["ValueError: no"]
     assert user_lines("") == [""]
+
+
+def test_a_frame_has_its_line_of_code():
+    assert [(frame.line, frame.function, frame.user, frame.code) for frame in frames(TRACEBACK)] == [
+        (7, "mail", True, "send(to)"), (3, "send", False, "connect()"), (9, "connect", False, 'raise OSError("refused")'),
+        (9, "mail", True, "raise ValueError(to)"),
+    ]  # fmt: skip
+
+
+def test_a_frame_without_its_source_has_no_code():
+    found = frames(
+        'Traceback:\n  File "<string>", line 1, in f\n  File "/srv/a.py", line 2, in g\n    go()\nValueError'
+    )
+    assert [frame.code for frame in found] == ["", "go()"]

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 
 import pytest
 
@@ -9,7 +10,7 @@ from mainstay import Mainstay, Permanent, Review, Snooze, ctx, redacting
 from mainstay.cli.worker import WorkerLog
 from mainstay.core.export import PARTS
 
-SECRETS = ("hunter-error", "hunter-frame", "hunter-log", "hunter-field", "hunter-own", "hunter-stage", "hunter-said", "hunter-asked", "hunter-cause")  # fmt: skip
+SECRETS = ("hunter-error", "hunter-frame", "hunter-log", "hunter-field", "hunter-own", "hunter-stage", "hunter-said", "hunter-asked", "hunter-cause", "hunter-code", "hunter-exit", "hunter-progress")  # fmt: skip
 
 
 @pytest.fixture
@@ -19,6 +20,7 @@ def app(tmp_path, monkeypatch):
     app = Mainstay(f"sqlite:///{tmp_path}/jobs.db")
     app.job(fails, retry=1)
     app.job(asks)
+    app.job(leaves, retry=1)
     app.job(waits)
     app.job(gives_up, process=True)
     yield app
@@ -38,8 +40,13 @@ def fails() -> None:
         raise ValueError("the answer was {'api_key': 'hunter-error'}") from error
 
 
+def leaves() -> None:
+    ctx.progress(1, 2, password="hunter-progress")
+    sys.exit("password=hunter-exit")
+
+
 def asks() -> None:
-    raise Review("may I use secret=hunter-asked?", output={"a": 1})
+    raise Review("may I use secret=hunter-asked?", output={"a": 1}, code="password=hunter-code")
 
 
 def waits() -> None:
@@ -55,7 +62,7 @@ def gives_up() -> None:
 def test_what_handlers_say_is_redacted_before_it_is_stored_or_logged(app, capfd, monkeypatch, form):
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     WorkerLog(app, "debug", form)
-    jobs = [app.enqueue(name) for name in ("fails", "asks", "waits", "gives_up")]
+    jobs = [app.enqueue(name) for name in ("fails", "asks", "waits", "gives_up", "leaves")]
     app.drain()
     stored = json.dumps([app.store.export_rows(part, None, 100).rows for part in PARTS])
     said = "".join(capfd.readouterr())
@@ -66,6 +73,7 @@ def test_what_handlers_say_is_redacted_before_it_is_stored_or_logged(app, capfd,
     assert attempt.error == "ValueError: the answer was {'api_key': '[redacted:apikey]'}"
     assert "ConnectionError: postgresql://ann:***@db/shop" in attempt.traceback
     assert "the answer was" in said
+    assert app.attempts(jobs[4])[0].code is None  # what sys.exit says is a message: a code is not encrypted
 
 
 def test_payloads_and_results_are_stored_as_given(app):

@@ -201,7 +201,7 @@ def fresh(app, worker):
 def test_a_process_with_a_handler_that_does_not_end_is_replaced_before_the_next_attempt(
     jobs, start_supervisor, journal, folder
 ):
-    handle = jobs.plain.options(timeout=0.2, retry=jobs.AT_ONCE).enqueue("late")
+    handle = jobs.plain.options(timeout=1, retry=jobs.AT_ONCE).enqueue("late")
     supervisor = start_supervisor(1, concurrency=4, grace=1)
     (first,) = workers(jobs.app, 1)
     journal.wait("started plain late")

@@ -264,7 +264,8 @@ def act(
             if not _preview(output, verb, found, dry_run, "" if found.matched else misspelt(app, " ".join(jobs))):
                 return exits.OK
         with Watch(output, verb, by_id, RUNNING if wait else "") as watch:
-            report = chosen.act(bulk, {"actor": by or actor(), "progress": watch}, **given)
+            told = {} if by_id else {"progress": watch}  # of jobs given by id, each is printed at the end
+            report = chosen.act(bulk, {"actor": by or actor(), **told}, **given)
         if not report.matched and not by_id:
             _preview(output, verb, report, dry_run, misspelt(app, " ".join(jobs)))
             return exits.OK

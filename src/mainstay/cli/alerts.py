@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core.alerts import RULES
 from ..core.clock import iso
 from ..core.errors import UsageError
@@ -50,7 +51,7 @@ def alerts(target: Target, output: Output, everything: bool) -> None:
     with target.open() as app:
         output.now = app.clock.now()
         found = app.alerts.history() if everything else app.alerts.open()
-    records.give(output, records.plain(found), [each.id for each in found], lambda: _print(output, found))
+    records.give(output, json_records.plain(found), [each.id for each in found], lambda: _print(output, found))
     if not found:
         output.talk(
             "nothing is wrong by the rules: mainstay alerts rules" if not everything else "there were no incidents"
@@ -70,7 +71,7 @@ def _print(output: Output, found: Sequence[Incident]) -> None:
 
 
 def _since(output: Output, each: Incident) -> str:
-    return output.when(records.instant(each.closed_at or each.opened_at))
+    return output.when(json_records.instant(each.closed_at or each.opened_at))
 
 
 def _state(each: Incident) -> str:
@@ -87,7 +88,7 @@ def rules(target: Target, output: Output) -> None:
     """List the rules, as they hold."""
     with target.open() as app:
         output.now, found = app.clock.now(), app.alerts.rules()
-    records.give(output, records.plain(found), [each.name for each in found], lambda: _print_rules(output, found))
+    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print_rules(output, found))
 
 
 def _print_rules(output: Output, found: Sequence[AlertRule]) -> None:
@@ -97,7 +98,7 @@ def _print_rules(output: Output, found: Sequence[AlertRule]) -> None:
         until = (
             ""
             if each.silenced_until is None
-            else f" (nobody is told: silenced until {iso(records.instant(each.silenced_until))})"
+            else f" (nobody is told: silenced until {iso(json_records.instant(each.silenced_until))})"
         )
         output.paragraph(*head, text=each.about + until, indent=1)
 

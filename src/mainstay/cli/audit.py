@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core.bulk import PLACE, PLAN
 from ..core.clock import human, iso, milliseconds
 from ..core.errors import UsageError
 from ..core.limits import effective
-from ..core.rules import SCHEDULE, TRIAGE, WATCH, WEBHOOK
+from ..core.rules import INCOMING, SCHEDULE, SUBSCRIPTION, TOKEN, TRIAGE, WATCH, WEBHOOK
 from ..redacting import redactor
-from . import records, rule_text
+from . import rule_text
 from .options import command, shaped, targeted
 from .output import plural
 
@@ -31,6 +32,7 @@ PAGE = 1_000  # lines that are read at once
 RULE, SETTING = "rule", "setting"  # the actions that change those
 QUOTED = ("note", "search")  # details that have spaces
 TRIAGED = {"open": "reopened"}  # what is done to a group of dead jobs; otherwise it is called as what it is then
+ADDED = {TOKEN: "token", SUBSCRIPTION: "subscription", INCOMING: "receiver"}
 VERBS = {"pause": ("paused", "resumed"), "breaker": ("opened", "closed")}
 
 
@@ -66,7 +68,7 @@ def audit(
         )  # fmt: skip
         found = list(islice(lines, limit + 1))
     shown = found[:limit]
-    output.give(lambda: [records.of(action) for action in shown], None, lambda: _print(output, shown))
+    output.give(lambda: [json_records.of(action) for action in shown], None, lambda: _print(output, shown))
     if len(found) > limit:
         output.talk(f"there are more: add -n {limit * 10}")
     if not found:
@@ -187,15 +189,34 @@ def _changed(kind: str, name: str, before: dict[str, Any], after: dict[str, Any]
     if kind == WATCH:
         from ..control.alerts import shown as shown_alert
 
-        kind, before, after = "alert", records.plain(shown_alert(before)), records.plain(shown_alert(after))
+        kind, before, after = "alert", json_records.plain(shown_alert(before)), json_records.plain(shown_alert(after))
     if kind == WEBHOOK:
         from ..control.webhooks import shown as shown_webhook
 
         if not before or not after:
             return f"{'added' if after else 'removed'} the webhook {name}: {(after or before).get('url')}"
-        before, after = records.plain(shown_webhook(before)), records.plain(shown_webhook(after))
+        before, after = json_records.plain(shown_webhook(before)), json_records.plain(shown_webhook(after))
+    if kind in ADDED:
+        return _added(kind, name, before, after)
     changes = rule_text.changes(before, after, rule_text.NONE if kind in (SCHEDULE, WEBHOOK) else "as declared", kind)
     return f"{kind} {name}: {', '.join(changes) or 'set again'}"
+
+
+def _added(kind: str, name: str, before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Return what became of a token, a subscription or a receiver."""
+    word, whole = ADDED[kind], after or before
+    if before and after:
+        from ..control.subscriptions import shown
+
+        changes = rule_text.changes(*(json_records.plain(shown(side)) for side in (before, after)))
+        return f"{word} {name}: {', '.join(changes) or 'set again'}"
+    if kind == TOKEN:
+        scope = f" of the tenant {whole['tenant']}" if whole.get("tenant") else ""
+        return (
+            f"{'created' if after else 'revoked'} the token {name} of {whole.get('name')}: {whole.get('role')}{scope}"
+        )
+    what = f"{whole['event']} → {whole['type']}" if kind == SUBSCRIPTION else whole.get("event") or whole.get("type")
+    return f"{'added' if after else 'removed'} the {word} {name}: {what}"
 
 
 def _detail(value: Any) -> str:

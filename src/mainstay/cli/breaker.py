@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..control import json_records
 from . import records
 from .changing import advised, report
 from .groups import acting, explaining, group, subcommand
@@ -34,7 +35,7 @@ def breaker(target: Target, output: Output) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.breakers()
-    records.give(output, records.plain(found), [each.type for each in found], lambda: _print(output, found))
+    records.give(output, json_records.plain(found), [each.type for each in found], lambda: _print(output, found))
     if not found:
         output.talk(NONE)
 
@@ -60,7 +61,7 @@ def _numbers(each: BreakerRecord) -> list[Cell]:
 
 
 def _until(output: Output, each: BreakerRecord) -> str:
-    return "" if each.until is None else output.when(records.instant(each.until))
+    return "" if each.until is None else output.when(json_records.instant(each.until))
 
 
 def opened(output: Output, each: BreakerRecord) -> str:
@@ -68,7 +69,9 @@ def opened(output: Output, each: BreakerRecord) -> str:
     if each.state == "closed" or each.at is None:
         return ""
     who = f"by {each.actor}" if each.actor else "by failures"
-    return f"{who} {output.when(records.instant(each.at))}" + (f": {each.reason}" if each.reason and each.actor else "")
+    return f"{who} {output.when(json_records.instant(each.at))}" + (
+        f": {each.reason}" if each.reason and each.actor else ""
+    )
 
 
 @subcommand(breaker, "open", 'mainstay breaker open extract --rest 10m --reason "the API is down"')

@@ -6,9 +6,10 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..control import json_records
 from ..core.errors import NotFound, UnknownType, UsageError
 from ..redacting import redactor
-from . import exits, records, rule_text
+from . import exits, rule_text
 from .output import dumped
 
 if TYPE_CHECKING:
@@ -24,9 +25,12 @@ DECLARED = ("type", "queue", "limit", "schedule")  # kinds of rules that code de
 # What the messages of the Python API call methods, and what is typed instead.
 TYPED = {
     "; app.types() lists them": "", "; app.queues() lists them": "", "; app.limits() lists them": "",
-    "; app.settings() lists them": "", "; app.schedules() lists them": "", "; app.webhooks.list() lists them": "", "app.limits() lists the limits": "mainstay limits lists them",
+    "; app.settings() lists them": "", "; app.schedules() lists them": "", "; app.webhooks.list() lists them": "", "; app.tokens.list() lists them": "",
+    "; app.subscriptions.list() lists them": "", "; app.incoming.list() lists them": "", "app.limits() lists the limits": "mainstay limits lists them",
     "app.pause(type=…)": "mainstay pause --type", "app.pause(queue=…)": "mainstay pause --queue", "app.disable(type)": "mainstay disable",
     ", or None;": ", or none;",
+    "event= (": "--event (", "type= (": "--type (",
+    "data= belongs to event=: with type=,": "--data belongs to --event: with --type,",
 }  # fmt: skip
 OPTION = re.compile(r"\b(cron|every|tz|start|end|limit|jitter|catch_up|overlap)=(['\d]?)")
 
@@ -82,7 +86,7 @@ def _record(changes: Sequence[Change], by: By, changed: bool) -> dict[str, Any]:
         redactor().value({**named, **side}) if side and named else side for side in (first.before, last.after)
     )
     return {
-        "kind": first.kind, "name": first.name, "before": records.plain(before), "after": records.plain(after),
+        "kind": first.kind, "name": first.name, "before": json_records.plain(before), "after": json_records.plain(after),
         "changed": changed and not by.dry_run, "dry_run": by.dry_run, "actor": by.actor, "reason": by.reason,
     }  # fmt: skip
 

@@ -19,7 +19,7 @@ from click.shell_completion import (
     split_arg_string,
 )  # fmt: skip
 
-from ..query import GROUPS, LABELS, READERS
+from ..query import completed
 from ..stores import existing
 from .main import COMPLETING
 from .options import command, shaped
@@ -129,6 +129,9 @@ KINDS: dict[str, Names] = {
     "settings": _settings,
     "schedules": lambda app, start: [rule.name for rule in app.store.rules(["schedule"])],
     "webhooks": lambda app, start: [rule.name for rule in app.store.rules(["webhook"])],
+    "subscriptions": lambda app, start: [rule.name for rule in app.store.rules(["subscription"])],
+    "incoming": lambda app, start: [rule.name for rule in app.store.rules(["webhook_incoming"])],
+    "tokens": lambda app, start: [rule.name for rule in app.store.rules(["token"])],
     "zones": lambda app, start: _zones(),
     "operations": lambda app, start: [each.id for each in app.bulk_operations()],
 }
@@ -141,6 +144,8 @@ TAKES = {
     "search": "search", "tz": "zones", "files": FILES, "file": FILES, "path": FILES, "archive": FILES,
     **{f"schedules {verb} name": "schedules" for verb in ("show", "next", "set", "pause", "resume", "remove", "reset", "run")},
     **{f"webhooks {verb} id": "webhooks" for verb in ("show", "deliveries", "update", "enable", "disable", "remove", "rotate")}, "webhooks send to": "webhooks",
+    **{f"{kind} {verb} name": kind for kind in ("subscriptions", "incoming") for verb in ("enable", "disable", "remove", "rotate")},
+    "token revoke id": "tokens",
 }  # fmt: skip
 WORDS = {"kinds": ("type", "queue", "limit", "setting", "job")}  # beside names
 ALSO = {"kinds": "reviews"}  # a kind of names beside words
@@ -174,15 +179,10 @@ def _complete(kind: str, param: click.Parameter, ctx: click.Context, incomplete:
 
 
 def _search(ctx: click.Context, incomplete: str) -> list[str]:
-    """Return ids, and terms of a search: their names, then their values."""
-    minus = "-" * incomplete.startswith("-")
-    name, colon, values = incomplete[len(minus) :].partition(":")
-    if not colon:
-        terms = [f"{minus}{each}:" for each in READERS if each.startswith(name)]
-        return terms + ([] if minus else _names(ctx, "jobs", name) if name else [])
-    before, comma, last = values.rpartition(",")
-    known = (*LABELS, *GROUPS) if name == "state" else _names(ctx, VALUES[name], last) if name in VALUES else ()
-    return [f"{minus}{name}:{before}{comma}{each}" for each in known if each.startswith(last)]
+    """Return terms of a search, their names, then their values; and ids."""
+    found = completed(incomplete, lambda name, start: _names(ctx, VALUES[name], start) if name in VALUES else ())
+    is_id = incomplete and not incomplete.startswith("-") and ":" not in incomplete
+    return found + (_names(ctx, "jobs", incomplete) if is_id else [])
 
 
 def _names(ctx: click.Context, kind: str, start: str) -> list[str]:

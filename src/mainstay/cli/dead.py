@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..control.dead import dead_group
 from ..core.dead import OPEN, short_names
 from ..core.errors import UsageError
@@ -62,7 +63,7 @@ def dead(target: Target, output: Output, everything: bool) -> None:
     shown = [each for each in found if everything or each.status == OPEN]
     records.give(
         output,
-        records.plain(shown),
+        json_records.plain(shown),
         [each.fingerprint or "" for each in shown],
         lambda: _print(output, shown, names, everything),
     )
@@ -91,7 +92,7 @@ def _print(output: Output, shown: Sequence[DeadRecord], names: dict[str, str], e
 
 
 def _row(output: Output, each: DeadRecord, names: dict[str, str], everything: bool) -> list[Cell]:
-    first, last = (output.since(records.instant(at)) if at else "–" for at in (each.first, each.last))
+    first, last = (output.since(json_records.instant(at)) if at else "–" for at in (each.first, each.last))
     return [
         (names.get(each.fingerprint or "", "–"), "bold"), f"{each.jobs:,}{'+' * each.capped}", each.type,
         (sparkline(each.hours), "dead"), (first, "dim"), (last, "dim"), *[each.status] * everything, each.error or "",
@@ -122,7 +123,7 @@ def show(target: Target, output: Output, fingerprint: str) -> None:
         few = 1_000 if output.shape.quiet or output.shape.machine else LISTED
         ids = app.search(f"fingerprint:{record.fingerprint}", few, exact=True).ids
         trace = _traceback(app, record.sample)
-    found = records.plain(record) | {"ids": list(ids), "traceback": trace}
+    found = json_records.plain(record) | {"ids": list(ids), "traceback": trace}
     output.give(lambda: found, ids, lambda: _print_group(output, record, ids, trace))
 
 
@@ -136,7 +137,7 @@ def _print_group(output: Output, record: DeadRecord, ids: Sequence[str], trace: 
         (f"✕ {plural(record.jobs, 'dead job')}", "dead"), "  ", (record.type, "bold"), "  ", record.fingerprint or ""
     )
     output.paragraph(text=record.error or "no job of it is dead now", indent=2)
-    first, last = (output.since(records.instant(at)) if at else "–" for at in (record.first, record.last))
+    first, last = (output.since(json_records.instant(at)) if at else "–" for at in (record.first, record.last))
     output.facts(
         (f"first {first}", "dim"),
         (f"last {last}", "dim"),
@@ -166,7 +167,9 @@ def _status(output: Output, record: DeadRecord) -> Cell:
     if not record.actor:
         return record.status
     note = f": {record.note}" if record.note else ""
-    return f"{record.status} ({record.actor}, {output.since(records.instant(record.at)) if record.at else ''}{note})"
+    return (
+        f"{record.status} ({record.actor}, {output.since(json_records.instant(record.at)) if record.at else ''}{note})"
+    )
 
 
 def _next(record: DeadRecord) -> list[str]:

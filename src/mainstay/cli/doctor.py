@@ -10,13 +10,14 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import __version__
+from ..control.findings import differences, served, trouble
 from ..control.health import HEALTHY, UNHEALTHY, checks
+from ..control.held import scheduled, stopped
+from ..control.workers import live
 from ..core.errors import MainstayError, StoreUnavailable
 from ..core.masking import masked
 from ..stores import open_store
 from . import exits
-from .findings import differences, live, served, trouble
-from .held import scheduled, stopped
 from .options import command, shaped, targeted
 from .output import plural, size
 

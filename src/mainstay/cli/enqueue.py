@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control.findings import unable
+from ..control.workers import live
 from ..core.errors import ResultTimeout
 from . import enqueue_args
-from .findings import live, unable
 from .options import command, shaped, targeted
 from .output import dumped
 

@@ -183,14 +183,15 @@ def options(given: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def duration(flag: str, text: str) -> float:
-    """Return a duration in seconds, from `90s 5m 2h 3d` or a number of seconds."""
+def duration(flag: str, text: str, other: str = "") -> float:
+    """Return a duration in seconds, from `90s 5m 2h 3d` or a number of seconds. `other` is a word that the option takes too."""
     from ..core.clock import milliseconds
 
     try:
         return milliseconds(float(text) if text.replace(".", "", 1).isdecimal() else text) / 1000
     except (ValueError, OverflowError):
-        raise UsageError(f"{flag} {text!r} is not a duration; write 90s, 5m, 2h or 3d") from None
+        forms = f"90s, 5m, 2h, 3d or {other}" if other else "90s, 5m, 2h or 3d"
+        raise UsageError(f"{flag} {text!r} is not a duration; write {forms}") from None
 
 
 def whole(flag: str, text: str, low: int, high: int) -> int:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..control import json_records
 from ..control.health import DEGRADED, HEALTHY, UNHEALTHY, health as checked
 from ..core.errors import MainstayError
 from ..stores import existing
-from . import exits, records
+from . import exits
 from .options import command, shaped, targeted
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def health(target: Target, output: Output, fail_on: str, timeout: str) -> int:
     It looks at the store, workers, queues, dead letters, schedules, disk space and clocks. Exit code 0: healthy · 3: degraded · 1: unhealthy. The thresholds are settings: mainstay settings set health.store_ms 250.
     """
     found = _asked(target, timeout)
-    output.give(lambda: records.plain(found), [found.status], lambda: _print(output, found))
+    output.give(lambda: json_records.plain(found), [found.status], lambda: _print(output, found))
     return exits.OK if (found.status, fail_on) == (DEGRADED, UNHEALTHY) else CODES[found.status]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core.errors import NotFound
 from ..core.suggest import did_you_mean
 from ..redacting import redactor
@@ -45,7 +46,7 @@ def settings(target: Target, output: Output) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.settings()
-    records.give(output, records.plain(found), [each.name for each in found], lambda: _print(output, found))
+    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found))
     if not found:
         output.talk("there are no settings: mainstay settings set NAME VALUE --description …")
 
@@ -70,7 +71,7 @@ def setting_shown(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _when(output: Output, each: SettingRecord) -> str:
-    return "" if each.updated_at is None else output.when(records.instant(each.updated_at))
+    return "" if each.updated_at is None else output.when(json_records.instant(each.updated_at))
 
 
 @subcommand(settings, "get", "mainstay settings get llm.model\nmainstay settings get llm.model --json")
@@ -86,7 +87,7 @@ def get_setting(target: Target, output: Output, name: str) -> int:
         found = find(app, name)
     value = _value(found)
     text = value if isinstance(value, str) else dumped(value)
-    output.give(lambda: records.plain(found), [text], lambda: output.line(text))
+    output.give(lambda: json_records.plain(found), [text], lambda: output.line(text))
     return exits.OK
 
 

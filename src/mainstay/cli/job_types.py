@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core import retention
 from ..core.errors import NotFound, UsageError
 from ..core.suggest import did_you_mean
@@ -57,7 +58,7 @@ def types(target: Target, output: Output) -> None:
 
 
 def _record(each: TypeRecord, breakers: dict[str, BreakerRecord]) -> dict[str, Any]:
-    return {**records.plain(each), "breaker": records.plain(breakers.get(each.name))}
+    return {**json_records.plain(each), "breaker": json_records.plain(breakers.get(each.name))}
 
 
 def _print_all(output: Output, found: Sequence[TypeRecord], breakers: dict[str, BreakerRecord]) -> None:
@@ -128,7 +129,7 @@ def _print_one(output: Output, each: TypeRecord, breaker: BreakerRecord | None, 
     output.line((each.name, "bold"), "  ", state(each, breaker))
     if each.description:
         output.paragraph(text=each.description, indent=2)
-    facts = [f"{word} {output.when(records.instant(at))}" for word, at in _instants(each) if at is not None]
+    facts = [f"{word} {output.when(json_records.instant(at))}" for word, at in _instants(each) if at is not None]
     output.facts(*((fact, "dim") for fact in facts), indent=2)
     _print_holds(output, each, breaker, target)
     output.heading("values")
@@ -172,7 +173,9 @@ def paused(output: Output, pause: Pause) -> str:
     """Return who has paused what, when and why: `paused by ada 2h ago: gateway maintenance`."""
     what = {"type": "", "queue": f"the queue {pause.name} is "}.get(pause.of, "everything is ")
     who = f" by {pause.actor}" if pause.actor else ""
-    return f"{what}paused{who} {output.when(records.instant(pause.at))}" + (f": {pause.reason}" if pause.reason else "")
+    return f"{what}paused{who} {output.when(json_records.instant(pause.at))}" + (
+        f": {pause.reason}" if pause.reason else ""
+    )
 
 
 def pause_words(pause: Pause) -> list[str]:
@@ -182,7 +185,7 @@ def pause_words(pause: Pause) -> list[str]:
 
 def by(output: Output, override: Override) -> str:
     """Return who has set a value and when: ` by ada 2h ago`."""
-    when = f" {output.when(records.instant(override.at))}" if override.at else ""
+    when = f" {output.when(json_records.instant(override.at))}" if override.at else ""
     return f" by {override.actor}{when}" if override.actor else when
 
 

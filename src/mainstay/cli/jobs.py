@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..control import json_records
 from ..core.errors import NotFound, UsageError
 from ..core.suggest import did_you_mean
 from ..query import GROUPS, LABELS, parse
@@ -60,7 +61,9 @@ def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after
         jobs = app.store.get_many(page.ids)
         output.now = app.clock.now()
         known = [] if jobs else [info.name for info in app.store.types()]
-    output.give(lambda: [records.of_job(job, output.now) for job in jobs], page.ids, lambda: _print_jobs(output, jobs))
+    output.give(
+        lambda: [json_records.of_job(job, output.now) for job in jobs], page.ids, lambda: _print_jobs(output, jobs)
+    )
     paged = [] if limit == PER_PAGE else ["-n", str(limit)]
     paged += ["--fields", ",".join(output.shape.fields)] if output.shape.fields else []
     again = shlex.join(["mainstay", "ls", *(word.strip() for word in query), *paged, *target.words()])
@@ -79,8 +82,8 @@ def _print_jobs(output: Output, jobs: list[Job]) -> None:
 
 def _row(output: Output, job: Job, id: str) -> list[Cell]:
     tries = f"{job.attempt}/{job.max_attempts}"
-    took = output.spent(records.durations(job, output.now)["took"])
-    when, about = output.when(job.created_at), records.about(job)
+    took = output.spent(json_records.durations(job, output.now)["took"])
+    when, about = output.when(job.created_at), json_records.about(job)
     return [state(job.label), id, (job.type, "bold"), tries, (when, "dim"), took, (about, "dim")]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core.errors import UsageError
 from . import records
 from .changing import advised, report
@@ -47,7 +48,7 @@ def limits(target: Target, output: Output, keys: int) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.limits()
-    records.give(output, records.plain(found), [each.name for each in found], lambda: _print(output, found, keys))
+    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found, keys))
     if not found:
         output.talk("there are no limits: mainstay limits set TYPE --running 5, or @app.job(limit=Limit(running=5))")
 
@@ -86,7 +87,7 @@ def _row(output: Output, each: LimitRecord, slot: SlotRecord | None, pace: str) 
     return [
         (each.name, "bold"), slot.key if slot else "", (f"{held:,}" + ("" if running is None else f"/{running:,}"), "warn" if full else ""),
         (waiting, "warn" if slot and slot.waiting else "dim"), pace,
-        output.when(records.instant(slot.next_start)) if slot and slot.next_start else "", (str(len(each.set) or ""), "warn"),
+        output.when(json_records.instant(slot.next_start)) if slot and slot.next_start else "", (str(len(each.set) or ""), "warn"),
     ]  # fmt: skip
 
 

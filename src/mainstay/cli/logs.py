@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..control.logs import LogSearch, search_logs
+from ..control import json_records
+from ..control.logs import LogSearch, search_logs, shown_level
 from ..core.clock import milliseconds
 from ..core.errors import UsageError
 from ..core.states import ENDED
 from ..core.updates import LEVELS
 from ..short_ids import shortened
-from . import records
 from .jobs import stored
 from .options import command, shaped, targeted
 
@@ -134,7 +134,7 @@ def _lines(app: Mainstay, job_id: str, after: int) -> list[LogLine]:
 def _print(output: Output, lines: Sequence[LogLine], first: bool) -> None:
     if output.shape.machine:
         if lines or (output.shape.json and first):  # no lines: print one empty array
-            output.data([records.of(line) for line in lines])
+            output.data([json_records.of(line) for line in lines])
         return
     for line in lines:
         output.line(*log_line(output, line))
@@ -147,7 +147,7 @@ def _print_many(output: Output, lines: Sequence[JobLine]) -> None:
     """Print lines in the order of their time."""
     ordered = list(reversed(lines))
     if output.shape.machine:
-        output.data([records.of(line) for line in ordered])
+        output.data([json_records.of(line) for line in ordered])
         return
     short = dict(zip(ids := list(dict.fromkeys(line.job for line in ordered)), shortened(ids), strict=True))
     for line in ordered:
@@ -170,11 +170,6 @@ def _follow_many(app: Mainstay, output: Output, words: str, level: str, lines: S
 
 def _identity(line: JobLine) -> tuple[Any, ...]:
     return line.job, line.token, line.at, line.message, json.dumps(line.fields, sort_keys=True)
-
-
-def shown_level(line: LogLine | JobLine) -> str:
-    """Return the level of a line. The ends of stages had one of their own once."""
-    return line.level if line.level in LEVELS else "info"
 
 
 def log_line(output: Output, line: LogLine | JobLine) -> list[Cell]:

@@ -30,7 +30,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Produce and run": {
         "enqueue": ("enqueue", "Accept a job durably and print its id."),
+        "publish": ("subscriptions", "Publish an event: enqueue the jobs that subscribe to it, all or none."),
         "worker": ("worker", "Run jobs until a signal stops it; --drain: until none is due."),
+        "serve": ("serve", "Serve the dashboard and the HTTP API."),
     },
     "Inspect": {
         "status": ("status", "Show what is waiting, running and failed, by type."),
@@ -80,6 +82,12 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "webhooks",
             "List the endpoints that get events; add, show, change, enable or remove one; send an event.",
         ),
+        "subscriptions": ("subscriptions", "List which jobs an event creates; add, enable, disable or remove one."),
+        "incoming": (
+            "incoming",
+            "List the receivers of webhooks that create jobs; add, enable, disable or remove one.",
+        ),
+        "token": ("tokens", "List the tokens of the HTTP API; create or revoke one."),
         "breaker": ("breaker", "List breakers; open or close one."),
         "settings": ("installation", "List, read and change the settings of the installation."),
         "edit": ("edit", "Change a type, a queue, a limit, a setting or a job in your editor."),
@@ -96,9 +104,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
 }
 # What people type who come from other programs, or guess.
 MEANT = {
-    "statistics": "stats", "throughput": "stats", "prometheus": "metrics", "ps": "workers", "htop": "top", "monitor": "top", "dashboard": "top",
+    "statistics": "stats", "throughput": "stats", "prometheus": "metrics", "ps": "workers", "htop": "top", "monitor": "top", "dashboard": "serve", "web": "serve", "ui": "serve", "api": "serve",
     "list": "ls", "jobs": "ls", "search": "ls", "find": "ls", "get": "show", "inspect": "show", "info": "show",
-    "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "serve": "worker", "rm": "delete",
+    "add": "enqueue", "push": "enqueue", "start": "worker", "run": "worker", "rm": "delete",
     "remove": "delete", "stop": "cancel", "kill": "cancel", "rerun": "retry", "run-again": "retry", "run_again": "retry", "result": "show", "output": "show", "log": "logs", "follow": "tail", "events": "tail", "attach": "watch", "wait": "watch", "decide": "reviews", "init": "migrate", "vacuum": "compact",
     "clean": "prune", "purge": "prune", "cleanup": "prune", "dump": "export", "backup": "export", "load": "import", "restore": "import",
     "prioritise": "reprioritise", "prioritize": "reprioritise", "reprioritize": "reprioritise", "priority": "reprioritise",
@@ -106,6 +114,7 @@ MEANT = {
     "failures": "dead", "errors": "dead", "dlq": "dead", "duplicates": "dupes", "verify": "reconcile", "check": "reconcile", "hung": "stuck", "forget": "keys", "unlock": "keys", "locks": "keys",
     "incidents": "alerts", "alert": "alerts", "silence": "alerts",
     "unpause": "resume", "hold": "pause", "breakers": "breaker", "type": "types", "queue": "queues", "limit": "limits", "rates": "limits",
+    "tokens": "token", "login": "token", "subscribe": "subscriptions", "subscription": "subscriptions", "emit": "publish", "receivers": "incoming", "inbound": "incoming",
     "webhook": "webhooks", "hooks": "webhooks", "endpoints": "webhooks", "setting": "settings", "schedule": "schedules", "cron": "schedules", "crontab": "schedules", "actions": "audit", "explain": "why", "set": "settings", "review": "reviews", "inbox": "reviews", "drain": "workers", "complete": "completion",
 }  # fmt: skip
 COMPLETING = "_MAINSTAY_COMPLETE"  # set by a shell that asks what fits the word at the cursor

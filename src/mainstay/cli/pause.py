@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core.errors import UsageError
-from . import records
 from .changing import advised, report
 from .groups import acting, explaining
 from .options import command, shaped, targeted
@@ -69,7 +69,7 @@ def pause(target: Target, output: Output, by: By, **what: Any) -> int:
 def _before(output: Output, change: Change) -> str:
     """Return who has paused it, when and why."""
     before = change.before or {}
-    return f": by {before['actor']}, {output.when(records.instant(before['at']))}" + (
+    return f": by {before['actor']}, {output.when(json_records.instant(before['at']))}" + (
         f": {before['reason']}" if before["reason"] else ""
     )
 

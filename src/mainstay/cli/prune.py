@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from contextlib import closing, nullcontext
@@ -17,13 +16,12 @@ from .. import redacting
 from ..core.bulk import Bulk, new_bulk
 from ..core.clock import milliseconds
 from ..core.errors import UsageError
-from ..core.export import ActionRecord
 from ..core.search_terms import Term
 from ..core.states import CANCELLED, COMPLETED, ENDED, RUNNING
 from ..query import parse
 from ..stores.results import Pruned
 from ..upkeep.archive import histories, open_archive
-from ..upkeep.prune import ARCHIVED, Pace, archived
+from ..upkeep.prune import ARCHIVED, Pace, prune_expired
 from . import exits
 from .actions import actor
 from .jobs import every_id
@@ -109,21 +107,12 @@ def _expired(app: Mainstay, output: Output, archive: Archive | None, dry_run: bo
     """Remove the jobs whose retention is over; return how many there were, and how many were removed."""
     if dry_run:
         return len(app.store.expired(app.clock.now(), COUNTED)), 0
-    pace, matched, removed = Pace(), 0, 0
-    while True:
-        now = app.clock.now()
-        jobs = app.store.expired(now, ARCHIVED) if archive is None else archived(app.store, archive, now)
-        before = removed
-        for count in pace.remove(jobs, app.store.prune_jobs):
-            removed += count
-            output.live(f"{removed:,} removed")
-        matched += len(jobs)
-        if removed == before:
-            break
-    if removed:
-        detail = json.dumps({"jobs": removed})
-        app.store.record_action(ActionRecord(app.clock.now(), actor(), "prune", None, detail, new_bulk().id))
-    return matched, removed
+
+    def told(removed: int) -> bool:
+        output.live(f"{removed:,} removed")
+        return True
+
+    return prune_expired(app.store, app.clock, archive, actor(), told)
 
 
 # what a search finds --------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core.depth import WHEN_FULL
 from ..core.errors import UsageError
 from ..core.limits import Limit
@@ -43,7 +44,7 @@ def queues(target: Target, output: Output) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.queues()
-    records.give(output, records.plain(found), [each.name for each in found], lambda: _print(output, found))
+    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found))
     if not found:
         output.talk("there are no queues yet: the first job makes one")
 
@@ -66,7 +67,7 @@ def _row(output: Output, each: QueueRecord) -> list[Cell]:
     most = rules.get("max_depth")
     full = most is not None and each.depth >= most
     state: Cell = ("⏸ paused", "warn") if each.paused else ("full", "bad") if full else ("open", "dim")
-    oldest = "–" if each.oldest is None else output.spent(max(output.now - records.instant(each.oldest), 0))
+    oldest = "–" if each.oldest is None else output.spent(max(output.now - json_records.instant(each.oldest), 0))
     return [
         (each.name, "bold"), state, f"{each.depth:,}{'+' * each.capped}", "" if most is None else f"{most:,}",
         "" if most is None else _when_full(rules), f"{each.counts.get('running', 0):,}", oldest, _fair(rules),

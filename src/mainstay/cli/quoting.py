@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
+
+from ..core import words as core
 
 if TYPE_CHECKING:
     from .options import Target
@@ -11,4 +12,4 @@ if TYPE_CHECKING:
 
 def typed(*words: str, target: Target | None = None) -> str:
     """Return a command of mainstay to type, for the same store if the command line names it."""
-    return shlex.join(["mainstay", *words, *(target.words() if target else [])])
+    return core.typed(*words, *(target.words() if target else []))

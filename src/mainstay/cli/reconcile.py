@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..control import json_records
 from ..control.reconcile import verifications
 from . import exits, records
 from .discrepancies import reconciled_line, verdict
@@ -42,7 +43,7 @@ def reconcile(target: Target, output: Output, types: tuple[str, ...], since: str
             output.talk("no type of this application has verify=: there is nothing to check")
         report = app.reconcile(types, span, limit)
     ids = [each.id for each in report.found]
-    records.give(output, records.plain(report.found), ids, lambda: _print(output, report.found))
+    records.give(output, json_records.plain(report.found), ids, lambda: _print(output, report.found))
     output.talk(reconciled_line(report))
     return _code(report)
 
@@ -50,7 +51,7 @@ def reconcile(target: Target, output: Output, types: tuple[str, ...], since: str
 def _print(output: Output, found: Sequence[Discrepancy]) -> None:
     for each in found:
         glyph = ("✕", "dead") if each.kind == "wrong" else ("◐", "warn")
-        ended = output.since(records.instant(each.finished_at)) if each.finished_at else ""
+        ended = output.since(json_records.instant(each.finished_at)) if each.finished_at else ""
         output.line(glyph, " ", each.id, "  ", (each.type, "bold"), "  ", (f"completed {ended}", "dim"))
         subject = "" if each.subject == each.id else f"{each.subject}: "
         output.paragraph(text=f"{subject}{verdict(each)}", indent=4)

@@ -1,57 +1,19 @@
-"""Jobs, attempts, actions, log lines and workers as records for JSON output, and jobs as short texts for tables."""
+"""Prints records in the format asked for, and the fields of jobs as cells of tables."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ..core.clock import iso
+from ..control import json_records
 from ..core.errors import UsageError
-from ..core.states import CANCELLED
 from ..core.suggest import did_you_mean
-from ..redacting import redactor
 from .output import dumped, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..core.job import Action, Attempt, Count, Job, LogLine, WorkerInfo
+    from ..core.job import Job
     from .output import Cell, Output
-
-FIELDS = (
-    "id", "type", "queue", "state", "label", "priority", "args", "attempt", "max_attempts", "crashes", "worker",
-    "created_at", "run_at", "started_at", "cancel_at", "finished_at", "expires_at", "took", "cancel_took", "timeout", "key", "tenant", "ref", "tags",
-    "parent", "schedule", "tick", "done", "total", "stage", "details", "error", "code", "reason", "fingerprint",
-)  # fmt: skip
-
-
-def of_job(job: Job, now: int) -> dict[str, Any]:
-    """Return a job as a record: instants in ISO 8601, durations in seconds, arguments parsed."""
-    seconds = {name: None if ms is None else ms / 1000 for name, ms in durations(job, now).items()}
-    known = of(job) | seconds | {"args": loaded(job.payload), "details": loaded(job.details), "label": job.label}
-    return {name: known[name] for name in FIELDS}
-
-
-def of(item: Job | Attempt | Action | LogLine | Count | WorkerInfo) -> dict[str, Any]:
-    """Return what a store returned as a record: instants in ISO 8601."""
-    return {
-        name: iso(value) if _instant(name) and value is not None else value for name, value in item._asdict().items()
-    }
-
-
-def plain(value: Any) -> Any:
-    """Return what the verbs of flow control return as JSON has it: instants in ISO 8601, durations in seconds."""
-    if isinstance(value, datetime):
-        return iso(instant(value))
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, tuple | list) else value
 
 
 def give(output: Output, found: list[dict[str, Any]], names: Sequence[str], text: Callable[[], object]) -> None:
@@ -77,57 +39,7 @@ def _print_chosen(output: Output, found: list[dict[str, Any]]) -> None:
     output.table(names, cells)
 
 
-def instant(at: datetime) -> int:
-    """Return an instant in milliseconds."""
-    return round(at.timestamp() * 1000)
-
-
-def _instant(name: str) -> bool:
-    return name in {"at", "oldest", "tick"} or name.endswith("_at")
-
-
-def durations(job: Job, now: int) -> dict[str, int | None]:
-    """Return the timeout of a job, how long its last attempt took or the running one has taken so far, and how long its cancel took."""
-    until = now if job.state == "running" else job.finished_at
-    took = None if job.started_at is None or until is None else max(until - job.started_at, 0)
-    cancelled = job.state == CANCELLED and job.finished_at is not None and job.cancel_at is not None
-    cancel_took = max((job.finished_at or 0) - (job.cancel_at or 0), 0) if cancelled else None
-    return {"took": took, "cancel_took": cancel_took, "timeout": job.timeout}
-
-
-def loaded(text: str | None) -> Any:
-    """Return parsed JSON without the secrets in it, or the text itself if it is not JSON: a damaged payload stays visible."""
-    try:
-        return None if text is None else redactor().value(json.loads(text))
-    except ValueError:
-        return text
-
-
-def short(args: Any) -> str:
-    """Return arguments in one line: `path="a.png" width=300`."""
-    args = redactor().value(args)
-    if not isinstance(args, dict):
-        return str(args)
-    return " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in args.items())
-
-
-def about(job: Job) -> str:
-    """Return one line about a job: its error or reason, its progress, or else its arguments."""
-    if job.label in {"dead", "retrying", "review", "cancelled"} and (job.error or job.reason):
-        return job.reason or "" if job.label == "review" else job.error or job.reason or ""
-    if job.state == "running" and (job.stage or job.total or job.details):
-        return " ".join(filter(None, (progress(job), job.stage, short(loaded(job.details) or {}))))
-    return short(loaded(job.payload))
-
-
-def progress(job: Job) -> str:
-    """Return `62%`, `18 done` or an empty text."""
-    if job.done is None:
-        return ""
-    return f"{100 * job.done / job.total:.0f}%" if job.total else f"{job.done:g} done"
-
-
-def check_fields(fields: tuple[str, ...], known: Sequence[str] = FIELDS) -> None:
+def check_fields(fields: tuple[str, ...], known: Sequence[str] = json_records.FIELDS) -> None:
     """Raise `UsageError` for fields that do not exist."""
     for name in fields:
         if name not in known:
@@ -146,14 +58,14 @@ def _cell(output: Output, job: Job, name: str) -> Cell:
     if name in {"label", "state"}:
         return state(job.label)
     if name in {"took", "cancel_took", "timeout"}:
-        return output.spent(durations(job, output.now)[name])
+        return output.spent(json_records.durations(job, output.now)[name])
     if name in {"args", "details"}:
-        return short(loaded(getattr(job, "payload" if name == "args" else name)) or {})
+        return json_records.short(json_records.loaded(getattr(job, "payload" if name == "args" else name)) or {})
     return cell(output, name, getattr(job, name))
 
 
 def cell(output: Output, name: str, value: Any) -> str:
     """Return the value of a field as text."""
-    if _instant(name):
+    if json_records.is_instant(name):
         return output.when(value)
     return ", ".join(value) if isinstance(value, tuple) else "" if value is None else str(value)

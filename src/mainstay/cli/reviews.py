@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..control.reviews import PROPOSED, asked, encoded, resolve, reviews as listed
 from ..core.errors import MainstayError, UsageError
 from ..core.payload import decode_result
@@ -61,11 +62,11 @@ def reviews(target: Target, output: Output, limit: int, after: str | None) -> No
 
 
 def _record(each: ReviewRecord, now: int) -> dict[str, Any]:
-    return {**records.plain(each), "waited": _waited(each, now) / 1000}
+    return {**json_records.plain(each), "waited": _waited(each, now) / 1000}
 
 
 def _waited(each: ReviewRecord, now: int) -> int:
-    return max(now - records.instant(each.asked_at), 0) if each.asked_at else 0
+    return max(now - json_records.instant(each.asked_at), 0) if each.asked_at else 0
 
 
 def _print(output: Output, found: Sequence[ReviewRecord]) -> None:
@@ -74,7 +75,7 @@ def _print(output: Output, found: Sequence[ReviewRecord]) -> None:
     rows: list[list[Cell]] = [
         [
             id, (each.type, "bold"), output.spent(_waited(each, output.now)),
-            (output.when(records.instant(each.expires_at)) if each.expires_at else "", "warn"), ", ".join(each.deciders), each.question,
+            (output.when(json_records.instant(each.expires_at)) if each.expires_at else "", "warn"), ", ".join(each.deciders), each.question,
         ]
         for id, each in zip(ids, found, strict=True)
     ]  # fmt: skip

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..control import json_records
 from ..core.clock import iso
 from ..core.cron import zone
-from . import records, rule_text
+from . import rule_text
 from .output import state
 from .quoting import typed
 
@@ -44,7 +45,7 @@ def _when(each: ScheduleRecord) -> str:
 
 
 def _at(output: Output, at: datetime | None) -> str:
-    return output.when(None if at is None else records.instant(at))
+    return output.when(None if at is None else json_records.instant(at))
 
 
 def _note(each: ScheduleRecord) -> tuple[str, str]:
@@ -78,7 +79,7 @@ def one(output: Output, each: ScheduleRecord, fires: Sequence[datetime], jobs: S
 
 
 def _job_row(job: Job) -> list[Cell]:
-    return [job.id, state(job.label), _tick(job.tick), records.about(job)]
+    return [job.id, state(job.label), _tick(job.tick), json_records.about(job)]
 
 
 def _tick(ms: int | None) -> str:
@@ -91,7 +92,7 @@ def local(at: datetime, tz: str) -> str:
 
 
 def _print_head(output: Output, each: ScheduleRecord) -> None:
-    output.line((each.name, "bold"), "  ", each.type, "  ", records.short(each.args))
+    output.line((each.name, "bold"), "  ", each.type, "  ", json_records.short(each.args))
     facts = [
         _when(each),
         *([each.words] if each.cron else []),
@@ -133,6 +134,6 @@ def _print_values(output: Output, each: ScheduleRecord) -> None:
 
 def fires(output: Output, found: Sequence[datetime], tz: str) -> None:
     """Print instants, in a zone and in UTC."""
-    rows: list[list[Cell]] = [[local(at, tz), records.plain(at), _at(output, at)] for at in found]
+    rows: list[list[Cell]] = [[local(at, tz), json_records.plain(at), _at(output, at)] for at in found]
     if rows:
         output.table([tz, "UTC", ""], rows if output.tty else [[*row[:2], ""] for row in rows])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core.errors import ConfigError, UsageError
 from ..core.schedule import CATCH_UP, OVERLAP
 from . import enqueue_args, exits, records, schedule_text as text
@@ -44,7 +45,7 @@ def schedules(target: Target, output: Output) -> None:
     """List what runs by the clock; show, add, change, pause, run or remove it."""
     with _coded(target) as app:
         output.now, found = app.clock.now(), app.schedules()
-    records.give(output, records.plain(found), [each.name for each in found], lambda: text.listed(output, found))
+    records.give(output, json_records.plain(found), [each.name for each in found], lambda: text.listed(output, found))
     if not found:
         output.talk('there are no schedules: app.schedule(…) declares one, "mainstay schedules add" makes one')
 
@@ -80,8 +81,8 @@ def show(target: Target, output: Output, name: str) -> None:
         each = _found(app, name)
         fires = app.next_fires(name, FIRES) if each.paused is None and not each.problem else []
         jobs = app.store.get_many(app.search(f"schedule:{name}", JOBS).ids)
-    record = records.plain(each) | {
-        "next_fires": records.plain(fires), "jobs": [records.of_job(job, output.now) for job in jobs],
+    record = json_records.plain(each) | {
+        "next_fires": json_records.plain(fires), "jobs": [json_records.of_job(job, output.now) for job in jobs],
     }  # fmt: skip
 
     output.give(lambda: record, [job.id for job in jobs], lambda: text.one(output, each, fires, jobs))
@@ -121,7 +122,7 @@ def next_fires(target: Target, output: Output, name: str | None, count: int, **g
         else:
             with _coded(target) as app:
                 found, tz = app.next_fires(name, count, **times), _found(app, name).tz
-    shown = [{"at": records.plain(at), "local": text.local(at, tz), "tz": tz} for at in found]
+    shown = [{"at": json_records.plain(at), "local": text.local(at, tz), "tz": tz} for at in found]
     output.give(lambda: shown, [each["at"] for each in shown], lambda: text.fires(output, found, tz))
     if not found:
         output.talk("it does not fire any more")

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
+from ..control.timeline import gaps, timeline
 from ..core.clock import human, iso
 from ..core.frames import user_lines
 from ..core.job import updated_at
 from ..core.states import DEAD, ENDED
-from ..core.updates import WARNED
 from ..redacting import redactor
 from . import records
 from .audit import described
 from .jobs import stored
-from .logs import log_line, shown_level
+from .logs import log_line
 from .options import command, shaped, targeted
 from .output import size, state
 from .progress import bar
@@ -27,16 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ..app import Mainstay
+    from ..control.timeline import Event
     from ..core.job import Action, Attempt, Job, LogLine
     from .options import Target
     from .output import Cell, Output
     from .why import Step
 
-DECIDED = {"approve": "approved", "reject": "rejected", "expire": "ended"}  # actions that end a review
 CAP, CHILDREN, LINES = 10_000, 20, 10
-EVENTS = 5  # stages, warnings and errors of an attempt in the timeline
 LONG, MANY = 400, 40  # characters of a line and lines of a section that are printed
-OUTCOMES = {"review": "asked for a review", "released": "was released", "snoozed": "was snoozed"}
 NEXT = {
     "completed": ("retry {id} --copy   (again, as a new job)",),
     "dead": ("retry {id}",),
@@ -77,19 +75,19 @@ def show(target: Target, output: Output, job: str, full: bool) -> None:
 def _record(app: Mainstay, job: Job, now: int, target: Target) -> dict[str, Any]:
     store = app.store
     attempts, actions = store.attempts(job.id), store.actions(job.id, CAP)
-    return records.of_job(job, now) | {
+    return json_records.of_job(job, now) | {
         "updated_at": iso(updated_at(job, attempts, actions)),
         "attempts": [_attempt(attempt) for attempt in attempts],
-        "result": records.loaded(store.result(job.id)),
-        "checkpoint": records.loaded(store.checkpoint(job.id)),
+        "result": json_records.loaded(store.result(job.id)),
+        "checkpoint": json_records.loaded(store.checkpoint(job.id)),
         "children": app.search(f"parent:{job.id}", CAP, exact=True).ids,
-        "actions": [records.of(action) for action in actions],
+        "actions": [json_records.of(action) for action in actions],
         "waiting": [" → ".join([step.text, *step.next[:1]]) for step in _reasons(app, job, target)],
     }
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:
-    return records.of(attempt) | {"frames": [frame._asdict() for frame in attempt.frames]}
+    return json_records.of(attempt) | {"frames": [frame._asdict() for frame in attempt.frames]}
 
 
 def _reasons(app: Mainstay, job: Job, target: Target) -> list[Step]:
@@ -108,11 +106,15 @@ def print_job(app: Mainstay, output: Output, job: Job, target: Target, full: boo
     lines = app.store.logs(job.id, 0, CAP)
     _print_head(output, job, updated_at(job, attempts, actions))
     if job.state == "running" and (job.done is not None or job.stage or job.details):
-        told = [records.progress(job), _stage(app, job), records.short(records.loaded(job.details) or {})]
+        told = [
+            json_records.progress(job),
+            _stage(app, job),
+            json_records.short(json_records.loaded(job.details) or {}),
+        ]
         output.line(*bar(job.done, job.total), " ", " ".join(filter(None, told)), indent=2)
     _print_reasons(output, "worker" if job.state == "running" else "waiting because", _reasons(app, job, target))
     output.heading("timeline")
-    output.table([""] * 4, _timeline(output, job, attempts, actions, lines), right=(1,), indent=3)
+    output.table([""] * 4, _timeline(output, timeline(job, attempts, actions, lines)), right=(1,), indent=3)
     _section(output, "arguments", _arguments(job.payload))
     _section(
         output, "error", _error(job, attempts, full), more="--full prints all" if not full else "--json prints all"
@@ -143,7 +145,7 @@ def _print_head(output: Output, job: Job, updated: int) -> None:
     output.facts(*((fact, "dim") for fact in facts), indent=2)
     if job.reason:
         output.line(_bounded(job.reason), indent=2)
-    took = records.durations(job, output.now)["cancel_took"]
+    took = json_records.durations(job, output.now)["cancel_took"]
     if took and job.started_at is not None:
         output.line(f"cancelled {human(took)} after it was asked", indent=2)
 
@@ -181,70 +183,17 @@ def _bounded(text: str) -> str:
     return text if len(text) <= LONG else f"{text[:LONG]}… ({size(len(text.encode()))}; --json prints all)"
 
 
-def _timeline(
-    output: Output, job: Job, attempts: Sequence[Attempt], actions: Sequence[Action], lines: Sequence[LogLine]
-) -> list[list[Cell]]:
-    """Return a row for each event, with the time since the one before.
-
-    They are in the order in which they happened, not sorted by time: each worker has its own clock, so an attempt may begin in
-    the millisecond before the last one ended.
-    """
-    events = [(job.created_at, "created", "")]
-    asked = job.cancel_at if job.cancel_at != job.finished_at else None  # else it did not run when it was cancelled
-    again = [each for each in reversed(actions) if each.action == "retry"]
-    for attempt in attempts:
-        by = f"on {attempt.worker}" if attempt.worker else ""
-        events += [_retried(again.pop(0)) for each in list(again) if each.at <= attempt.started_at]
-        events.append((attempt.started_at, f"attempt {attempt.number} started", by))
-        events += _told(lines, attempt.token)
-        if asked is not None and attempt.token == job.token:
-            events.append((asked, "cancel requested", ""))
-        if attempt.ended_at is not None:
-            how = OUTCOMES.get(attempt.outcome, attempt.outcome)
-            more = _bounded(" · ".join(filter(None, (attempt.code, attempt.error))))
-            events.append((attempt.ended_at, f"attempt {attempt.number} {how}", more))
-    if job.finished_at is not None and not (attempts and attempts[-1].ended_at == job.finished_at):
-        events.append((job.finished_at, job.state, _decided(job, actions)))
-    events += map(_retried, again)
-    if job.run_at is not None and job.state == "scheduled":
-        events.append((job.run_at, "due", ""))
-    gaps = ["", *(f"+{human(max(later - sooner, 0))}" for (sooner, *_), (later, *_) in pairwise(events))]
+def _timeline(output: Output, events: Sequence[Event]) -> list[list[Cell]]:
+    """Return a row for each event, with the time since the one before."""
+    since = ["", *(f"+{human(gap)}" for gap in gaps(events))]
     return [
-        [(output.moment(at), "dim"), gap, text, (more, "dim")]
-        for (at, text, more), gap in zip(events, gaps, strict=True)
+        [(output.moment(event.at), "dim"), gap, _bounded(event.what), (_bounded(event.text), "dim")]
+        for event, gap in zip(events, since, strict=True)
     ]
 
 
-def _told(lines: Sequence[LogLine], token: int) -> list[tuple[int, str, str]]:
-    """Return the stages, warnings and errors of an attempt as events: the last ones, if there are many."""
-    found = [event for line in lines if line.token == token and (event := _event(line)) is not None]
-    left = len(found) - EVENTS
-    note = [(found[left][0], f"… {left:,} earlier in the log", "")] if left > 0 else []
-    return note + found[-EVENTS:]
-
-
-def _event(line: LogLine) -> tuple[int, str, str] | None:
-    ended = line.message.removeprefix(f"{line.stage} ")
-    if line.stage and ended in ("done", "failed") and isinstance(line.fields.get("ms"), int):
-        return line.at, f"stage {_bounded(line.stage)} {ended}", f"in {human(line.fields['ms'])}"
-    level = shown_level(line)
-    return (line.at, level, _bounded(line.message.split("\n")[0])) if level in WARNED else None
-
-
-def _decided(job: Job, actions: Sequence[Action]) -> str:
-    """Return who ended the last review of a job, and why."""
-    last = next((each for each in actions if each.action in DECIDED or each.action == "retry"), None)
-    if last is None or last.action not in DECIDED:
-        return ""
-    return _bounded(f"{DECIDED[last.action]} by {last.actor}: {job.reason}")
-
-
-def _retried(action: Action) -> tuple[int, str, str]:
-    return action.at, f"run again by {action.actor}", _bounded(str(action.detail.get("note") or ""))
-
-
 def _arguments(text: str) -> list[str]:
-    args = records.loaded(text)
+    args = json_records.loaded(text)
     if not isinstance(args, dict):
         return [str(args)]
     width = max(map(len, args), default=0)
@@ -254,7 +203,7 @@ def _arguments(text: str) -> list[str]:
 def _json(text: str | None) -> list[str]:
     if text is None or text == "{}":
         return []
-    return json.dumps(records.loaded(text), indent=2, ensure_ascii=False).split("\n")
+    return json.dumps(json_records.loaded(text), indent=2, ensure_ascii=False).split("\n")
 
 
 def _error(job: Job, attempts: Iterable[Attempt], full: bool) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core.clock import human, milliseconds
 from ..core.errors import UsageError
 from ..core.suggest import did_you_mean
@@ -81,7 +82,7 @@ def stats(target: Target, output: Output, types: tuple[str, ...], since: str | N
 
 
 def _data(found: Stats) -> list[dict[str, Any]]:
-    return [records.plain(row) for row in found.rows]
+    return [json_records.plain(row) for row in found.rows]
 
 
 def _print(output: Output, found: Stats) -> None:
@@ -167,7 +168,7 @@ def history(target: Target, output: Output, since: str, query: tuple[str, ...], 
         else:
             ids, more = app.store.ended(now - length, limit, after)
         jobs = app.store.get_many(ids)
-    output.give(lambda: [records.of_job(job, now) for job in jobs], ids, lambda: _print_ended(output, jobs))
+    output.give(lambda: [json_records.of_job(job, now) for job in jobs], ids, lambda: _print_ended(output, jobs))
     if not jobs:
         output.talk(f"no job ended in the last {since}")
     if more:
@@ -190,7 +191,7 @@ def _print_ended(output: Output, jobs: list[Job]) -> None:
 
 
 def _ended_row(output: Output, job: Job, id: str) -> list[Cell]:
-    took = output.spent(records.durations(job, output.now)["took"])
+    took = output.spent(json_records.durations(job, output.now)["took"])
     when = (output.when(job.finished_at), "dim")
     return [
         when,
@@ -199,7 +200,7 @@ def _ended_row(output: Output, job: Job, id: str) -> list[Cell]:
         (job.type, "bold"),
         f"{job.attempt}/{job.max_attempts}",
         took,
-        (records.about(job), "dim"),
+        (json_records.about(job), "dim"),
     ]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import __version__
+from ..control import json_records
+from ..control.findings import by_type
+from ..control.status import CAP, all_findings, last_hour
+from ..control.workers import live
 from ..core.clock import human
 from ..core.masking import masked
-from ..stores.move import closed
-from . import records
-from .findings import Finding, by_type, findings, live
-from .held import held, in_line, scheduled
 from .options import command, shaped, targeted
 from .output import plural, size
 from .stats import percent, spent
@@ -18,13 +18,11 @@ from .stats import percent, spent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..app import Mainstay
     from ..control.stats import StatsRecord
     from ..core.job import Count, WorkerInfo
     from .options import Target
     from .output import Cell, Output
 
-CAP = 100_000  # jobs counted of each state; a larger number ends in +
 LABELS = ("queued", "running", "retrying", "review", "scheduled", "blocked", "dead")
 ENDED = ("completed", "cancelled", "dead")
 RARE = ("blocked",)  # shown only if there is such a job
@@ -42,19 +40,13 @@ def status(target: Target, output: Output) -> None:
     with target.reading() as app:
         now = output.now = app.clock.now()
         counts, workers, facts = app.store.counts(CAP), app.store.workers(), app.store.diagnostics()
-        lately = last_hour(app)
-        declared, stopped = app.store.declarations(now), held(app.store, counts, now)
-        lines = in_line(app.store, counts)
-        clock = scheduled(app.store, {info.name for info in app.store.types()})
-        groups = app.dead() if any(count.label == "dead" for count in counts) else []
-        url, why_closed = masked(target.url()), closed(app.store)
-    found = [Finding(why_closed, "")] if why_closed else []
-    found += [*stopped, *clock, *findings(counts, workers, declared, now, target.start(), groups), *lines]
+        lately, found = last_hour(app), all_findings(app, counts, workers, target.start())
+        url = masked(target.url())
     record = {
         "version": __version__, "store": {name.replace(" ", "_"): _typed(fact) for name, fact in facts.items()},
-        "counts": [records.of(count) for count in counts], "workers": [records.of(worker) for worker in workers],
+        "counts": [json_records.of(count) for count in counts], "workers": [json_records.of(worker) for worker in workers],
         "last_hour": ends(lately),
-        "last_hour_by_type": {type: records.plain(row) for type, row in lately.items()},
+        "last_hour_by_type": {type: json_records.plain(row) for type, row in lately.items()},
         "findings": [finding._asdict() for finding in found],
     }  # fmt: skip
 
@@ -71,11 +63,6 @@ def status(target: Target, output: Output) -> None:
             )
 
     output.give(lambda: record, sorted({count.type for count in counts}), text)
-
-
-def last_hour(app: Mainstay) -> dict[str, StatsRecord]:
-    """Return what happened in the last hour, by type."""
-    return {row.type or "": row for row in app.stats("1h").rows}
 
 
 def ends(lately: Mapping[str, StatsRecord]) -> dict[str, int]:

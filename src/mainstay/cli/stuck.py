@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..control import json_records
 from ..control.stuck import CAP
 from . import exits, records
 from .enqueue_args import duration
@@ -35,7 +36,7 @@ def stuck(target: Target, output: Output, after: str | None) -> int:
     limit = duration("--after", after) if after else target.settings().stuck_after
     with target.reading() as app:
         output.now, found = app.clock.now(), app.stuck(limit)
-    records.give(output, records.plain(found), [each.id for each in found], lambda: _print_stuck(output, found))
+    records.give(output, json_records.plain(found), [each.id for each in found], lambda: _print_stuck(output, found))
     if not found:
         output.talk(f"no job is stuck (of up to {CAP:,} that run)")
     return exits.PARTIAL if found else exits.OK
@@ -65,7 +66,7 @@ def dupes(target: Target, output: Output, within: str) -> int:
         output.now, found = app.clock.now(), app.duplicates(span)
     records.give(
         output,
-        records.plain(found.found),
+        json_records.plain(found.found),
         [each.newest for each in found.found],
         lambda: _print_dupes(output, found.found),
     )

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ..control import json_records
 from ..core.clock import SECOND, human, iso
 from ..core.search_terms import Term
 from ..core.states import REVIEW, RUNNING
 from ..query import parse
-from . import enqueue_args, exits, records
+from . import enqueue_args, exits
 from .options import command, shaped, targeted
 from .output import GLYPHS
 
@@ -128,7 +129,7 @@ class Following:
 
 
 def _print(output: Output, event: Event) -> None:
-    job, took = event.job, records.durations(event.job, output.now)["took"]
+    job, took = event.job, json_records.durations(event.job, output.now)["took"]
     if output.shape.machine:
         known = {
             "at": iso(event.at), "event": event.name, "id": job.id, "type": job.type, "queue": job.queue, "attempt": job.attempt,

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..control import json_records
 from ..control.pauses import pauses
+from ..control.status import CAP, last_hour
+from ..control.workers import live
 from ..core.errors import MainstayError, UsageError
 from ..core.masking import masked
 from ..core.rules import ALL
 from ..query import parse
 from ..short_ids import shortened
-from . import enqueue_args, exits, records
+from . import enqueue_args, exits
 from .actions import actor
-from .findings import live
 from .options import command, shaped, targeted
 from .output import Output, plural, state
 from .progress import bar
-from .status import CAP, ends, last_hour, print_counts, summary
+from .status import ends, print_counts, summary
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -86,9 +88,9 @@ def look(app: Mainstay, query: str, most: int) -> Picture:
 
 def _record(picture: Picture) -> dict[str, Any]:
     return {
-        "counts": [records.of(count) for count in picture.counts], "workers": [records.of(worker) for worker in picture.workers],
+        "counts": [json_records.of(count) for count in picture.counts], "workers": [json_records.of(worker) for worker in picture.workers],
         "last_hour": ends(picture.lately), "paused": [rule.name for rule in picture.pauses],
-        "jobs": [records.of_job(job, picture.now) for job in picture.jobs],
+        "jobs": [json_records.of_job(job, picture.now) for job in picture.jobs],
     }  # fmt: skip
 
 
@@ -176,8 +178,8 @@ class Top:
         page.table(["STATE", "ID", "TYPE", "TRY", "TOOK", "ABOUT"], rows, right=(3, 4), drop=(3, 4))
 
     def _row(self, page: Page, job: Job, id: str, chosen: bool) -> list[tuple[str, str] | str]:
-        took = page.spent(records.durations(job, page.now)["took"])
-        about = "".join(part[0] for part in bar(job.done, job.total, 12)) + " " + records.about(job)
+        took = page.spent(json_records.durations(job, page.now)["took"])
+        about = "".join(part[0] for part in bar(job.done, job.total, 12)) + " " + json_records.about(job)
         cells = [
             state(job.label),
             id,

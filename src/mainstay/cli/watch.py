@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core.clock import human
 from ..core.states import CANCELLED, COMPLETED, DEAD, ENDED, REVIEW
-from . import enqueue_args, exits, records
+from . import enqueue_args, exits
 from .jobs import stored
 from .logs import PAGE, log_line
 from .options import command, shaped, targeted
@@ -94,7 +95,7 @@ class _Watching:
         if lines or moved != self._known:
             self._output.live()
         if self._output.shape.machine:
-            self._print_records(moved, [records.of(line) | {"event": "log"} for line in lines])
+            self._print_records(moved, [json_records.of(line) | {"event": "log"} for line in lines])
         else:
             if moved != self._known and job.state not in ENDED:
                 self._output.line(*self._where())
@@ -107,7 +108,7 @@ class _Watching:
         if not self._output.shape.jsonl:  # with --json, the job is printed when it has ended
             return
         if moved != self._known and self._job.state not in ENDED:
-            self._output.data(records.of_job(self._job, self._output.now) | {"event": "state"})
+            self._output.data(json_records.of_job(self._job, self._output.now) | {"event": "state"})
         for line in lines:
             self._output.data(line)
 
@@ -140,10 +141,10 @@ class _Watching:
         self._output.live()
         if self._output.shape.machine:
             self._output.data(
-                records.of_job(job, self._output.now) | ({"event": "state"} if self._output.shape.jsonl else {})
+                json_records.of_job(job, self._output.now) | ({"event": "state"} if self._output.shape.jsonl else {})
             )
         elif not self._output.shape.quiet:
-            took = records.durations(job, self._output.now)["took"]
+            took = json_records.durations(job, self._output.now)["took"]
             why = (
                 f": {job.error or job.reason}"
                 if job.state in (DEAD, CANCELLED, REVIEW) and (job.error or job.reason)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..core.errors import UsageError
 from ..core.webhooks import KEPT, MAX_FAILURES, TYPE, why
 from ..redacting import redactor
@@ -46,7 +47,7 @@ def webhooks(target: Target, output: Output) -> None:
     """List the endpoints that get events; add, show, change, enable or remove one; send an event."""
     with target.open() as app:
         output.now, found = app.clock.now(), app.webhooks.list()
-    records.give(output, records.plain(found), [each.id for each in found], lambda: _print(output, found))
+    records.give(output, json_records.plain(found), [each.id for each in found], lambda: _print(output, found))
     if not found:
         output.talk("there are no webhooks: mainstay webhooks add https://… --events 'invoice.*'")
 
@@ -70,7 +71,7 @@ def _state(each: WebhookRecord) -> Cell:
 
 
 def _when(output: Output, at: Any) -> str:
-    return output.when(None if at is None else records.instant(at))
+    return output.when(None if at is None else json_records.instant(at))
 
 
 @subcommand(webhooks, "show", "mainstay webhooks show billing\nmainstay webhooks show billing --json")
@@ -82,7 +83,7 @@ def show(target: Target, output: Output, id: str) -> None:
     with target.open() as app, advised("webhooks", "webhooks show"):
         output.now, each = app.clock.now(), app.webhooks.show(id)
         last = app.webhooks.deliveries(id, SHOWN) if each.succeeded + each.failed else []
-    data = records.plain(each) | {"deliveries": records.plain(last)}
+    data = json_records.plain(each) | {"deliveries": json_records.plain(last)}
     records.give_one(output, data, [one.job for one in last], lambda: _print_one(output, each, last))
 
 
@@ -120,7 +121,9 @@ def deliveries(target: Target, output: Output, id: str, limit: int, failed: bool
     with target.open() as app, advised("webhooks", "webhooks deliveries"):
         output.now, found = app.clock.now(), app.webhooks.deliveries(id, KEPT if failed else limit)
     found = [each for each in found if each.error is not None][:limit] if failed else found
-    records.give(output, records.plain(found), [each.job for each in found], lambda: _print_deliveries(output, found))
+    records.give(
+        output, json_records.plain(found), [each.job for each in found], lambda: _print_deliveries(output, found)
+    )
     if not found:
         output.talk(f"none has failed of the last {KEPT:,}" if failed else "nothing was sent there yet")
 
@@ -192,7 +195,7 @@ def add(
         made = app.webhooks.add(
             url_of_endpoint,
             id=id,
-            secret=_given(secret),
+            secret=typed_secret(secret),
             **values,
             reason=by.reason,
             actor=by.actor,
@@ -202,7 +205,7 @@ def add(
     return _print_secret(output, by, made, told, typed("webhooks", "remove", made.id, target=target))
 
 
-def _given(secret: str | None) -> str | None:
+def typed_secret(secret: str | None) -> str | None:
     """Return the secret that the command line names; one that is typed there is in the history of the shell."""
     if secret == "-":  # noqa: S105  (not a secret)
         return sys.stdin.readline().strip()
@@ -332,7 +335,7 @@ def rotate(target: Target, output: Output, by: By, id: str, keep: str, secret: s
     with target.open() as app, advised("webhooks", "webhooks rotate"):
         lasts = duration("--keep", keep)
         made = app.webhooks.rotate(
-            id, secret=_given(secret), keep=lasts, reason=by.reason, actor=by.actor, dry_run=by.dry_run
+            id, secret=typed_secret(secret), keep=lasts, reason=by.reason, actor=by.actor, dry_run=by.dry_run
         )
     return _print_secret(
         output, by, made, f"the webhook {id} has a new secret; the one before signs too for {keep}.", ""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from . import records
-from .findings import live
+from ..control import json_records
+from ..control.workers import live
 from .jobs import stored
 from .options import command, shaped, targeted
 from .output import state
@@ -66,7 +66,7 @@ def _text(reason: Reason) -> str:
 
 
 def _record(told: Why, steps: list[Step]) -> dict[str, Any]:
-    details = [records.plain(reason.details) for reason in told.reasons]
+    details = [json_records.plain(reason.details) for reason in told.reasons]
     listed = [
         {**step._asdict(), "next": list(step.next), "details": more} for step, more in zip(steps, details, strict=True)
     ]
@@ -88,7 +88,7 @@ def local(output: Output, text: str) -> str:
     """Return a text whose instants are local times on a terminal."""
     if not output.tty:
         return text
-    return INSTANT.sub(lambda found: output.moment(records.instant(datetime.fromisoformat(found[0]))), text)
+    return INSTANT.sub(lambda found: output.moment(json_records.instant(datetime.fromisoformat(found[0]))), text)
 
 
 # What to type next ------------------------------------------------------------------------------------------------------

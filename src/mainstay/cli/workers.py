@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..control import json_records
 from ..control.workers import find, state_of, stop_worker
 from . import exits, records
 from .groups import acting, group, subcommand
@@ -62,7 +63,7 @@ def workers(target: Target, output: Output) -> None:
 
 
 def _record(worker: WorkerInfo, now: int) -> dict[str, Any]:
-    known = records.of(worker) | {"state": state_of(worker, now)}
+    known = json_records.of(worker) | {"state": state_of(worker, now)}
     return {name: known[name] for name in FIELDS}
 
 
@@ -112,7 +113,7 @@ def _find(app: Mainstay, given: str) -> WorkerInfo:
 
 
 def _jobs(jobs: list[Job], now: int) -> list[dict[str, Any]]:
-    return [{name: records.of_job(job, now)[name] for name in (*JOBS, "took")} for job in jobs]
+    return [{name: json_records.of_job(job, now)[name] for name in (*JOBS, "took")} for job in jobs]
 
 
 def _print_one(output: Output, worker: WorkerInfo, jobs: list[Job], taken: list[Declaration], target: Target) -> None:
@@ -123,8 +124,8 @@ def _print_one(output: Output, worker: WorkerInfo, jobs: list[Job], taken: list[
     output.heading("runs")
     rows: list[list[Cell]] = [
         [
-            job.id, (job.type, "bold"), output.spent(records.durations(job, output.now)["took"]), f"{job.attempt}/{job.max_attempts}",
-            " ".join(filter(None, (records.progress(job), job.stage, "cancelling" * (job.label == "cancelling")))),
+            job.id, (job.type, "bold"), output.spent(json_records.durations(job, output.now)["took"]), f"{job.attempt}/{job.max_attempts}",
+            " ".join(filter(None, (json_records.progress(job), job.stage, "cancelling" * (job.label == "cancelling")))),
         ]
         for job in jobs
     ]  # fmt: skip

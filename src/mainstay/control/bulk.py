@@ -14,6 +14,7 @@ from ..core.suggest import did_you_mean
 from ..job import each_of
 from ..options import Options, instant
 from ..query import parse
+from ..redacting import redactor
 from .bulk_run import VERBS, Report, Run, newest
 from .reviews import PROPOSED, encoded
 from .rules import span
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         actor: str
         dry_run: bool
         progress: Callable[[Progress], object] | None
+        id: str  # of the operation, for a caller who has to know it before the first chunk (`new_bulk`)
 
 
 # Lines of the audit trail in which operations are looked for: all of them, or one by its id.
@@ -108,11 +110,11 @@ class Bulk:
         self, note: str = "", *, output: Any = PROPOSED, roles: Sequence[str] = (), **how: Unpack[How]
     ) -> Report:
         """Complete jobs in review, with the outputs that they proposed or all with this one, if the actor may decide about them."""
-        return self._run("approve", _decision(note, roles) | self._output(output), how)
+        return self._run("approve", _decision(redactor().text(note), roles) | self._output(output), how)
 
     def reject(self, note: str = "", *, roles: Sequence[str] = (), **how: Unpack[How]) -> Report:
         """End jobs in review as dead, if the actor may decide about them."""
-        return self._run("reject", _decision(note, roles), how)
+        return self._run("reject", _decision(redactor().text(note), roles), how)
 
     def copy(self, **how: Unpack[How]) -> Report:
         """Enqueue a copy of each job that has ended. This leaves no line in the audit trail, and cannot be resumed."""
@@ -171,12 +173,13 @@ class Bulk:
     def _run(self, verb: str, arguments: Mapping[str, Any], how: How, function: Function | None = None) -> Report:
         given = how.get("actor", "python"), arguments, self._search, self._terms, self._at
         run = Run(self._app, VERBS[verb], *given, self._declared)
+        run.id = how.get("id", run.id)
         if function is not None:
             from .edits import Editor
 
             run.editor = Editor(self._app, function)
         if self._ids is not None and not how.get("dry_run"):
-            return run.by_ids(self._ids)
+            return run.by_ids(self._ids, how.get("progress"))
         found = self.preview()
         if how.get("dry_run") or not found.matched:
             return found._replace(verb=verb)

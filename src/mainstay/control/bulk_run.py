@@ -152,14 +152,17 @@ class Run:
         return {"bulk": self.id, "search": self.search, "matched": self.matched, "with": given, PLAN: plan}
 
     # jobs by id -----------------------------------------------------------------------------------------------------
-    def by_ids(self, ids: Sequence[str]) -> Report:
+    def by_ids(self, ids: Sequence[str], progress: Callable[[Progress], object] | None = None) -> Report:
         """Do it to jobs that are given by id. This is not resumed: the caller knows the ids."""
         results: dict[str, str] = {}
         self.matched = len(ids)
         bulk = Bulk(self.id) if len(ids) > 1 else None
         for start in range(0, len(ids), self.verb.chunk):
-            results |= self.verb.act(self, list(ids[start : start + self.verb.chunk]), bulk)
-        self.tally(results)
+            found = self.verb.act(self, list(ids[start : start + self.verb.chunk]), bulk)
+            results |= found
+            self.tally(found)
+            if progress is not None:
+                progress(Progress(self.id, self.done, self.matched, found))
         return self.report(jobs=results)._replace(id="")
 
     def tally(self, results: Mapping[str, str]) -> None:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import UsageError
 from ..core.export import PARTS, Rewrite
 from ..core.keyring import MARK, VARIABLE, Unreadable
-from ..core.rules import SCHEDULE, SIGNING, WEBHOOK
 from ..stores.encrypted import SETTING, EncryptedStore
-from ..stores.sealing import NOTE, payload_places
+from ..stores.sealing import NOTE, SEALED_KINDS, payload_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,7 +64,7 @@ class Rotation:
             for rows in self._rows(part):
                 self._rewrite(part, rows)
                 report(self.counts.total())
-        for rule in self._store.inner.rules([SCHEDULE, WEBHOOK, SIGNING]):
+        for rule in self._store.inner.rules(SEALED_KINDS):
             self._rule(rule)
         for rows in self._rows("deliveries"):
             for row in rows:

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ..core.clock import Duration
+    from ..core.dead import Group
     from ..core.job import Count, WorkerInfo
     from ..flow import Flow
 
 HEALTHY, DEGRADED, UNHEALTHY = LEVELS = ("healthy", "degraded", "unhealthy")
-CAP = 100_000  # jobs counted of each state
+CAP = 20_000  # jobs counted of each state
 START = "mainstay worker --app …"
 SHOWN = 5  # names in a sentence
 TRIES = 2  # of a round trip that was slow: it may have met a pause of this process
@@ -48,14 +49,17 @@ class Seen(NamedTuple):
     start: str  # the command that starts a worker
 
 
-def health(app: Flow, timeout: Duration, start: str = START) -> Health:
-    """Return the health, within the timeout: a store that hangs is unhealthy. `start` is the command that starts a worker."""
+def health(app: Flow, timeout: Duration, start: str = START, counts: Sequence[Count] | None = None) -> Health:
+    """Return the health, within the timeout: a store that hangs is unhealthy.
+
+    `start` is the command that starts a worker; `counts` are of this moment, if the caller has them.
+    """
     try:
         seconds = milliseconds(timeout) / 1000
     except ValueError as error:
         raise UsageError(f"timeout: {error}") from None
     found: list[list[Component]] = []
-    look = Thread(target=lambda: found.append(_components(app, start)), name="mainstay-health", daemon=True)
+    look = Thread(target=lambda: found.append(_components(app, start, counts)), name="mainstay-health", daemon=True)
     look.start()
     look.join(seconds)
     hangs = f"it has not replied within {human(round(seconds * 1000))}"
@@ -67,9 +71,9 @@ def _health(components: Sequence[Component], now: int) -> Health:
     return Health(LEVELS[worst], tuple(components), instant(now) or EPOCH)
 
 
-def _components(app: Flow, start: str) -> list[Component]:
+def _components(app: Flow, start: str, counts: Sequence[Count] | None) -> list[Component]:
     try:
-        return list(checks(app, start))
+        return list(checks(app, start, counts))
     except (MainstayError, OSError) as error:
         return [_unreachable(str(error), getattr(error, "attempt", ""))]
 
@@ -78,9 +82,9 @@ def _unreachable(why: str, fix: str = "") -> Component:
     return Component("store", UNHEALTHY, why, {"reachable": False}, fix or "mainstay doctor")
 
 
-def checks(app: Flow, start: str = START) -> Iterator[Component]:
+def checks(app: Flow, start: str = START, counts: Sequence[Count] | None = None) -> Iterator[Component]:
     """Look at each part of an installation; raise if its store cannot be read."""
-    seen = _look(app, start)
+    seen = _look(app, start, counts)
     yield _store(app, seen)
     yield _workers(seen)
     yield _queues(app, seen)
@@ -92,14 +96,15 @@ def checks(app: Flow, start: str = START) -> Iterator[Component]:
     yield _clock(seen)
 
 
-def _look(app: Flow, start: str) -> Seen:
+def _look(app: Flow, start: str, counts: Sequence[Count] | None) -> Seen:
     limits = thresholds({name: setting(app, name, None) for name in DEFAULTS})
     app.store.schedules_version(app.clock.now())  # opens what is to be measured
     took, now, here = _round_trip(app)
     for _ in range(TRIES):
         if took >= limits["health.store_ms"]:
             took, now, here = min((took, now, here), _round_trip(app))
-    return Seen(now, here, took, limits, app.store.counts(CAP), app.store.workers(), start)
+    counts = app.store.counts(CAP) if counts is None else counts
+    return Seen(now, here, took, limits, counts, app.store.workers(), start)
 
 
 def _round_trip(app: Flow) -> tuple[float, int, int]:
@@ -153,9 +158,13 @@ def _queues(app: Flow, seen: Seen) -> Component:
     return Component("queues", HEALTHY, f"{capped}{plural(number, 'job')} queued{waits}", figures)
 
 
+def open_dead(app: Flow, now: int) -> list[Group]:
+    """Return the groups of dead jobs without those that an operator has ignored or resolved."""
+    return open_groups(app.store.dead_counts(since(now), DEAD), app.store.rules([TRIAGE]))
+
+
 def _dead(app: Flow, seen: Seen) -> Component:
-    """Groups of dead jobs that an operator has ignored or resolved do not count."""
-    groups = open_groups(app.store.dead_counts(since(seen.now), DEAD), app.store.rules([TRIAGE]))
+    groups = open_dead(app, seen.now)
     number = sum(group.jobs for group in groups)
     figures = {"dead": number, "groups": len(groups), "capped": number >= DEAD}
     if number < min(seen.limits["health.dead_degraded"], seen.limits["health.dead_unhealthy"]):

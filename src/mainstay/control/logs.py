@@ -126,5 +126,20 @@ def _by_job(
 
 
 def _told(line: LogLine) -> LogLine:
-    """Return a line with one of the four levels: the ends of stages had a level of their own once."""
-    return line if line.level in LEVELS else line._replace(level="info")
+    return line._replace(level=shown_level(line))
+
+
+def shown_level(line: LogLine | JobLine) -> str:
+    """Return the level of a line, one of the four. The ends of stages had one of their own once."""
+    return line.level if line.level in LEVELS else "info"
+
+
+def length(store: Store, job_id: str, known: int) -> int:
+    """Return how many lines the log of a job has, which has at least `known`: found by halves, so that few lines are read."""
+    high = max(known, 1)
+    while store.logs(job_id, high - 1, 1):
+        known, high = high, high * 2
+    while high - known > 1:
+        middle = (known + high) // 2
+        known, high = (middle, high) if store.logs(job_id, middle - 1, 1) else (known, middle)
+    return known

@@ -54,6 +54,11 @@ def _shown(rule: Rule | None) -> dict[str, object] | None:
     )
 
 
+def all_pauses(app: Flow) -> list[Pause]:
+    """Return every pause: that of the installation, of queues and of types."""
+    return [_pause(rule) for rule in app.store.rules(["pause"])]
+
+
 def pauses(rules: Iterable[Rule], type: str | None, queue: str) -> tuple[Pause, ...]:
     """Return the pauses that hold back jobs of a type in a queue, the widest first."""
     by_name = {rule.name: rule for rule in rules if rule.kind == "pause"}

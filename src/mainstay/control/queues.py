@@ -122,7 +122,7 @@ def queues(app: Flow) -> list[QueueRecord]:
     rules, paused, counts = rules_by_name(app, "queue"), app.store.rules(["pause"]), app.store.counts(CAP)
     return [
         _record(name, rules.get(name), paused, [count for count in counts if count.queue == name])
-        for name in sorted(known_queues(app))
+        for name in sorted(known_queues(app, counts))
     ]
 
 

@@ -8,6 +8,7 @@ from ..core.errors import Conflict, InvalidPayload, NotAllowed, NotFound
 from ..core.review import Asked, unpack
 from ..core.search_terms import Term
 from ..core.states import REVIEW
+from ..redacting import redactor
 from ..refusals import checked
 from .records import ReviewRecord
 from .rules import instant
@@ -42,12 +43,15 @@ def resolve(
     app: Mainstay, job: Job, approve: bool, note: str, actor: str, roles: Collection[str] = (), output: Any = PROPOSED,
     *, declared: bool = False,
 ) -> str:  # fmt: skip
-    """Approve or reject a job as it was read in review, if this actor may; return approved or rejected."""
+    """Approve or reject a job as it was read in review, if this actor may; return approved or rejected.
+
+    The note becomes the reason for the job's state, so it is stored without secrets, as errors are.
+    """
     in_review(job)
     asked(job).check(actor, roles)
     text = None if output is PROPOSED else encoded(app, job.type, output)
     found = app.store.resolve_review(
-        job.id, approve, app.clock.now(), actor, note, output=text, token=job.token, declared=declared
+        job.id, approve, app.clock.now(), actor, redactor().text(note), output=text, token=job.token, declared=declared
     )
     return checked("decide", job.id, found)
 

@@ -15,6 +15,7 @@ from .records import Change, Override
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from ..core.job import Count
     from ..flow import Flow
 
     Edit = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -135,12 +136,12 @@ def check_queue(app: Flow, name: str) -> None:
         raise UsageError(f"no queue is called {name!r}{did_you_mean(name, known)}; app.queues() lists them")
 
 
-def known_queues(app: Flow) -> set[str]:
-    """Return the queues that a type, this program, a rule, a worker or a job names."""
+def known_queues(app: Flow, counts: Iterable[Count] | None = None) -> set[str]:
+    """Return the queues that a type, this program, a rule, a worker or a job names; `counts` are those that the caller has."""
     store = app.store
     return {
         *app.queue_rules, *(type.queue for type in app.registry.values()), *(info.queue for info in store.types()),
         *(rule.value.get("set", {}).get("queue", "default") for rule in store.rules(["type"])),
         *rules_by_name(app, "queue"), *(queue for worker in store.workers() for queue in worker.queues),
-        *(count.queue for count in store.counts(CAP)),
+        *(count.queue for count in (store.counts(CAP) if counts is None else counts)),
     }  # fmt: skip

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, timedelta
-from itertools import islice
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..core import schedule as core
@@ -23,7 +22,6 @@ from .rules import REASON, TRIES, check_type, checked_names, drift, edit, instan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
 
     from ..core.job import Job
     from ..flow import Flow
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 NAMES = ("cron", "every", "tz", "start", "end", "limit", "jitter", "catch_up", "overlap", "job")
 INSTANTS, DURATIONS = ("start", "end"), ("every", "jitter")
 ONE = "give cron= or every=, one of them: cron='0 4 * * *' or every='15m'"
-PREVIEW = 1_000  # ticks that a preview shows at most
 
 
 # what a schedule may be -----------------------------------------------------------------------------------------------
@@ -208,30 +205,10 @@ def found(app: Flow, name: str) -> Rule:
     return rules[name]
 
 
-def _state(app: Flow, name: str) -> core.State | None:
+def state(app: Flow, name: str) -> core.State | None:
+    """Return how far a schedule is."""
     rule = rules_by_name(app, TICK).get(name)
     return core.state_of(rule.value if rule is not None else None)
-
-
-def next_fires(app: Flow, name: str | None, count: int, after: Any, given: Mapping[str, Any]) -> list[datetime]:
-    """Return the next ticks of a schedule, or of one with these values."""
-    if (name is None) == (not given):
-        raise UsageError("next_fires: give the name of a schedule, or cron= or every= and more")
-    if type(count) is not int or not 1 <= count <= PREVIEW:
-        raise UsageError(f"count={count!r}: from 1 to {PREVIEW:,}")
-    since, left = app.clock.now() if after is None else milliseconds_of("after", after), count
-    anchor = since
-    if name is None:
-        spec = {**core.DEFAULTS, **checked({each: value for each, value in given.items() if value is not None})}
-        complete(spec)
-    else:
-        spec = core.effective(found(app, name).value)
-        state = _state(app, name)
-        anchor = state.anchor if state else since
-        since = max(since, state.last or 0) if state else since
-        left = count if spec["limit"] is None else spec["limit"] - (state.fired if state else 0)
-    ticks = islice(core.ticks(spec, anchor, since), max(0, min(count, left)))
-    return [at.astimezone(UTC) for tick in ticks if (at := instant(tick)) is not None]
 
 
 # changes --------------------------------------------------------------------------------------------------------------
@@ -330,8 +307,8 @@ def _edited(
         complete(specs[1])
         if core.timing(specs[0]) == core.timing(specs[1]):
             return after
-        now, state = _now(app), _state(app, name)
-        seen = state is None or state.since == before.get("from")  # by a worker, which has planned by it
+        now, reached = _now(app), state(app, name)
+        seen = reached is None or reached.since == before.get("from")  # by a worker, which has planned by it
         return after | {"from": now, "until": now if seen else before.get("until", before.get("from"))}
 
     return edit(app, SCHEDULE, name, edited, reason, actor, dry_run, shown)

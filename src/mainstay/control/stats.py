@@ -27,6 +27,7 @@ BY = ("type", "hour", "minute", "day")
 STEPS = {"minute": MINUTE, "hour": HOUR, "day": DAY}
 BY_MINUTE = 2 * HOUR  # the longest time that is read by the minute: older minutes become hours
 BARS = 30  # of a trend, at most
+MOST = 10_000  # rows of a series
 _TREND = (MINUTE, 2 * MINUTE, 5 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY)
 COUNTED = ("enqueued", "completed", "failed", "retried", "dead", "cancelled", "snoozed", "released", "review")
 
@@ -87,9 +88,19 @@ def stats(store: Store, clock: Clock, since: Duration, by: str = "type", types: 
     if by == "minute" and length > BY_MINUTE:
         raise UsageError('minutes are kept for two hours: give since="2h" or less, or by="hour"')
     step = STEPS.get(by) or trend_step(length)
+    if by != "type" and length > MOST * step:
+        raise UsageError(f'since="{since}" by {by} has more than {MOST:,} rows: give a shorter time, or by="day"')
     found = store.tallies(first, now + 1, step, types)
     rows = _by_type(found, first, now, step) if by == "type" else _series(found, first, now, step)
     return Stats(_at(first), _at(now), by, tuple(rows))
+
+
+def hour(store: Store, clock: Clock) -> tuple[list[StatsRecord], list[StatsRecord]]:
+    """Return the statistics of the last hour, by type and by minute, from one read."""
+    now = clock.now()
+    first = _floor(now - HOUR, MINUTE)
+    found = store.tallies(first, now + 1, MINUTE)
+    return _by_type(found, first, now, MINUTE), _series(found, first, now, MINUTE)
 
 
 def _at(ms: int) -> datetime:
@@ -123,10 +134,10 @@ def _by_type(found: Iterable[Tally], first: int, now: int, step: int) -> list[St
         counts.setdefault(type, Counter())[name] += n
         if name in ("completed", "failed"):
             ended.setdefault(type, Counter())[at] += n
-    bars = range(_floor(first, step), now + 1, step)
+    bars, none = range(_floor(first, step), now + 1, step), Counter[int]()
     return [
         _record(type, None, counts[type], now - first)._replace(
-            trend=tuple(ended.get(type, Counter())[at] for at in bars)
+            trend=tuple(map(ended.get(type, none).__getitem__, bars))
         )
         for type in sorted(counts)
     ]

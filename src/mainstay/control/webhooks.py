@@ -2,58 +2,54 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..core import webhooks as core
 from ..core.clock import iso
 from ..core.errors import AddressRefused, Conflict, NotFound, UsageError
 from ..core.export import DeliveryRecord
-from ..core.job import Rule, RuleChanged
 from ..core.outcome import Cancel, Permanent
 from ..core.payload import clean
 from ..core.rules import SIGNING, WEBHOOK
-from ..core.suggest import did_you_mean
 from ..redacting import redactor
 from ..senders.addresses import parsed
 from ..senders.signature import key_of, new_secret
-from .records import Change, NewSecret, WebhookDelivery, WebhookRecord
-from .rules import EPOCH, edit, instant, span
+from .named_rules import NamedRules
+from .records import NewSecret, WebhookDelivery, WebhookRecord
+from .rules import EPOCH, instant
+from .stored_secrets import VARIABLE, check_variable, source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ..app import Mainstay
     from ..context import Context
     from ..core.clock import Duration
     from ..core.draft import Draft
+    from ..core.job import Rule
     from ..handle import Handle
+    from .records import Change
 
 DESCRIPTION = 1_000  # characters
 LONGEST = 2_000  # characters of a URL
-MOST_SECRETS = 5  # that sign at the same time
 OVERLAP = "24h"  # for which the secret before signs too
 DISABLED = "webhook_disabled"  # the code of jobs that end so
-VARIABLE = "$"  # a secret that starts so names a variable of the environment
 
 
-class Webhooks:
+class Webhooks(NamedRules):
     """The verbs of webhooks: `app.webhooks`. Those that change an endpoint are in the audit trail with their actor."""
 
-    def __init__(self, app: Mainstay) -> None:
-        self._app = app
+    _kind, _secret_kind, _word, _verbs = WEBHOOK, SIGNING, "webhook", "app.webhooks"
 
     # look -------------------------------------------------------------------------------------------------------------
     def list(self) -> list[WebhookRecord]:
         """Return every endpoint, by id."""
         signing = {rule.name: rule for rule in self._app.store.rules([SIGNING])}
-        return [self._record(rule, signing.get(rule.name)) for rule in self._app.store.rules([WEBHOOK])]
+        return [self._record(rule, signing.get(rule.name)) for rule in self._rules()]
 
     def show(self, id: str) -> WebhookRecord:
         """Return one endpoint; raise `NotFound` if there is none of that id."""
-        return self._record(self._rule(id), self._signing(id))
+        return self._record(self._rule(id), self._secrets.rule(id))
 
     def deliveries(self, id: str, limit: int = 50) -> Sequence[WebhookDelivery]:
         """Return the last attempts to deliver to an endpoint, the newest first; also of one that was removed."""
@@ -86,11 +82,9 @@ class Webhooks:
                 raise Conflict(f"a webhook is called {name!r} already: give another id, or change it with update")
             return values
 
-        changed = edit(
-            self._app, WEBHOOK, name, fresh, reason, actor, dry_run, shown
-        )  # first: of two at once, one is refused here
+        changed = self._edit(name, fresh, reason, actor, dry_run)  # first: of two at once, one is refused here
         if not dry_run:
-            self._sign(name, [[given, None]], self._signing(name))
+            self._secrets.put(name, [[given, None]], self._secrets.rule(name))
         return NewSecret(changed, name, made)
 
     def update(
@@ -116,41 +110,19 @@ class Webhooks:
 
     def remove(self, id: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
         """Remove an endpoint and its secret. Its deliveries stay for their time."""
-        self._rule(id)
-        signing = self._signing(id)
-        made = edit(self._app, WEBHOOK, id, lambda _: {}, reason, actor, dry_run, shown)
-        if not dry_run:
-            with suppress(RuleChanged):  # it is that of an endpoint which somebody has added meanwhile
-                self._app.store.set_rule(Rule(SIGNING, id, {}, "", self._app.clock.now()), remove=True, was=(signing,))
-        return made
+        return self._remove(id, reason, actor, dry_run)
 
     def rotate(
         self, id: str, *, secret: str | None = None, keep: Duration = OVERLAP, reason: str = "", actor: str = "python",
         dry_run: bool = False,
     ) -> NewSecret:  # fmt: skip
         """Give an endpoint a new secret. For `keep`, the one before signs too, so that the receiver can change over."""
-        now, (given, made) = self._app.clock.now(), _checked_secret(secret)
-        until = now + span("keep", keep)
-        self._rule(id)
-        signing = self._signing(id)
-        changed = self._set(id, {"rotated_at": now}, reason, actor, dry_run)
-        if not dry_run:
-            known = signing.value["secrets"] if signing else []
-            older = [[each, until] for each, _ in known[:1]] + [each for each in known[1:] if each[1] > now]
-            self._sign(id, [[given, None], *older][:MOST_SECRETS], signing)
+        given, made = _checked_secret(secret)
+        changed = self._rotate(id, given, keep, reason, actor, dry_run)
         return NewSecret(changed, id, made)
 
-    def _set(self, id: str, values: Mapping[str, Any], reason: str, actor: str, dry_run: bool) -> Change:
-        rule = self._rule(id)
-        if all(rule.value["set"].get(name) == value for name, value in values.items()):
-            return Change(WEBHOOK, id, shown(rule.value["set"]), shown(rule.value["set"]))
-
-        def changed(before: Mapping[str, Any]) -> dict[str, Any]:
-            if not before:
-                raise NotFound(f"the webhook {id} was removed meanwhile")
-            return {**before, **values}
-
-        return edit(self._app, WEBHOOK, id, changed, reason, actor, dry_run, shown)
+    def _shown(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return shown(values)
 
     # send -------------------------------------------------------------------------------------------------------------
     def send(
@@ -182,7 +154,7 @@ class Webhooks:
         core.checked_event(event)
         body = {"type": event, "timestamp": iso(self._app.clock.now()), "data": data}
         given = {"payload": body} | ({"headers": dict(headers)} if headers else {})
-        rules = self._app.store.rules([WEBHOOK]) if to is None else [self._rule(to)]
+        rules = self._rules() if to is None else [self._rule(to)]
         chosen = [rule.name for rule in rules if to is not None or _gets(rule.value["set"], event)]
         return [self._app.prepare(core.TYPE, {"webhook_id": name, **given}, **_keyed(options, name)) for name in chosen]
 
@@ -199,11 +171,13 @@ class Webhooks:
             raise Permanent(f"{DISABLED}: {core.why(values)}. When the receiver is well again: {again}", code=DISABLED)
         if not values.get("enabled"):
             raise Cancel(f"{DISABLED}: {core.why(values) or f'no webhook is called {id!r:.80}'}", code=DISABLED)
-        now, signing = self._app.clock.now(), self._signing(id)
-        texts = [text for text, until in (signing.value["secrets"] if signing else ()) if until is None or until > now]
+        texts = self._secrets.in_force(id)
         if not texts:
             raise NotFound(f"the webhook {id} has no secret: mainstay webhooks rotate {id}")
-        return str(values["url"]), [_resolved(id, text) for text in texts]
+        found_secrets = [self._secrets.resolved(id, text) for text in texts]
+        for each in found_secrets:
+            key_of(each)
+        return str(values["url"]), found_secrets
 
     def record(
         self, id: str, attempt: Context, status: int | None, ms: int, error: str | None, answer: str
@@ -217,24 +191,6 @@ class Webhooks:
         return because
 
     # rows -------------------------------------------------------------------------------------------------------------
-    def _rule(self, id: str) -> Rule:
-        """Return the row of an endpoint."""
-        found = self._app.store.rules([WEBHOOK], core.checked_id(id))
-        if not found:
-            known = [rule.name for rule in self._app.store.rules([WEBHOOK])]
-            raise NotFound(f"no webhook is called {id!r}{did_you_mean(id, known)}; app.webhooks.list() lists them")
-        return found[0]
-
-    def _signing(self, id: str) -> Rule | None:
-        return next(iter(self._app.store.rules([SIGNING], id)), None)
-
-    def _sign(self, id: str, given: Sequence[Any], was: Rule | None) -> None:
-        """Store the secrets of an endpoint, if they are as they were; the audit trail must not have them."""
-        try:
-            self._app.store.set_rule(Rule(SIGNING, id, {"secrets": [*given]}, "", self._app.clock.now()), was=(was,))
-        except RuleChanged:
-            raise Conflict(f"somebody else changes the secret of {id} at this moment: repeat it") from None
-
     def _record(self, rule: Rule, signing: Rule | None) -> WebhookRecord:
         value, now = rule.value["set"], self._app.clock.now()
         older = [until for _, until in (signing.value["secrets"] if signing else [])[1:] if until > now]
@@ -242,21 +198,9 @@ class Webhooks:
         return WebhookRecord(
             rule.name, value["url"], tuple(value["events"]), value["description"], value["max_failures"], value["enabled"],
             instant(value.get("disabled_at")), value.get("disabled_because"), _at(value["created_at"]), _at(rule.at),
-            instant(value.get("rotated_at")), _source(signing), instant(older[0]) if older else None, kept.failures,
+            instant(value.get("rotated_at")), source(signing), instant(older[0]) if older else None, kept.failures,
             kept.succeeded, kept.failed, round(kept.ms / kept.succeeded) if kept.succeeded else None, instant(kept.last),
         )  # fmt: skip
-
-
-def _resolved(id: str, secret: str) -> str:
-    if not secret.startswith(VARIABLE):
-        return secret
-    found = os.environ.get(secret[1:])
-    if not found:
-        raise NotFound(
-            f"the secret of the webhook {id} is in the variable {secret[1:]}, which is not set for this worker"
-        )
-    key_of(found)
-    return found
 
 
 def _checked_secret(secret: str | None) -> tuple[str, str | None]:
@@ -266,8 +210,8 @@ def _checked_secret(secret: str | None) -> tuple[str, str | None]:
         return made, made
     if not secret.startswith(VARIABLE):
         key_of(secret)
-    elif not secret[1:].isidentifier():
-        raise UsageError("secret: a name of an environment variable has letters, digits and _: $BILLING_SECRET")
+    else:
+        check_variable(secret)
     return secret, None
 
 
@@ -315,8 +259,3 @@ def shown(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _at(ms: int) -> Any:
     return instant(ms) or EPOCH
-
-
-def _source(signing: Rule | None) -> str:
-    newest = signing.value["secrets"][0][0] if signing else ""
-    return newest if newest.startswith(VARIABLE) else "a stored secret" if newest else "no secret"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("warning", "error", "high")
 OPENED, RECOVERED, TEST = "opened", "recovered", "test"
-KEPT = 20  # earlier times at which the same incident was open
+KEPT = 20  # earlier times at which the same incident was open; notices that are still to be told
 FORGET = 7 * DAY  # after which a closed incident is removed
 STALE = DAY  # after which a notice that nobody could deliver is given up
 SHORTEST = 30_000  # ms that a job runs before anybody looks whether it runs too long
@@ -324,7 +324,13 @@ def owing(value: Mapping[str, Any], what: str, now: int) -> dict[str, Any]:
         "alert": value["alert"],
         "opened_at": value["opened_at"],
     }
-    return {**value, "owed": [*value["owed"], notice], "told": True}
+    return {**value, "owed": [*pending(value, now), notice][-KEPT:], "told": True}
+
+
+def pending(value: Mapping[str, Any], now: int) -> list[dict[str, Any]]:
+    """Return the notices of an incident that are still to be told. One of which nobody was told for a day is over, unless the incident is open."""
+    new = None if value["closed_at"] is not None else f"{value['id']}.{OPENED}"
+    return [each for each in value["owed"] if each.get("tries") or now - each["at"] < STALE or each["id"] == new]
 
 
 def closed(value: Mapping[str, Any], now: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from .errors import UsageError
@@ -61,7 +61,7 @@ class Cron:
                     last = tick
                     yield tick
 
-    @property
+    @cached_property
     def words(self) -> str:
         """The expression in English."""
         from cronsim import CronSim

@@ -77,6 +77,8 @@ def retry_after(error: BaseException) -> int:
 
 def error_code(error: BaseException) -> str | None:
     """Return the code of an exception as text: the first of `CODES` that it has, else that of the response in it."""
+    if isinstance(error, SystemExit) and isinstance(error.code, str):  # of sys.exit("…"): a message
+        return None
     response = _attribute(error, "response")
     names = ("status",) if type(error).__module__.startswith("aiohttp") else CODES  # it warns about its own `code`
     found = [_attribute(error, name) for name in names]

@@ -7,7 +7,7 @@ import re
 from itertools import groupby
 from typing import NamedTuple
 
-_FRAME = re.compile(r'^ *File "(.+?)", line (\d+)(?:, in (.+))?$', re.MULTILINE)
+_FRAME = re.compile(r'^ *File "(.+?)", line (\d+)(?:, in (.+))?$(?:\n {4,}(?! *File ")(.+))?', re.MULTILINE)
 _LIBRARY = re.compile(
     r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib(?:64)?[\\/]python[\d.]+[\\/]|[\\/]python[^\\/]*[\\/]lib[\\/]", re.IGNORECASE
 )  # fmt: skip
@@ -22,6 +22,7 @@ class Frame(NamedTuple):
     line: int
     function: str
     user: bool  # of the user's own code
+    code: str = ""  # its line; "" if the source was not there
 
     @property
     def place(self) -> str:
@@ -33,7 +34,7 @@ class Frame(NamedTuple):
 def frames(traceback: str | None) -> list[Frame]:
     """Return the frames of a traceback in its order: of the last exception, the one that was raised comes last."""
     found = _FRAME.findall(traceback or "")
-    return [Frame(file, int(line), function, is_user_file(file)) for file, line, function in found]
+    return [Frame(file, int(line), function, is_user_file(file), code.strip()) for file, line, function, code in found]
 
 
 def is_user_file(file: str) -> bool:

@@ -116,7 +116,7 @@ def parse(text: str) -> Keyring:
             key = b""
         if not _NAME.fullmatch(name) or len(key) != BYTES or name in keys:
             why = "comes twice" if name in keys else f"is not NAME:BASE64 with {BYTES} bytes"
-            raise ConfigError(f"{VARIABLE}: entry {number} {why}. `mainstay encryption new-key` makes one")
+            raise ConfigError(f"entry {number} of {VARIABLE} {why}. `mainstay encryption new-key` makes one")
         keys[name] = key
     if not keys.keys() - {INDEX}:
         raise ConfigError(f"{VARIABLE} has no key beside {INDEX!r}. `mainstay encryption new-key` makes one")

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 SEPARATORS = ("=", ":", ">", "--")
 LONGEST = 64  # characters of a name on each side of the letters that were found
 LINES = ("authorization", "cookie")  # headers: their values have several words
+REDACTED = ("[redacted:", "***")  # what a value begins with that was replaced before
 PLAIN = frozenset(("none", "null", "true", "false", "str", "bytes", "int", "bool", "none)", "..."))
 _BEFORE = re.compile(r"[\w.-]*\Z")
 _AFTER = re.compile(rf"[\w.-]{{0,{LONGEST}}}+")
 _SEPARATOR = re.compile(r"""\\*["']?\s{0,4}(?:=>|==?|:=?|>)\s{0,4}""")
 _QUOTE = re.compile(r"""[bBrRuUfF]{0,2}(\\*["'])""")
-_TO_QUOTE = {'"': re.compile(r'(?s)(?:[^"\\]|\\.)*+'), "'": re.compile(r"(?s)(?:[^'\\]|\\.)*+")}
+_QUOTES = {mark: re.compile(rf"(?<!\\)(\\*+){mark}") for mark in ('"', "'")}  # each with all backslashes before it
+_NEXT = re.compile(r"""["'],\s?(?=["'])""")  # between the words of a command that is printed as a list
 _BARE = re.compile(r"""[^\s,;&"'<>)\]}]*+""")
 _LINE = re.compile(r"""[^\n\r"'<>]*+""")
 _BRACKETS = re.compile(r"""(?s)"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[\[\]{}()]""")
@@ -48,7 +50,7 @@ def values(text: str, letters: re.Pattern[str], kind_of: Callable[[str], str | N
         if kind is None or value is None:
             continue
         head, end = _extent(text, value, kind)
-        if not _is_shown(text[head:end], kind, kind_of):
+        if head < end and not _is_shown(text[head:end], kind, kind_of):
             yield head, end, kind
             done = end
 
@@ -65,29 +67,37 @@ def _value(text: str, start: int, end: int) -> int | None:
     """Return where the value of a name begins; None: it has none."""
     if text.startswith("--", start) and text[end : end + 1] == " " and text[end + 1 : end + 2] not in ("-", ""):
         return end + 1
-    separator = _SEPARATOR.match(text, end)
+    separator = _SEPARATOR.match(text, end) or (_NEXT.match(text, end) if text.startswith("--", start) else None)
     return separator.end() if separator else None
 
 
 def _extent(text: str, start: int, kind: str) -> tuple[int, int]:
-    """Return where a value begins, behind its quote, and where it ends; one without an end is cut off, and ends with the text."""
+    """Return where a value begins, behind its quote, and where it ends; one without an end is cut off, and ends with the text.
+
+    The end of a value that is redacted already is not looked for: many in one line would each cost the rest of the line.
+    """
     quote = _QUOTE.match(text, start)
+    head = quote.end() if quote else start
+    if text.startswith(REDACTED, head):
+        return head, head
     if quote:
-        return quote.end(), _closed(text, quote)
-    if text[start : start + 1] in ("{", "[", "(") and not text.startswith("[redacted:", start):
+        return head, _closed(text, quote)
+    if text[start : start + 1] in ("{", "[", "("):
         return start, _balanced(text, start)
     shape = _LINE if kind in LINES else _BARE
     found = shape.match(text, start)
-    return start, found.end() if found else start
+    end = found.end() if found else start
+    return start, _balanced(text, end - 1) if text[start:end].endswith("(") else end  # Secret("…")
 
 
 def _closed(text: str, quote: re.Match[str]) -> int:
-    mark = quote[1]
-    if len(mark) == 1:
-        found = _TO_QUOTE[mark].match(text, quote.end())
-        return found.end() if found else len(text)
-    end = text.find(mark, quote.end())  # quoted inside a quoted text
-    return len(text) if end < 0 else end
+    """Return where a quoted value ends. Each level of quoting doubles the backslashes, and adds one before a quote."""
+    own = len(quote[1]) - 1  # backslashes before the quote itself: it may be quoted inside a quoted text
+    for found in _QUOTES[quote[1][-1]].finditer(text, quote.end()):
+        inside = len(found[1]) - own
+        if inside >= 0 and inside % (2 * own + 2) == 0:
+            return found.end(1) - own
+    return len(text)
 
 
 def _balanced(text: str, start: int) -> int:
@@ -100,8 +110,8 @@ def _balanced(text: str, start: int) -> int:
 
 
 def _is_shown(value: str, kind: str, kind_of: Callable[[str], str | None]) -> bool:
-    """Whether a value tells nothing: it is empty, redacted already, a count of tokens, or code that names a secret (`password=password`)."""
-    if not value.strip() or value.startswith(("[redacted:", "***")) or value.casefold() in PLAIN:
+    """Whether a value tells nothing: it is empty, a count of tokens, or code that names a secret (`password=password`)."""
+    if not value.strip() or value.casefold() in PLAIN:
         return True
     if kind == "token" and value.isdecimal():
         return True

@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 
 OFF = ("off",)  # the setting `redact` that switches it off
 DEEPEST = 200  # levels of a value that are looked at
+SHORTEST = 13  # characters of a secret that is known by its pattern
 MARK = "[redacted:"
 GATES = ("-", "_", ":")  # most texts lack these: then no hint with one of them needs to be looked for
 NAMED = ("value", "before", "after")  # whose name is that in `name`: of headers, of settings
 TEXTS, JSON = (
     ("reason", "error", "traceback", "message", "stage"),
-    ("payload", "result", "checkpoint", "children", "review", "fields", "detail"),
+    ("payload", "result", "checkpoint", "children", "review", "fields", "detail", "details"),
 )  # of rows
 CARD_NUMBERS = range(10**13, 10**19)
 # Letters of names whose values are secrets, wherever they stand in the name, or only at its end; and whole words.
 ANYWHERE = ("password", "passwd", "passphrase", "passcode", "credential", "authorization", "apikey", "privatekey")
 AT_END = {
     "secret": "secret", "secrets": "secret", "token": "token", "tokens": "token", "cookie": "cookie", "cookies": "cookie",
-    "accesskey": "key", "secretkey": "key", "signingkey": "key", "encryptionkey": "key", "sessionid": "session",
+    "accesskey": "key", "secretkey": "key", "signingkey": "key", "encryptionkey": "key", "accesskeys": "key",
+    "secretkeys": "key", "signingkeys": "key", "encryptionkeys": "key", "sessionid": "session",
 }  # fmt: skip
 WORDS = {name: name for name in ("secret", "pwd", "jwt", "cvv", "cvc", "otp", "pin")} | {"cookie": "cookie"}
 LETTERS = ("pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "key", "session", "jwt", "cvv", "cvc", "otp", "pin")  # fmt: skip
@@ -139,7 +141,8 @@ class Redactor:
             if named and name in NAMED:  # {"name": "Authorization", "value": …}
                 kind = named
             hidden = kind is not None and is_secret(kind, value)
-            found[name] = f"{MARK}{kind}]" if hidden else self._value(value, f"{path}.{name}"[-200:], depth)
+            shown = self.text(name) if isinstance(name, str) and len(name) >= SHORTEST else name
+            found[shown] = f"{MARK}{kind}]" if hidden else self._value(value, f"{path}.{name}"[-200:], depth)
         return found
 
     def _kind(self, name: str) -> str | None:
@@ -222,9 +225,11 @@ def restored(edited: Any, original: Any, redactor: Redactor) -> Any:
 def _merged(edited: Any, shown: Any, original: Any) -> Any:
     if edited == shown:
         return original
+    if type(shown) is not type(original):  # it was hidden whole, and another value stands there now
+        return edited
     if isinstance(edited, dict) and isinstance(original, dict):
         return {
-            name: _merged(value, shown[name], original[name]) if name in original else value
+            name: _merged(value, shown[name], original[name]) if name in original and name in shown else value
             for name, value in edited.items()
         }
     if isinstance(edited, list) and isinstance(original, list):

@@ -18,7 +18,20 @@ WEBHOOK, SIGNING = (
     "webhook",
     "webhook_secret",
 )  # endpoints, and what signs their messages: apart, so that no audit line has a secret
-QUIET = (SCHEDULE, TRIAGE, WATCH, TROUBLE, WEBHOOK, SIGNING)  # kinds that hold no job back
+INCOMING, INCOMING_SECRET = (
+    "webhook_incoming",
+    "webhook_incoming_secret",
+)  # receivers of webhooks, and what verifies them
+SUBSCRIPTION = "subscription"  # which jobs an event creates
+TOKEN, TOKEN_HASH, SESSION = (
+    "token",
+    "token_hash",
+    "session",
+)  # who may use the HTTP API; the last two are never audited
+QUIET = (
+    SCHEDULE, TRIAGE, WATCH, TROUBLE, WEBHOOK, SIGNING, INCOMING, INCOMING_SECRET, SUBSCRIPTION, TOKEN, TOKEN_HASH, SESSION,
+)  # kinds that hold no job back  # fmt: skip
+UNHEARD = (TROUBLE, TOKEN_HASH, SESSION)  # kinds that no worker waits for
 ALL = "all"  # the name of a pause of the whole installation
 
 

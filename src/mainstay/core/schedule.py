@@ -90,6 +90,8 @@ def ticks(spec: Mapping[str, Any], anchor: int, instant: int) -> Iterator[int]:
     """Yield the ticks of a schedule after an instant, up to its end."""
     start, every, end = spec["start"], spec["every"], LAST if spec["end"] is None else min(spec["end"], LAST)
     since = instant if start is None else max(instant, start - 1)
+    if since >= end:  # a start behind the last year that there is
+        return
     if every is not None:
         found = _every(anchor if start is None else start, every, since)
     else:

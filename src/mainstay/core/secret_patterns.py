@@ -91,6 +91,7 @@ PATTERNS: dict[str, Pattern] = {
     "slack": Pattern(("xox", "xapp-", "hooks.slack.com"), _EDGE + r"(?:xox[a-z]-[\w-]{8,}+|xapp-[\w-]{8,}+)|(?<=hooks\.slack\.com/services/)[\w/]{10,}+"),
     "openai": Pattern(("sk-",), _EDGE + r"sk-[\w-]{16,}+"),  # and others that took over the form
     "stripe": Pattern(("k_live_", "k_test_", "whsec_"), _EDGE + r"(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{10,}+"),
+    "mainstay": Pattern(("mst_", "encryption_keys="), _EDGE + r"mst_[0-9a-f]{8,}+_[0-9a-f]{32,}+|(?<=ENCRYPTION_KEYS=)[\w:,+/=-]{40,}+"),  # tokens of the HTTP API; keys
     "google": Pattern(("aiza",), _EDGE + r"AIza[\w-]{30,}+"),
     "card": Pattern((), r"(?<![\w.])[2-6](?:[ -]?\d){13,18}(?![\w-])", hint=r"[2-6](?:[ -]?\d){13}", check=is_card),
     "mail": Pattern(("@",), r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}"),

@@ -20,3 +20,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """` (did you mean "width"?)`, or nothing."""
     found = closest(word, known)
     return f' (did you mean "{found}"?)' if found else ""
+
+
+def without_suggestion(text: str) -> str:
+    """Return an error without the name that was probably meant: it may be one that the reader is not to know."""
+    import re
+
+    return re.sub(r' \(did you mean ".*?"\?\)', "", text)

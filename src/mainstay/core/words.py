@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers as people read them, and commands as they type them."""
 
 from __future__ import annotations
 
@@ -13,3 +13,10 @@ def size(number: int) -> str:
 def plural(count: int, word: str, words: str = "") -> str:
     """Return `1 job`, `2 jobs`, `1,000 jobs`."""
     return f"{count:,} {word if count == 1 else words or word + 's'}"
+
+
+def typed(*words: str) -> str:
+    """Return a command of mainstay to type, quoted so that a shell reads it as it is meant."""
+    from shlex import join
+
+    return join(["mainstay", *words])

@@ -181,11 +181,12 @@ class PostOffice:
         said = {each: f"{code} {text}" for each, (code, text) in replies.items()}
         refused |= {each: why for each, why in said.items() if replies[each][0] >= 500}
         left = [each for each in said if each not in refused]
-        ctx.save(left=left, refused=refused)
+        nobody = len(refused) == len(recipients)
+        ctx.save(**{"left": recipients, "refused": {}} if nobody else {"left": left, "refused": refused})
         if left:
             why = "; ".join(f"{each}: {said[each]}" for each in left)
             raise RefusedForNow(f"the mail server does not take the mail now for {why:.500}")
-        if len(refused) == len(recipients):
+        if nobody:  # an operator may run the dead job again, and then everybody is asked about again
             raise Permanent(f"the mail server refuses the mail for every recipient: {refused}", code=550)
         return Sent(message_id=str(mail["Message-ID"]), refused=refused)
 

@@ -135,7 +135,7 @@ class Sanitizer:
             "pem": partial(_patterned, ("pem",)),
             "credential": _credentials,
             "token": partial(_patterned, ("jwt", "bearer", "basic")),
-            "key": partial(_patterned, ("aws", "github", "gitlab", "slack", "openai", "stripe", "google")),
+            "key": partial(_patterned, ("aws", "github", "gitlab", "slack", "openai", "stripe", "mainstay", "google")),
             "email": _mails,
             "iban": _accounts,
             "card": _cards,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.alerts import RECOVERED, SEVERITIES, Alert
@@ -19,6 +20,7 @@ from .smtp import TLS, MailServer, deliver
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from email.message import EmailMessage
+    from typing import IO
 
 SECONDS = 10.0
 MARKS = {"warning": "⚠️", "error": "❌", "high": "🚨"}
@@ -211,19 +213,28 @@ def _post(to: Channel, body: bytes, headers: Mapping[str, str]) -> None:
 
 
 def _command(to: Channel, notice: Notice) -> None:
-    """Run a program, without a shell; it gets the notice on stdin."""
-    import subprocess
+    """Run a program, without a shell; it gets the notice on stdin. What it leaves in the background goes on, unless it is late itself."""
+    from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+    from tempfile import TemporaryFile
 
-    given, null = json.dumps(notice.record()).encode(), subprocess.DEVNULL
-    try:
-        done = subprocess.run(  # noqa: S603  (the operator's own program, from the settings)
-            to.options["argv"], input=given, stdout=null, stderr=subprocess.PIPE, timeout=to.seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise SendFailed(f"{to.options['argv'][0]} has not ended within {to.seconds:g} s") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()[-PRINTED:]
-        raise SendFailed(f"{to.options['argv'][0]} ended with {done.returncode}: {said}")
+    argv = to.options["argv"]
+    with TemporaryFile() as said:  # no pipe: it would end with the last program that was started
+        done = Popen(argv, stdin=PIPE, stdout=DEVNULL, stderr=said, start_new_session=True)  # noqa: S603  (the operator's own, from the settings)
+        try:
+            done.communicate(json.dumps(notice.record()).encode(), timeout=to.seconds)
+        except TimeoutExpired:
+            os.killpg(done.pid, signal.SIGKILL)  # with all that it has started
+            done.wait()
+            raise SendFailed(f"{argv[0]} has not ended within {to.seconds:g} s") from None
+        if done.returncode:
+            raise SendFailed(f"{argv[0]} ended with {done.returncode}: {_tail(said)}")
+
+
+def _tail(file: IO[bytes]) -> str:
+    """Return the end of what a command wrote."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - PRINTED, 0))
+    return file.read(PRINTED).decode("utf-8", "replace").strip()
 
 
 def _smtp(to: Channel, notice: Notice) -> None:

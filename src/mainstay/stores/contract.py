@@ -233,7 +233,7 @@ class Store(Observation, Protocol):
     # configuration ------------------------------------------------------------------------------------------------
     def rules(self, kinds: Sequence[str], name: str | None = None) -> list[Rule]:
         """Return the rules of these kinds (`pause`, `type`, `queue`, `limit`, `breaker`, `schedule`, `tick`, `watch`, `trouble`, `webhook`,
-        `webhook_secret`), by kind and name; or those of one name.
+        `webhook_secret` and the others of `core.rules`), by kind and name; or those of one name.
         """
 
     def set_rule(self, rule: Rule, remove: bool = False, was: tuple[Rule | None] | None = None) -> Rule | None:

@@ -11,6 +11,7 @@ from random import random
 from typing import TYPE_CHECKING, Any, Self
 
 from ..core import fields
+from ..core.clock import MINUTE
 from ..core.decide import decide
 from ..core.errors import ConfigError, SchemaMismatch, UsageError, refuse_nul
 from ..core.keyring import Unreadable
@@ -97,17 +98,13 @@ class EncryptedStore:
         return self.opened_claims(found, found[0].started_at) if found else []
 
     def opened_claims(self, jobs: Sequence[Claimed], now: int) -> list[Claimed]:
-        """Return claimed jobs with their payloads. One that cannot be opened fails here; its handler is not called.
-
-        If its key is missing, it is tried again by its policy: another worker may have the key. If it is damaged, it is dead.
-        """
+        """Return claimed jobs with their payloads. One that cannot be opened ends here; its handler is not called."""
         opened = []
         for job in jobs:
             try:
                 payload = self.ring.open(job.payload, *payload_places(job.id, job.type))
             except Unreadable as error:
-                failed = Outcome("failed", f"Unreadable: {error}", retry=error.missing, reason="it cannot be decrypted")
-                self.inner.finish([decide(job, failed, now, random)])
+                self.inner.finish([decide(job, _closed(error), now, random)])
             else:
                 opened.append(job._replace(payload=payload))
         return opened
@@ -217,7 +214,7 @@ class EncryptedStore:
 
     def _stored(self, kind: str, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the value of a rule as it is stored, if that says the same; else as given, which then differs."""
-        found = next((rule.value for rule in self.inner.rules([kind]) if rule.name == name), None)
+        found = next((rule.value for rule in self.inner.rules([kind], name)), None)
         return found if found is not None and self.sealer.value(kind, found, opened=True) == value else value
 
     # webhooks -----------------------------------------------------------------------------------------------------
@@ -308,6 +305,13 @@ class SealingNotifier:
     def take(self, timeout: int, offer: SlotOffer) -> str:
         opened = offer._replace(take=lambda jobs: offer.take(self._store.opened_claims(jobs, offer.now)))
         return self._notifier.take(timeout, opened)
+
+
+def _closed(error: Unreadable) -> Outcome:
+    """Return how an attempt ends whose payload cannot be opened: a damaged one is dead; without its key it waits, and loses no attempt."""
+    if error.missing:  # another worker may have it, or this one when it is restarted
+        return Outcome("released", reason=str(error), delay=MINUTE)
+    return Outcome("failed", f"Unreadable: {error}", retry=False, reason="it cannot be decrypted")
 
 
 def _searchable(terms: Sequence[Term]) -> Sequence[Term]:

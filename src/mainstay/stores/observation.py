@@ -87,5 +87,11 @@ class Observation(Protocol):
     def diagnostics(self) -> dict[str, str]:
         """Return what `mainstay doctor` prints: engine, version, durability level, size, schema."""
 
+    def change_mark(self) -> str:
+        """Return a text that differs from the one before if anything was committed in between, whoever did it.
+
+        Marks of different threads cannot be compared. On servers, other data of the same server changes it too.
+        """
+
     def behind(self) -> int | None:
         """Return how many milliseconds a replica is behind its primary; None if this is no replica."""

@@ -15,7 +15,7 @@ from ..core.draft import Draft
 from ..core.errors import UsageError
 from ..core.ids import IDS
 from ..core.keyring import MARK
-from ..core.rules import SCHEDULE, SIGNING, TROUBLE, WEBHOOK
+from ..core.rules import INCOMING, INCOMING_SECRET, SCHEDULE, SIGNING, SUBSCRIPTION, TROUBLE, WEBHOOK
 from ..core.updates import Checkpoint, Line, Log, Progress
 
 if TYPE_CHECKING:
@@ -24,15 +24,18 @@ if TYPE_CHECKING:
     from ..core.bulk import Bulk
     from ..core.change import Edit
     from ..core.decide import Transition
-    from ..core.export import JobHistory, LogRecord
+    from ..core.export import ActionRecord, JobHistory, LogRecord
     from ..core.job import Action, Job, LogLine, Rule
     from ..core.keyring import Keyring
     from ..core.updates import Update
 
 Row = TypeVar("Row", bound=Any)
 TEXT = Alert._fields.index("text")
-SEALED_KINDS = (SCHEDULE, TROUBLE, WEBHOOK, SIGNING)  # of rules that have sealed texts
-PRIVATE = ("url", "description")  # of an endpoint: a URL may have a token in it
+SECRETS = (SIGNING, INCOMING_SECRET)  # kinds of rules that are secrets
+# Values of rules that are sealed: a URL may have a token in it, arguments may be private.
+PRIVATE = {WEBHOOK: ("url", "description"), SUBSCRIPTION: ("args",), INCOMING: ("args",)}
+SEALED_KINDS = (SCHEDULE, TROUBLE, *SECRETS, *PRIVATE)  # of rules that have sealed texts
+SAID = ("note", "with", "before", "after", "payload")  # names of texts in the detail of an action
 NOTE = "note"  # the place of what the audit trail says, and of a reason that an operator gave
 
 
@@ -179,6 +182,14 @@ class Sealer:
             return {name: self._detail(each, job) for name, each in value.items()}
         return self.ring.opened_within(value, NOTE, f"result {job}") if isinstance(value, str) else value
 
+    def _said(self, action: ActionRecord) -> ActionRecord:
+        """Return an action with what it says of jobs sealed."""
+        found = json.loads(action.detail)
+        made = {
+            name: self.note(each) if name in SAID and isinstance(each, str) else each for name, each in found.items()
+        }
+        return action._replace(detail=_dumps(made))
+
     # schedules ----------------------------------------------------------------------------------------------------
     def rule(self, rule: Rule, opened: bool = False) -> Rule:
         """Return a rule; of a schedule, with its payloads sealed or opened; of an incident, with what it says."""
@@ -189,10 +200,11 @@ class Sealer:
         if kind == SCHEDULE:
             return self.schedule(value, opened)
         turn = self.open if opened else self.seal
-        if kind == SIGNING:
-            return {**value, "secrets": [[turn(secret, NOTE), until] for secret, until in value.get("secrets", ())]}
-        if kind == WEBHOOK:
-            made = {name: turn(each, NOTE) if name in PRIVATE else each for name, each in value.get("set", {}).items()}
+        if kind in SECRETS:
+            return {**value, "secrets": [[turn(secret, kind), until] for secret, until in value.get("secrets", ())]}
+        if kind in PRIVATE:
+            hidden = PRIVATE[kind]
+            made = {name: turn(each, NOTE) if name in hidden else each for name, each in value.get("set", {}).items()}
             return {**value, "set": made} if made else dict(value)
         return self._incident(value, turn) if kind == TROUBLE else dict(value)
 
@@ -229,7 +241,8 @@ class Sealer:
         found = self.opened(job, ("result", "checkpoint", "reason"), id)
         return history._replace(
             job=found._replace(
-                payload=self.payload(job.payload, id, job.type), review=self.review(job.review, id, opened=True), details=self._text(job.details)
+                payload=self.payload(job.payload, id, job.type), review=self.review(job.review, id, opened=True), details=self._text(job.details),
+                children=_children(job.children, self.payload),
             ),
             attempts=[self.opened(each, ("error", "traceback"), id) for each in history.attempts],
             logs=list(map(self.record, history.logs)),
@@ -243,19 +256,30 @@ class Sealer:
         return fields if text.startswith(MARK) else text
 
     def sealed_history(self, history: JobHistory) -> JobHistory:
-        """Return a job with its history as it is stored. What the audit trail says of it has been written elsewhere, and stays."""
+        """Return a job with its history as it is stored."""
         id = history.job.id
         job = self.sealed(history.job, ("payload", "result", "checkpoint", "reason"), id)
         return history._replace(
-            job=job._replace(review=self.review(job.review, id), details=self.fields(job.details)),
+            job=job._replace(
+                review=self.review(job.review, id), details=self.fields(job.details),
+                children=_children(job.children, lambda text, child, _: self.ring.seal(text, f"payload {child}")),
+            ),
             attempts=[self.sealed(each, ("error", "traceback"), id) for each in history.attempts],
             logs=list(map(self._line, history.logs)),
-        )
+            actions=list(map(self._said, history.actions)),
+        )  # fmt: skip
 
 
 def payload_places(job: str, type: str) -> tuple[str, str]:
     """Return the places for which a payload may be sealed."""
     return f"payload {job}", f"payload {type}"
+
+
+def _children(text: str | None, turn: Callable[[str, str, str], str]) -> str | None:
+    """Return drafts that wait for a review, with their payloads sealed or opened."""
+    if text is None:
+        return None
+    return _dumps([each | {"payload": turn(each["payload"], each["id"], each["type"])} for each in json.loads(text)])
 
 
 def _dumps(value: Any) -> str:

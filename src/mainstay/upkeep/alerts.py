@@ -40,6 +40,7 @@ LEASE = 2 * MINUTE  # for which one process delivers the notices of an incident
 AGAIN, LONGEST = 10 * SECOND, 10 * MINUTE  # until a notice that has not arrived is sent again: each time twice as long
 SOON = 5 * SECOND
 CLOSING = 5.0  # seconds
+GRACE = 1  # seconds beyond the time limit of a channel
 TRIES = 20  # of a change while others change the same incident
 
 
@@ -191,18 +192,29 @@ class Alerts:
         owing = [rule for name, rule in self._troubles().items() if name != TURN and rule.value["owed"]]
         if self._sending is None or not self._sending.is_alive():
             due = [rule for rule in owing if not now < rule.value.get("lease", 0) <= now + LONGEST]
-            mine = [rule for rule in due if self._write(rule.name, {**rule.value, "lease": now + LEASE}, rule, now)]
+            until = now + min(LEASE + self._slowest(), LONGEST)
+            mine = [rule for rule in due if self._write(rule.name, {**rule.value, "lease": until}, rule, now)]
             if mine:
                 self._sending = Thread(target=self._deliver, args=(mine, now), name="mainstay-notices", daemon=True)
                 self._sending.start()
         return SOON if owing else MINUTE
 
+    def _slowest(self) -> int:
+        """Return the milliseconds that one notice may take, if no channel replies."""
+        return round(sum(to.seconds + GRACE for to in self._app.channels.values()) * 1000)
+
     def _deliver(self, rules: Iterable[Rule], now: int) -> None:
-        began = time.monotonic()
+        """Deliver what is owed, for as long as nobody else does. What is left then is delivered by whoever comes first."""
+        began, spent, late = time.monotonic(), 0, False
         for rule in rules:
+            told = {}
             try:
-                told = {notice["id"]: self._send(notice, now) for notice in rule.value["owed"]}
-                self._settle(rule.name, told, now + round((time.monotonic() - began) * 1000))
+                for notice in core.pending(rule.value, now):
+                    if not late:
+                        told[notice["id"]] = self._send(notice, now)
+                        spent = round((time.monotonic() - began) * 1000)
+                        late = spent >= LEASE
+                self._settle(rule.name, told, now + spent)
             except StoreError as error:  # it is delivered again, under the same id
                 self._events.emit("store_error", error=error, wait=LEASE)
 
@@ -224,10 +236,12 @@ class Alerts:
     def _settle(self, name: str, told: Mapping[str, tuple[list[str], int]], now: int) -> None:
         """Record what has arrived, whatever became of the incident meanwhile."""
         for _ in range(TRIES):
-            rule = self._troubles().get(name)
+            rule = next(iter(self._store.rules([TROUBLE], name)), None)
             if rule is None:
                 return
-            left = [each for notice in rule.value["owed"] for each in _left(notice, told.get(notice["id"]), now)]
+            left = [
+                each for notice in core.pending(rule.value, now) for each in _left(notice, told.get(notice["id"]), now)
+            ]
             tried = [each for each in left if each["id"] in told]
             lease = now + max((_wait(each) for each in tried), default=0)
             if self._write(name, {**rule.value, "owed": left, "lease": lease}, rule, now):
@@ -266,5 +280,5 @@ def _sent(to: Channel, notice: Notice) -> SendFailed | None:
 
     thread = Thread(target=send, name=f"mainstay-to-{to.name}", daemon=True)
     thread.start()
-    thread.join(to.seconds + 1)
+    thread.join(to.seconds + GRACE)
     return found[0] if found else SendFailed(f"no reply within {to.seconds:g} s")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+from ..core.bulk import new_bulk
 from ..core.clock import HOUR, MINUTE
 from ..core.errors import ArchiveError, StoreError
+from ..core.export import ActionRecord
 from ..core.webhooks import KEEP as DELIVERIES
 from . import release_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ..core.clock import Clock
     from ..core.events import Events
     from ..stores.contract import Store
     from ..stores.results import Expired, Pruned
@@ -93,6 +97,29 @@ def archived(store: Store, archive: Archive, now: int) -> list[Expired]:
     if found:
         archive.write(histories(store, [job.id for job in found]), now)
     return found
+
+
+def prune_expired(
+    store: Store, clock: Clock, archive: Archive | None, actor: str, going: Callable[[int], bool]
+) -> tuple[int, int]:  # fmt: skip
+    """Remove the jobs whose retention is over; return how many there were, and how many were removed.
+
+    `going` gets how many were removed so far, after each chunk; the removal ends when it returns False. It is one line of the audit trail.
+    """
+    pace, matched, removed, before = Pace(), 0, 0, -1
+    while removed > before:
+        before, now = removed, clock.now()
+        jobs = store.expired(now, ARCHIVED) if archive is None else archived(store, archive, now)
+        matched += len(jobs)
+        for count in pace.remove(jobs, store.prune_jobs):
+            removed += count
+            if not going(removed):
+                before = removed
+                break
+    if removed:
+        detail = json.dumps({"jobs": removed})
+        store.record_action(ActionRecord(clock.now(), actor, "prune", None, detail, new_bulk().id))
+    return matched, removed
 
 
 class PruneActions:

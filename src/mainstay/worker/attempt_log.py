@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.json import encode as _encode
 
 from ..core.updates import LEVELS, Log
-from ..job_log import redacted
+from ..job_log import redacted, suspected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,9 +63,19 @@ def length(line: Line) -> int:
     return len(line[4]) + (len(line[5]) if line[5] else 0)
 
 
-def pack(seq: int | str, token: int, lines: list[Line], characters: int) -> list[Log]:
-    """Return the lines of an attempt, which have so many characters, as updates without secrets: most often as one."""
-    lines = redacted(lines)
+def pack_all(taken: list[tuple[tuple[int | str, int], list[Line], int]]) -> list[Log]:
+    """Return the lines of many attempts as updates without secrets; each attempt comes with its lines and their characters."""
+    clean = not suspected([line for _, lines, _ in taken for line in lines])
+    return [log for attempt, lines, characters in taken for log in pack(*attempt, lines, characters, clean)]
+
+
+def pack(seq: int | str, token: int, lines: list[Line], characters: int, clean: bool = False) -> list[Log]:
+    """Return the lines of an attempt, which have so many characters, as updates without secrets: most often as one.
+
+    They are `clean` if they are known to have none.
+    """
+    if not clean:
+        lines = redacted(lines)
     if len(lines) <= CHUNK and characters <= CHUNK_CHARACTERS:
         return [_packed(seq, token, lines)] if lines else []
     return [_packed(seq, token, chunk) for chunk in _chunks(lines)]

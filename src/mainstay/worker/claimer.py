@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..app import Mainstay
+    from ..core.decide import Transition
+    from ..core.updates import Update
     from ..registry import JobType, Registry
     from .in_flight import InFlight
     from .outcome_buffer import OutcomeBuffer
@@ -84,19 +86,16 @@ class Claimer:
             return self._recover(self._registration.registered)
         if self._outcomes.gathers():
             return GATHER
+        return self._write_and_claim(now)
+
+    def _write_and_claim(self, now: int) -> int:
+        """Store what has ended and claim what fits, in one transaction; start it."""
         batch, updates = self._outcomes.take(self._failures)
         since = self._monotonic()
         room = self._room(since)
-        transitions = [transition for _, transition in batch]
         worker = self._registration.registered
-        wants = self._plain_wants if self._slots.loop.blocked else self._wants
         try:
-            if room > 0:
-                claims = self._store.claim(worker, wants, room, now, transitions, updates)
-            elif transitions or updates:
-                claims = Claims(self._store.finish(transitions, updates), [], None)
-            else:
-                return GATHER if self._slots.backlog else self._poll
+            claims = self._exchange(worker, room, now, [transition for _, transition in batch], updates)
         except LeaseLost:
             self._outcomes.put_back(batch, updates)
             self._lost, self._lost_at = worker, since
@@ -110,6 +109,8 @@ class Claimer:
             if not self._outcomes.refused(batch, updates, error):
                 raise
             return 0
+        if claims is None:
+            return GATHER if self._slots.backlog else self._poll
         self._failures = 0
         lost = self._outcomes.apply_verdicts(batch, claims.verdicts)
         if lost:
@@ -118,6 +119,17 @@ class Claimer:
         if self._process_wants:
             wait = min(wait, self._claim_for_processes(now))
         return 0 if self._outcomes.more else wait
+
+    def _exchange(
+        self, worker: str, room: int, now: int, transitions: Sequence[Transition], updates: Sequence[Update]
+    ) -> Claims | None:
+        """Write outcomes and claim, as far as there is something to write and room; return None if there is neither."""
+        if room > 0:
+            wants = self._plain_wants if self._slots.loop.blocked else self._wants
+            return self._store.claim(worker, wants, room, now, transitions, updates)
+        if transitions or updates:
+            return Claims(self._store.finish(transitions, updates), [], None)
+        return None
 
     def _recovers(self) -> bool:
         """Return whether to find out first what a claim got whose reply is missing."""

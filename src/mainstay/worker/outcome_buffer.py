@@ -17,7 +17,7 @@ from ..core.review import last
 from ..core.states import COMPLETED as COMPLETED_STATE
 from ..core.updates import Checkpoint, Log, LogLimits, Progress, Update
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
-from .attempt_log import AttemptLog, pack
+from .attempt_log import AttemptLog, pack_all
 from .rolling_deploy import left_to_others
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ class UpdateBuffer:
 
     def _take_logs(self, most: int, characters: int, some: bool) -> list[Log]:
         """Take lines of the logs, each log's packed; at least one unless there is `some` update already."""
-        taken: list[Log] = []
+        taken: list[tuple[Attempt, list[Line], int]] = []
         for log in tuple(self._logs):
             if (some or taken) and (most <= 0 or characters < 0):
                 break
@@ -286,10 +286,10 @@ class UpdateBuffer:
             size = log.characters
             lines = log.take(max(1, most), characters)
             most, characters = most - len(lines), characters - size
-            taken += pack(*log.attempt, lines, size)
+            taken.append((log.attempt, lines, size))
             if log.waiting:  # also if its handler has added one in this moment
                 self._logs[log] = None
-        return taken
+        return pack_all(taken)
 
     def put_back(self, updates: Sequence[Update]) -> None:
         """Add updates that were taken, before all others; those that were replaced meanwhile are left out."""

@@ -113,7 +113,7 @@ def failure(type: JobType[..., Any, Any], context: Context, error: BaseException
 
 
 def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
-    code, trace = error_code(error), _trace(error)
+    code, trace = _code(error), _trace(error)
     try:
         retry = type.retry.retryable(error)
     except Undecided as undecided:  # a mistake in the policy must not end the job
@@ -132,7 +132,7 @@ def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
 
 
 def _signalled(context: Context, error: ended.Signal) -> Outcome:
-    code = error_code(error)
+    code = _code(error)
     if isinstance(error, ended.Snooze):
         return Outcome("snoozed", reason=_stored(error.reason), delay=error.delay, code=code)
     if isinstance(error, ended.Review):
@@ -143,6 +143,12 @@ def _signalled(context: Context, error: ended.Signal) -> Outcome:
         return Outcome("cancelled", reason=_stored(error.reason), code=code)
     trace = _trace(error)
     return Outcome("failed", error=described(error), traceback=trace, retry=False, reason="permanent", code=code)
+
+
+def _code(error: BaseException) -> str | None:
+    """Return the code of an exception; None for one with a secret in it."""
+    code = error_code(error)
+    return code if code is None or redactor().text(code) == code else None
 
 
 def _interrupted(error: BaseException) -> bool:

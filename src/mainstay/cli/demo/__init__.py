@@ -9,10 +9,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
+from ...control.json_records import about, progress
 from ...core.clock import human
 from ...core.errors import MainstayError
 from ...core.states import ENDED
@@ -20,9 +22,10 @@ from ..exits import FAILED, OK, say
 from ..options import command
 from ..output import GLYPHS, Output, cut, plural
 from ..progress import bar
-from ..records import about, progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...app import Mainstay
     from ...core.job import Job
 
@@ -36,28 +39,46 @@ KILL_AT = 0.4  # of the progress of the import
 @click.option("--file", metavar="FILE", help="The file of the database.  [default: in a new temporary folder]")
 @click.option("--jobs", default=60, show_default=True, type=click.IntRange(8, 5_000), help="The number of jobs.")
 @click.option("--seconds", default=12, show_default=True, type=click.IntRange(4, 600), help="About how long it takes.")
-def demo(file: str | None, jobs: int, seconds: int) -> int:
+@click.option("--serve/--no-serve", default=True, help="Serve the dashboard too.  [default: serve]")
+def demo(file: str | None, jobs: int, seconds: int, serve: bool) -> int:
     """See jobs succeed, fail, retry and recover, in ten seconds.
 
     A small shop: receipts, cards that fail at first, a broken photo, an invoice that needs a decision, a report enqueued
     twice, a long import whose worker is killed. The jobs stay in the file, so you can try the other commands on them.
+
+    The dashboard shows it all in the browser. On a terminal the shop then goes on, with new orders every second, until Ctrl-C.
     """
     output = Output()
     path = os.path.abspath(file or os.path.join(tempfile.mkdtemp(prefix="mainstay-demo-"), "demo.db"))
     url = os.environ["MAINSTAY_URL"] = f"sqlite:///{path}"  # for the shop in this process, and for its workers
+    from .served import go_on, served
     from .shop import app
 
     output.facts(("mainstay demo", "bold"), url, f"{WORKERS} workers", indent=1)
-    story = _accept(app, output, jobs, seconds)
+    with served(app, serve) as link:
+        if link is not None:
+            output.line(("dashboard  ", "dim"), (link, "link"), indent=1)
+        story = _accept(app, output, jobs, seconds)
+        with _workers(app) as workers:
+            _follow(app, story, workers, seconds)
+            _sum_up(output, story, url, serve and link is None)
+            if link is not None and sys.stdout.isatty():
+                output.heading("The shop goes on")
+                output.paragraph(text=f"new orders every second: watch them at {link}   Ctrl-C ends it", indent=2)
+                go_on(app)
+    return OK if story.over else FAILED
+
+
+@contextmanager
+def _workers(app: Mainstay) -> Iterator[Workers]:
+    """Run the workers inside a `with`."""
     program = [sys.executable, "-m", "mainstay.cli.demo.shop"]
     workers = [subprocess.Popen(program, stderr=subprocess.PIPE) for _ in range(WORKERS)]  # noqa: S603  (fixed words)
     try:
-        _follow(app, story, workers, seconds)
+        yield workers
     finally:
         _stop(workers)
         app.close()
-    _sum_up(output, story, url)
-    return OK if story.over else FAILED
 
 
 def _accept(app: Mainstay, output: Output, jobs: int, seconds: int) -> Story:
@@ -110,7 +131,7 @@ def _stop(workers: Workers) -> None:
             worker.communicate()
 
 
-def _sum_up(output: Output, story: Story, url: str) -> None:
+def _sum_up(output: Output, story: Story, url: str, not_served: bool = False) -> None:
     counts = story.counts
     parts = [("completed", f"{plural(counts['completed'], 'job')} completed")]
     if story.failures:
@@ -130,13 +151,20 @@ def _sum_up(output: Output, story: Story, url: str) -> None:
     output.heading("Try next")
     for line in _next(story, url):
         output.line(line, indent=2)
+    if not_served:
+        say("the dashboard shows all this in the browser: pip install 'mainstay[dashboard]' and run it again")
     if not story.over:
         say("the demo ran out of time before all jobs ended; mainstay status shows the rest")
 
 
 def _next(story: Story, url: str) -> list[str]:
     of = {job.label: job.id for job in story.jobs.values()}
-    commands = [f"export MAINSTAY_URL={url}", "mainstay status", "mainstay ls state:dead,review"]
+    commands = [
+        f"export MAINSTAY_URL={url}",
+        "mainstay status",
+        "mainstay ls state:dead,review",
+        "mainstay serve   # the dashboard, on this file",
+    ]
     if not shutil.which("mainstay"):  # not on the PATH: it is in the interpreter's folder
         commands.insert(0, f'export PATH="{os.path.dirname(sys.executable)}:$PATH"')
     if story.long is not None:

@@ -71,6 +71,16 @@ def import_catalog(supplier: str, rows: int, seconds: float) -> dict[str, int]:
     return {"rows": rows, "this_attempt_began_at_row": start}
 
 
+@app.job
+def count_stock(shelf: str = "A") -> int:
+    """A short job that runs by the clock."""
+    time.sleep(0.2)
+    return len(shelf)
+
+
+app.schedule("stock", count_stock.prepare("A"), every="20s")
+
+
 def orders(jobs: int, seconds: float) -> list[Draft]:
     """Return about `jobs` jobs, including the special ones."""
     special = [
@@ -81,15 +91,16 @@ def orders(jobs: int, seconds: float) -> list[Draft]:
         send_receipt.options(delay=f"{max(round(seconds * 0.4), 1)}s", tags=["later"]).prepare(900, "ada@example.com"),
         send_receipt.options(delay="1h", tags=["tomorrow"]).prepare(901, "bob@example.com"),
     ]
-    return special + [_order(number) for number in range(max(jobs - len(special), 0))]
+    return special + [order(number) for number in range(max(jobs - len(special), 0))]
 
 
-def _order(order: int) -> Draft:
-    if order % 4 == 0:
-        return charge_card.options(ref=f"order/{order}").prepare(order=order // 4, cents=1_000 + order)
-    if order % 4 == 1:
-        return make_thumbnail.prepare(f"photo-{order}.jpg", width=320)
-    return send_receipt.options(ref=f"order/{order}").prepare(order, f"customer{order}@example.com")
+def order(number: int, tenant: str | None = None) -> Draft:
+    """Return a job that an order of this number needs."""
+    if number % 4 == 0:
+        return charge_card.options(ref=f"order/{number}", tenant=tenant).prepare(number // 4, cents=1_000 + number)
+    if number % 4 == 1:
+        return make_thumbnail.options(tenant=tenant).prepare(f"photo-{number}.jpg", width=320)
+    return send_receipt.options(ref=f"order/{number}", tenant=tenant).prepare(number, f"customer{number}@example.com")
 
 
 if __name__ == "__main__":

@@ -31,14 +31,16 @@ class Model:
     """A model that can be asked: `await model.answer("…")`.
 
     `provider` is "anthropic", "openai", or a command (`claude()`, a `Command`, or a list of words). `prices` are US dollars per
-    million tokens, read and written, by model: `{"claude-x": (3, 15)}`.
+    million tokens, read and written, by model: `{"claude-x": (3, 15)}`. `temperature` is for "openai" only.
     """
 
     def __init__(
         self, provider: str | Command | Sequence[str], model: str, *, base_url: str | None = None, api_key: str | None = None,
         max_tokens: int = 1024, prices: Mapping[str, tuple[float, float]] | None = None, timeout: Duration = "2m",
+        temperature: float | None = None,
     ) -> None:  # fmt: skip
         self.provider = _provider(provider)
+        self.temperature = _temperature(temperature, self.provider)
         self.name, self.base_url, self.max_tokens = _text("model", model), _url(base_url), _whole(max_tokens)
         self._key, self._prices, self.seconds = api_key, _prices(prices or {}), _seconds(timeout)
 
@@ -61,6 +63,7 @@ class Model:
         else:
             request = {"model": name, "max_tokens": self.max_tokens, "messages": [{"role": "user", "content": prompt}]}
             request |= {"system": system} if system else {}
+            request |= {} if self.temperature is None else {"temperature": self.temperature}
             found = await sdk.ask(
                 self.provider, await asyncio.to_thread(sdk.load, self.provider), str(self.address), self._secret(),
                 self.seconds, request, schema,
@@ -141,6 +144,16 @@ def _whole(given: Any) -> int:
     return (
         given if type(given) is int and given > 0 else _refuse(f"max_tokens={given!r:.40}: a whole number above zero")
     )
+
+
+def _temperature(given: Any, provider: str | Command) -> float | None:
+    if given is None:
+        return None
+    if provider != "openai":
+        _refuse(f"temperature={given!r:.40}: only provider='openai' takes one; leave it out")
+    if type(given) not in (int, float) or not 0 <= given <= 2:
+        _refuse(f"temperature={given!r:.40}: a number from 0 to 2")
+    return float(given)
 
 
 def _prices(given: Any) -> dict[str, tuple[float, float]]:

@@ -33,15 +33,16 @@ def register(
     max_tokens: int = 1024, max_prompt: int = MOST, prices: Mapping[str, tuple[float, float]] | None = None,
     timeout: Duration = "2m", folder: str | os.PathLike[str] | None = None, rate: str = "10/s", burst: int = 10,
     running: int | None = None, retry: Retry | int | None = None, unique: Literal["alive", "start", "forever"] = "alive",
-    name: str = "prompt", queue: str = "default",
+    name: str = "prompt", queue: str = "default", temperature: float | None = None,
 ) -> Prompts:  # fmt: skip
     """Register the job type `prompt`, which asks this model, and return it: `prompts.ask("…")` enqueues a job.
 
     `folder` is where targets are written. `rate`, `burst` and `running` limit the jobs; a busy service pushes the rate back.
     """
     asked = Model(
-        provider, model, base_url=base_url, api_key=api_key, max_tokens=max_tokens, prices=prices, timeout=timeout
-    )
+        provider, model, base_url=base_url, api_key=api_key, max_tokens=max_tokens, prices=prices, timeout=timeout,
+        temperature=temperature,
+    )  # fmt: skip
     if type(max_prompt) is not int or max_prompt < 1:
         raise ConfigError(f"max_prompt={max_prompt!r:.40}: a whole number of characters above zero")
     options: dict[str, Any] = {

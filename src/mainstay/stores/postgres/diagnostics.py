@@ -34,6 +34,18 @@ def behind(store: PostgresStore) -> int | None:
     return None if found is None else int(found)
 
 
+_MARK = (
+    "SELECT (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END)::text"
+)
+
+
+def change_mark(store: PostgresStore) -> str:
+    """Return the end of the server's write-ahead log."""
+    with store.db.checkout() as wire:
+        ((found,),) = schema.execute(wire.connection, _MARK)
+    return str(found)
+
+
 def diagnostics(store: PostgresStore) -> dict[str, str]:
     """Return engine, versions, durability level and size."""
     db = store.db

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .connect import Connection
 
-PATIENCE = 1.0  # seconds for which the end of another run is awaited
+PATIENCE = 1.0  # seconds for which the end of another run, or of a build that it left, is awaited
 _INDEX = re.compile(r"CREATE INDEX CONCURRENTLY IF NOT EXISTS (\w+)")
 # A build waits for the transactions of others as long as they take. Behind a pooler the session has none of our settings.
 _PATIENT = "SELECT set_config('lock_timeout', '0', false) WHERE current_setting('enable_seqscan') = 'off'"
@@ -80,11 +80,8 @@ class Migrations:
     def _only_one(self) -> Iterator[None]:
         """Raise while another process runs the steps. The server may need a moment to see that one was killed."""
         with self._db.aside() as guard, guard.transaction():
-            limit = time.monotonic() + PATIENCE
-            while schema.execute(guard, _ONLY_ONE, f"mainstay migrate {self._dialect.schema}") != [(True,)]:
-                if time.monotonic() < limit:
-                    time.sleep(0.05)
-                    continue
+            name = f"mainstay migrate {self._dialect.schema}"
+            if not _comes_true(lambda: schema.execute(guard, _ONLY_ONE, name) == [(True,)]):
                 raise StoreBusy(f"{schema.shown(self._db)}: another `mainstay migrate up` runs. Wait for its end.")
             schema.execute(guard, _UNLIMITED)
             yield
@@ -112,16 +109,28 @@ class Migrations:
         return True
 
     def _build_index(self, connection: Connection, statement: str) -> None:
-        """Build an index, and drop first what a killed build has left."""
+        """Build an index, and drop first what a killed build has left. A build may go on for a moment after its client was killed."""
         name = _INDEX.findall(statement)[0]
-        rows = schema.execute(connection, _STATE, self._dialect.schema, name)
-        valid, building = rows[0] if rows else (False, False)
-        if building:
+        if not _comes_true(lambda: not self._state(connection, name)[2]):
             raise StoreBusy(
                 f"{schema.shown(self._db)}: the server still builds the index {name} for a client that has gone. "
                 "Run `mainstay migrate up` again when it is done."
             )
-        if rows and not valid:
+        there, valid, _ = self._state(connection, name)
+        if there and not valid:
             schema.execute(connection, self._dialect.with_schema(f"DROP INDEX CONCURRENTLY mainstay.{name}"))
         if not valid:
             schema.execute(connection, statement)
+
+    def _state(self, connection: Connection, name: str) -> tuple[bool, bool, bool]:
+        """Return whether an index is there, is valid, and is being built."""
+        rows = schema.execute(connection, _STATE, self._dialect.schema, name)
+        return (True, *rows[0]) if rows else (False, False, False)
+
+
+def _comes_true(condition: Callable[[], bool]) -> bool:
+    """Return whether something is true within a moment."""
+    limit = time.monotonic() + PATIENCE
+    while not (true := condition()) and time.monotonic() < limit:
+        time.sleep(0.05)
+    return true

@@ -26,7 +26,7 @@ class PostgresStore(Verbs):
     VERBS = table("sql", {
         "postgres.enqueue": "enqueue accepting",
         "postgres.claim": "claim finish",
-        "postgres.diagnostics": "diagnostics compact",
+        "postgres.diagnostics": "diagnostics compact change_mark",
         "postgres.notifier": "notifier notify",
     })  # fmt: skip
     lease = 15_000

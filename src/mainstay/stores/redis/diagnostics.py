@@ -45,6 +45,12 @@ def diagnostics(store: RedisStore) -> dict[str, str]:
     }
 
 
+def change_mark(store: RedisStore) -> str:
+    """Return how many changes the server has counted since it last saved, and when that was."""
+    info = schema.parsed(store.server.command("INFO", "persistence"))
+    return f"{info.get('rdb_last_save_time')} {info.get('rdb_changes_since_last_save')}"
+
+
 def _settings(store: RedisStore) -> dict[str, str]:
     """Return the settings of the server's append-only file; nothing where it refuses to tell."""
     try:

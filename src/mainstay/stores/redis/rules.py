@@ -21,12 +21,18 @@ KINDS = (
     "pause",
     "queue",
     "schedule",
+    "session",
+    "subscription",
     "tick",
+    "token",
+    "token_hash",
     "triage",
     "trouble",
     "type",
     "watch",
     "webhook",
+    "webhook_incoming",
+    "webhook_incoming_secret",
     "webhook_secret",
 )
 CHUNK = 500  # jobs that one call looks at, which blocks the server

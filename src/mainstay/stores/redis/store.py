@@ -23,7 +23,7 @@ class RedisStore(Verbs):
     VERBS = table("redis", {
         "redis.enqueue": "enqueue outbox",
         "redis.claim": "claim claimed_by finish",
-        "redis.diagnostics": "diagnostics compact",
+        "redis.diagnostics": "diagnostics compact change_mark",
         "redis.notifier": "notifier notify",
     })  # fmt: skip
 

@@ -11,7 +11,7 @@ from ...core.clock import iso
 from ...core.depth import depth_meter
 from ...core.errors import StoreBusy, refuse_nul
 from ...core.job import Rule, SlotInfo, change_of, check_unchanged
-from ...core.rules import PAUSED, QUIET, SCHEDULE, TICK, TROUBLE
+from ...core.rules import PAUSED, QUIET, SCHEDULE, TICK, UNHEARD
 from ...core.states import CANCELLED
 from ..operations import together
 from .actions import AUDIT, end_jobs, examine_marked
@@ -44,7 +44,7 @@ def set_rule(
     refuse_nul(name=rule.name, actor=rule.actor, reason=rule.reason)
     before = store.write(lambda: _set(store.dialect, rule, remove, was))
     react(store, rule, remove)
-    if rule.kind != TROUBLE:
+    if rule.kind not in UNHEARD:
         store.notify()
     return before
 

@@ -204,8 +204,12 @@ def _paths(terms: Sequence[Term]) -> list[Path]:
     """Return the paths of the terms that have an index, the usually narrow ones first."""
     asked = [term for term in terms if not term.negated]
     paths = [_values(term) for name in SELECTS for term in asked if term.field == name]
-    types = tuple(term for term in asked if term.field == "type")
-    paths += [_states(term, types) for term in asked if term.field == "state" and INDEXES.keys() >= {*term.values}]
+    types, queues = (tuple(term for term in asked if term.field == name) for name in ("type", "queue"))
+    paths += [
+        _states(term, (*types, *(queues if {*term.values} == {"queued"} else ())))
+        for term in asked
+        if term.field == "state" and INDEXES.keys() >= {*term.values}
+    ]
     return paths + [_finished(term) for term in asked if term.field == "finished"]
 
 
@@ -223,14 +227,14 @@ def _select(field: str, value: object) -> Sql:
     return (SELECTS["parent"].replace("parent", field), of_type) if of_type else (SELECTS[field], (value,))
 
 
-def _states(term: Term, types: tuple[Term, ...]) -> Path:
-    """Jobs in these states, and of these types: the indexes hold the type too."""
+def _states(term: Term, held: tuple[Term, ...]) -> Path:
+    """Jobs in these states, for which what their indexes hold is so: of all the type, and of queued ones the queue."""
     selects = []
     for label in dict.fromkeys(map(str, term.values)):
-        where, values = joined(" AND ", [(LABELS[label], ()), *(check(each, 0) for each in types)])
+        where, values = joined(" AND ", [(LABELS[label], ()), *(check(each, 0) for each in held)])
         selects.append((f"SELECT j.seq FROM mainstay.job j INDEXED BY {INDEXES[label]} WHERE {where}", values))  # noqa: S608
     overlap = any(labels <= {*term.values} for labels in OVERLAPS)
-    return Path(*joined(" UNION " if overlap else " UNION ALL ", selects, "{}"), (term, *types))
+    return Path(*joined(" UNION " if overlap else " UNION ALL ", selects, "{}"), (term, *held))
 
 
 def _finished(term: Term) -> Path:

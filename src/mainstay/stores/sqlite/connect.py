@@ -33,6 +33,7 @@ STALL = 0.5  # seconds that a write waits for others before the file counts as n
 RENEWED = 5.0  # … and for which that counts after its end: every worker has renewed its lease by then
 UNKNOWN = 86_400.0  # seconds that others may have waited already when this process comes: longer than a lease
 FORK_WAIT = 10.0  # seconds that a fork waits for what other threads do
+CLOSE_WAIT = 5.0  # seconds that a close waits for a thread that reads
 SYNCHRONOUS = ("full", "normal", "extra")
 
 
@@ -89,7 +90,7 @@ class Database(ForkGuard):
         self._gate = threading.RLock()  # for the list of readers
         self._writer: sqlite3.Connection | None = None
         self._local = threading.local()
-        self._readers: list[tuple[threading.Thread, sqlite3.Connection]] = []
+        self._readers: list[tuple[threading.Thread, sqlite3.Connection, RLock]] = []
         self._file: tuple[int, int] | None = None  # the file that the connections have open
         self._reads: WeakSet[RLock] = WeakSet()  # a lock per thread, held while it reads
         self._held = False  # the lock, by a thread that forks
@@ -166,8 +167,10 @@ class Database(ForkGuard):
         """Do work that only reads, on this thread's own connection; no transaction is held between statements."""
         try:
             if not self.memory:
-                with self._reading():
-                    return work(self.reader())
+                mine = self._local  # a close of another thread gives us a new one: connection and lock belong together
+                lock = self._reading(mine)
+                with lock:
+                    return work(self.reader(mine, lock))
             with self._lock:  # a database in memory has only one connection
                 return work(self.writer())
         except BaseException as error:
@@ -198,48 +201,49 @@ class Database(ForkGuard):
             self._writer.execute("PRAGMA busy_timeout = 0")  # `_take_write_lock` waits
         return self._writer
 
-    def _reading(self) -> RLock:
-        """Return the lock that this thread holds while it reads, so that a fork can wait for its end."""
-        lock: RLock | None = getattr(self._local, "reading", None)
+    def _reading(self, mine: threading.local) -> RLock:
+        """Return the lock that this thread holds while it reads, so that a fork and a close can wait for its end."""
+        lock: RLock | None = getattr(mine, "reading", None)
         if lock is None:
             lock = threading.RLock()
             with self._gate:
                 self._reads.add(lock)
-            self._local.reading = lock
+            mine.reading = lock
         return lock
 
-    def reader(self) -> sqlite3.Connection:
+    def reader(self, mine: threading.local, lock: RLock) -> sqlite3.Connection:
         """Return this thread's read connection."""
         self._check_unmoved()
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None or self._local.file != self._file:
-            connection = self._local.connection = self._open(create=self.create and not os.path.exists(self.path))
+        connection: sqlite3.Connection | None = getattr(mine, "connection", None)
+        if connection is None or mine.file != self._file:
+            connection = mine.connection = self._open(create=self.create and not os.path.exists(self.path))
             connection.execute(READER_CACHE)
-            self._local.file = self._file
-            self._register(connection)
+            mine.file = self._file
+            self._register(connection, lock)
         return connection
 
-    def _register(self, connection: sqlite3.Connection) -> None:
+    def _register(self, connection: sqlite3.Connection, lock: RLock) -> None:
         """Add a new reader, and close those that are no longer used: of ended threads, and this thread's last one."""
         me = threading.current_thread()
         with self._gate:
-            before, self._readers = self._readers, [(me, connection)]
-            for thread, other in before:
+            before, self._readers = self._readers, [(me, connection, lock)]
+            for thread, other, held in before:
                 if thread.is_alive() and thread is not me:
-                    self._readers.append((thread, other))
+                    self._readers.append((thread, other, held))
                 else:
                     other.close()
 
     def _check_unmoved(self) -> None:
         """Raise if the file at the path is not the one that is open: writes to the open one would be lost."""
-        if self._file is None or errors.identity(self.path) == self._file:
+        known = self._file  # a close of another thread forgets it
+        if known is None or errors.identity(self.path) == known:
             return
         with self._lock:
             if self._writer is not None:
                 self._writer.close()
             self._writer = self._file = None
         raise StoreUnavailable(
-            f"{self.path} was removed or replaced while it was open, and its jobs with it. "
+            f"{self.path} was removed, replaced or emptied while it was open, and its jobs with it. "
             "The next call opens the path again; stop every program before you move a database."
         )
 
@@ -273,12 +277,21 @@ class Database(ForkGuard):
         connection.create_function("mainstay_difference", 3, _difference, deterministic=True)
 
     def close(self) -> None:
-        """Close every connection of this process."""
+        """Close every connection of this process; each of another thread when that thread has read what it reads.
+
+        SQLite crashes the process if a connection is closed that is in use. One that is in use for longer is left to its thread.
+        """
         with self._lock:
-            for connection in (self._writer, *(reader for _, reader in self._readers)):
-                if connection is not None:
-                    connection.close()
+            writer, readers = self._writer, self._readers
             self._start()
+            if writer is not None:
+                writer.close()
+        for _, connection, lock in readers:
+            if lock.acquire(timeout=CLOSE_WAIT):
+                try:
+                    connection.close()
+                finally:
+                    lock.release()
 
 
 def _difference(*values: str) -> int:

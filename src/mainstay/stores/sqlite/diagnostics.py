@@ -40,6 +40,16 @@ def diagnostics(store: SqliteStore) -> dict[str, str]:
     }
 
 
+def change_mark(store: SqliteStore) -> str:
+    """Return SQLite's own number of commits by others, as this thread's connection sees it; in memory, of changed rows."""
+
+    def mark(connection: sqlite3.Connection) -> str:
+        changed = connection.total_changes if store.db.memory else _number(connection, "data_version")
+        return f"{id(connection)} {changed}"
+
+    return store.db.read(mark)
+
+
 def _durability(db: Database) -> str:
     if db.memory:
         return "none: the jobs live as long as this process"

@@ -78,12 +78,15 @@ def _check_folder(path: str, folder: str) -> None:
 
 
 def identity(path: str) -> tuple[int, int] | None:
-    """Return which file is at a path; None if there is none."""
+    """Return which file is at a path; None if there is none, or if it is empty: no database is.
+
+    SQLite removes the log of an empty file when it opens it. A connection that is open writes to the removed log then.
+    """
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return (found.st_dev, found.st_ino) if found.st_size else None
 
 
 def file_system(folder: str, mounts: str | None = None) -> str:

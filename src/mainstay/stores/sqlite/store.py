@@ -28,7 +28,7 @@ class SqliteStore(Verbs):
         "sqlite.enqueue": "enqueue accepting",
         "sqlite.claim": "claim finish",
         "local_workers": "lease_now spared",
-        "sqlite.diagnostics": "diagnostics compact",
+        "sqlite.diagnostics": "diagnostics compact change_mark",
         "sqlite.notifier": "notifier notify",
     })  # fmt: skip
     lease = 10_000  # a paused worker is given up after this; a dead one is detected at once by its lock

@@ -10,7 +10,8 @@ call("HSET", P .. "setting", "move.mark", ARGV[2])
 -- A row is a packed array: kind, name, rule, and whether it bounds a queue, which is empty as yet.
 local function import_rule(_, packed)
     local kind, name, rule, bound = unpack(cmsgpack.unpack(packed))
-    local quiet = { schedule = true, tick = true, triage = true, watch = true, trouble = true, webhook = true, webhook_secret = true }
+    local quiet = { schedule = true, tick = true, triage = true, watch = true, trouble = true, webhook = true, webhook_secret = true,
+        webhook_incoming = true, webhook_incoming_secret = true, subscription = true, token = true, token_hash = true, session = true }
     if not quiet[kind] then
         call("SET", P .. "flow", 1)
     end

@@ -9,7 +9,8 @@ local before = call("HGET", key, name)
 if ARGV[4] ~= "*" and ARGV[4] ~= (before or "") then
     return "changed"
 end
-local about = ({ triage = true, watch = true, trouble = true, webhook = true, webhook_secret = true })[kind] -- dead jobs, alerts, webhooks
+local about = ({ triage = true, watch = true, trouble = true, webhook = true, webhook_secret = true, -- dead jobs, alerts, webhooks
+    webhook_incoming = true, webhook_incoming_secret = true, subscription = true, token = true, token_hash = true, session = true })[kind]
 if kind ~= "schedule" and not about then -- which hold no job back
     call("SET", P .. "flow", 1)
 end

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..control.workers import live as live  # noqa: PLC0414  (commands import it from here)
 from ..core.clock import human
 from ..core.dead import short_names
 from ..core.fingerprint import SHORTEST
-from .output import cut, plural
+from ..core.words import plural
+from .workers import live
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..control.records import DeadRecord
     from ..core.job import Count, Declaration, Job, WorkerInfo
+    from .records import DeadRecord
 
-GROUPS, LONGEST = 3, 60  # groups of dead jobs that are named, and columns of what they died of
+GROUPS, LONGEST = 3, 60  # groups of dead jobs that are named, and characters of what they died of
 WAITING = ("queued", "retrying", "scheduled")
+UNSERVED = "no live worker serves that type", "no live worker serves their types"  # of one, of several
 
 
 class Finding(NamedTuple):
@@ -74,7 +75,8 @@ def deaths(groups: Sequence[DeadRecord]) -> list[Finding]:
 
 def _what(error: str | None) -> str:
     """Return the class of an error; of a job that died of none, its reason."""
-    return cut(error.partition(": ")[0] if error else "an unknown cause", LONGEST)
+    what = error.partition(": ")[0] if error else "an unknown cause"
+    return what if len(what) <= LONGEST else f"{what[:LONGEST]}…"
 
 
 def differences(declared: Sequence[Declaration]) -> list[Finding]:
@@ -91,26 +93,35 @@ def differences(declared: Sequence[Declaration]) -> list[Finding]:
     ]  # fmt: skip
 
 
+def unserved(counts: Iterable[Count], workers: Sequence[WorkerInfo], now: int) -> list[str]:
+    """Return the types with jobs that could run now, but without a live worker."""
+    return sorted({count.type for count in _unserved(_due(counts, now), live(workers, now))})
+
+
+def _due(counts: Iterable[Count], now: int) -> list[Count]:
+    return [count for count in counts if count.label in WAITING and (count.oldest is None or count.oldest <= now)]
+
+
+def _unserved(due: Iterable[Count], there: Iterable[WorkerInfo]) -> list[Count]:
+    known = {type for worker in there for type in worker.types}
+    return [count for count in due if count.type not in known]
+
+
 def trouble(counts: Sequence[Count], workers: Sequence[WorkerInfo], now: int, start: str) -> list[Finding]:
     """Return what is wrong with the workers. `start` is the command that starts one."""
-    there = live(workers, now)
-    due = [count for count in counts if count.label in WAITING and (count.oldest is None or count.oldest <= now)]
+    there, due = live(workers, now), _due(counts, now)
     return [*_unserved_types(due, there, start), *_unserved_queues(due, there, start), *_silent(workers, now, start)]
 
 
 def _unserved_types(due: Iterable[Count], there: Iterable[WorkerInfo], start: str) -> list[Finding]:
     """Return one finding about all types with jobs that could run now, but without a live worker."""
-    known = {type for worker in there for type in worker.types}
-    missed = [count for count in due if count.type not in known]
+    missed = _unserved(due, there)
     waiting, capped = _added((count.type, count.jobs) for count in missed), any(count.capped for count in missed)
     if len(waiting) > 1:
         listed = ", ".join(f"{type} {number:,}" for type, number in waiting.most_common())
-        text = f"{'at least ' * capped}{waiting.total():,} jobs wait, but no live worker serves their types: {listed}"
+        text = f"{'at least ' * capped}{waiting.total():,} jobs wait, but {UNSERVED[1]}: {listed}"
         return [Finding(text, start)]
-    return [
-        Finding(f"{_wait(number, type, capped)}, but no live worker serves that type", start)
-        for type, number in waiting.items()
-    ]
+    return [Finding(f"{_wait(number, type, capped)}, but {UNSERVED[0]}", start) for type, number in waiting.items()]
 
 
 def _unserved_queues(due: Iterable[Count], there: Sequence[WorkerInfo], start: str) -> list[Finding]:

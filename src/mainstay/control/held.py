@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ..control.room import WAITING, full
 from ..core.clock import human
 from ..core.limits import effective
 from ..core.rules import ALL, SCHEDULE, TICK, limit_of
 from ..core.schedule import effective as values_of
+from ..core.words import plural, typed
 from .findings import Finding
-from .output import plural
-from .quoting import typed
+from .room import WAITING, full
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
