@@ -30,14 +30,15 @@ def fetched(wheel, ending, sha256, size):
     place = cache() / f"{sha256[:16]}{ending}"
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        with _turn(place.parent):
+        with turn(place.parent):
             if not place.exists():
                 _fetch(wheel, ending, sha256, size, place)
     return place
 
 
 @contextmanager
-def _turn(folder):
+def turn(folder):
+    """Hold the lock of the cache; another process waits."""
     with (folder / "lock").open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

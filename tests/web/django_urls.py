@@ -1,0 +1,3 @@
+"""The paths of a Django project beside the site: none."""
+
+urlpatterns = []
