@@ -1,4 +1,4 @@
-"""The page of requirements has every number once, counts its rows rightly, and names tests and files that exist."""
+"""The page of requirements has every number once, counts its rows rightly, and names tests and files that exist. So does that of the dashboard."""
 
 import ast
 import functools
@@ -88,3 +88,11 @@ def test_what_does_not_exist_is_seen():
         "tests/no_such.py",
         f"{here}::test_of_nothing",
     ]
+
+
+def test_the_features_of_the_dashboard_each_name_a_test():
+    text = (ROOT / "docs/explanation/dashboard.md").read_text(encoding="utf-8")
+    numbered = [line for line in text.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert [int(line.split("|")[1]) for line in numbered] == list(range(1, 40))
+    assert [line for line in numbered if not all(test for _, test in named(line)) or not named(line)] == []
+    assert missing(text) == []
