@@ -34,6 +34,7 @@ class Workers(Server):
     """`mainstay worker` as a process: with `--processes`, several under a supervisor. It ends with whoever has started it."""
 
     name, as_user = "workers", ""
+    app = APP
 
     def __init__(self, *arguments, **environment):
         self.arguments, self.code = arguments, None
@@ -41,7 +42,7 @@ class Workers(Server):
         super().__init__()
 
     def program(self):
-        python = [sys.executable, "-m", "mainstay", "worker", "--app", APP]
+        python = [sys.executable, "-m", "mainstay", "worker", "--app", self.app]
         return ["env", *self.environment, *python, *self.arguments]
 
     def ready(self):
