@@ -1,6 +1,6 @@
 # For those who like make: every target is one line over dev.py, which needs nothing but Python.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench crash simulate soak clean
+.PHONY: help setup demo test check format bench crash simulate soak screenshots clean
 PYTHON ?= python3
 
 help:      ## show this list
@@ -23,5 +23,7 @@ simulate:  ## run seeded simulations on a virtual clock
 	@$(PYTHON) dev.py simulate
 soak:      ## let real processes work for 30 minutes, and see whether anything grows
 	@$(PYTHON) dev.py soak
+screenshots: ## take the pictures of the dashboard that the docs show
+	@$(PYTHON) dev.py screenshots
 clean:     ## remove .venv, caches and build output
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -15,6 +15,7 @@ from mainstay import settings_file
 from mainstay.cli import exits
 from mainstay.cli.main import SECTIONS, program
 from mainstay.core import errors, events, outcome, settings, states
+from mainstay.web.table import operations
 
 FOLDER = Path(__file__).parent / "reference"
 WIDTH = 100  # characters per line of a command's help
@@ -172,7 +173,26 @@ unsubscribe()
 """
 
 
+def http_page():
+    rows = [
+        [f"`{each.method}`", f"`{each.path}`", each.role, "yes" if each.tenants else "", first_line(each.run)]
+        for each in sorted(operations(), key=lambda each: (each.path, each.method))
+    ]
+    return f"""# HTTP API
+
+`mainstay serve` and `app.dashboard()` serve these paths below their mount point. `GET api/openapi.json` describes what each takes and
+returns, in OpenAPI 3.1.
+
+* *role* is the lowest that may call it: viewer, operator, admin. `creator`: as the option `creation` says. `anybody`: without a log-in.
+* *tenants*: a caller who sees one tenant may call it, and finds only the jobs of that tenant.
+* Instants are in ISO 8601, durations in seconds. An error is a problem document (RFC 9457) with a `code`, and a `detail` that says what to do.
+
+{table(["method", "path", "role", "tenants", "what it does"], rows)}
+"""
+
+
 PAGES = {
+    "http-api.md": http_page,
     "states.md": states_page,
     "settings.md": settings_page,
     "cli.md": cli_page,
