@@ -13,6 +13,7 @@ if sys.version_info < (3, 11):
     sys.exit("mainstay needs Python 3.11 or newer, this is %d.%d: try python3.13 dev.py ..." % sys.version_info[:2])
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -39,6 +40,11 @@ CHECKS = [
 # take a minute. Those that check how long something takes have the machine to themselves.
 PARALLEL = [["-n", "3", "-m", "not slow"], ["-n", "3", "--maxschedchunk", "1", "-m", "slow and not alone"]]
 ALONE = ["-m", "alone"]
+# On a busy machine a test of real servers and processes may run out of time. So the few that fail beside others are run once more, by
+# themselves; the end of the run names them in any case. More than these are no accident.
+AGAIN = 5
+SOME_FAILED = 1  # pytest's exit code
+LAST_FAILED = Path(".pytest_cache", "suite")  # apart from the cache of whoever runs pytest by hand
 
 NO_VENV = """
 dev.py: Python could not make a virtual environment in {venv}; its own words are above.
@@ -92,10 +98,31 @@ def test(arguments: list[str]) -> None:
     if arguments:
         headline("pytest")
         become(tool("pytest"), *arguments)
-    for chosen in PARALLEL:
-        step("pytest", *chosen)
-    headline("pytest, what measures time")
-    become(tool("pytest"), *ALONE)
+    again = [name for chosen in (*PARALLEL, ALONE) for name in run_tests(*chosen)]
+    if again:
+        headline("failed at first, and passed alone")
+        print(
+            *again, "Each of them is a defect, of the test or of what it tests: please report it.", sep="\n", flush=True
+        )
+
+
+def run_tests(*chosen: str) -> list[str]:
+    """Run tests, and those few that fail once more alone; return these. Exit if one fails again."""
+    headline(" ".join(["pytest", *chosen]))
+    cache = ["-o", f"cache_dir={LAST_FAILED}"]
+    code = subprocess.call([tool("pytest"), *cache, "--cache-clear", *chosen])
+    failed = last_failed() if code == SOME_FAILED else []
+    if failed and len(failed) <= AGAIN:
+        step("pytest", *cache, *failed)
+    elif code != 0:
+        sys.exit(code)
+    return failed
+
+
+def last_failed() -> list[str]:
+    """Return the names of the tests that failed in the last run."""
+    found = LAST_FAILED / "v" / "cache" / "lastfailed"
+    return sorted(json.loads(found.read_text(encoding="utf-8"))) if found.exists() else []
 
 
 def check(_: list[str]) -> None:
