@@ -97,8 +97,8 @@ describe("the timeline", () => {
 });
 
 describe("the palette", () => {
-  const none = { types: [], queues: [], pauses: [] };
-  const known: Known = { types: [{ name: "mail.send", paused: [{ of: "queue" }], counts: { dead: 3 } }, { name: "charge", paused: [{ of: "type" }], counts: {} }], queues: [{ name: "mail", paused: [], counts: {} }], pauses: [{ of: "type" }] };
+  const none = { types: [], queues: [], pauses: [], whole: true };
+  const known: Known = { types: [{ name: "mail.send", paused: [{ of: "queue" }], counts: { dead: 3 } }, { name: "charge", paused: [{ of: "type" }], counts: {} }], queues: [{ name: "mail", paused: [], counts: {} }], pauses: [{ of: "type" }], whole: true };
   const all = (text: string, operator = true) => commands(text, known, [], () => operator).map((command) => command.name);
 
   it("offers pages first, types by name, and actions only to who may", () => {
@@ -113,6 +113,10 @@ describe("the palette", () => {
     expect(all("resume")).toEqual(["Resume type charge", "Search jobs for “resume”"]);
     expect(commands("pause queue", known, [], () => true)[0]!.pause).toEqual({ of: "queue", name: "mail" });
     expect(all("pause", false)).toEqual(["Search jobs for “pause”"]);
+  });
+
+  it("offers no search before all is known: Enter would choose it", () => {
+    expect(commands("pause type mail", { ...none, whole: false }, [], () => true)).toEqual([]);
   });
 
   it("leads to the dead jobs of a type that has some", () => {

@@ -179,15 +179,23 @@ def test_a_reply_that_is_an_error_is_told(hook):
         post(hook.url, b"", {}, allow=LOCAL)
 
 
-def test_a_long_reply_is_cut(hook):
+def test_a_long_reply_is_cut_and_its_socket_closed(hook, monkeypatch):
+    connect, opened = socket.create_connection, []
+
+    def noted(*arguments):
+        opened.append(connect(*arguments))
+        return opened[-1]
+
     def much(handler):
         handler.send_response(200)
         handler.send_header("Content-Length", str(10_000_000))
         handler.end_headers()
         handler.wfile.write(b"x" * 10_000_000)
 
+    monkeypatch.setattr(socket, "create_connection", noted)
     hook.reply = much
     assert len(post(hook.url, b"", {}, allow=LOCAL).body) == MOST
+    assert [each.fileno() for each in opened] == [-1]
 
 
 def drip(handler):

@@ -2,11 +2,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../api/client";
 
-/** Ask for a path once; null asks for nothing. Undefined until the answer is there, and if there is none: what needs it does without. */
-export function useOnce<T>(path: string | null): T | undefined {
-  const [found, setFound] = useState<T>();
+/** Ask for a path once; null asks for nothing. Undefined until the answer is there; null if there is none: what needs it does without. */
+export function useOnce<T>(path: string | null): T | null | undefined {
+  const [found, setFound] = useState<T | null>();
   useEffect(() => {
-    if (path !== null) get<T>(path).then(setFound).catch(() => setFound(undefined));
+    if (path === null) setFound(null);
+    else get<T>(path).then(setFound).catch(() => setFound(null));
   }, [path]);
   return found;
 }

@@ -68,9 +68,9 @@ function Chooser() {
 
 /** What the palette offers beside pages; without it the palette still finds pages and ids. */
 function useKnown(): Known {
-  return {
-    types: useOnce<Named[]>(sees("types") ? "/api/types" : null) ?? [],
-    queues: useOnce<Named[]>(sees("queues") ? "/api/queues" : null) ?? [],
-    pauses: useOnce<Pause[]>(sees("overview") ? "/api/pauses" : null) ?? [],
-  };
+  const types = useOnce<Named[]>(sees("types") ? "/api/types" : null);
+  const queues = useOnce<Named[]>(sees("queues") ? "/api/queues" : null);
+  const pauses = useOnce<Pause[]>(sees("overview") ? "/api/pauses" : null);
+  const whole = types !== undefined && queues !== undefined && pauses !== undefined;
+  return { types: types ?? [], queues: queues ?? [], pauses: pauses ?? [], whole };
 }

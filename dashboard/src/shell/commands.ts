@@ -25,12 +25,16 @@ export interface Known {
   types: Named[];
   queues: Named[];
   pauses: Pick<Pause, "of">[];
+  whole: boolean; // all that is to be known is here
 }
 
 const ID = /^[0-9a-hjkmnp-tv-z]{6,26}$/i;
 const SHOWN = 14;
 
-/** Return the commands that match a text, the most specific first: a job, what begins so, what has it in it, a search. */
+/**
+ * Return the commands that match a text, the most specific first: a job, what begins so, what has it in it, a search.
+ * A search is offered when all is known: before, it would stand first for a moment, and Enter would choose it.
+ */
 export function commands(text: string, known: Known, actions: Command[], may: (role: Role) => boolean): Command[] {
   const word = text.trim();
   const all = [
@@ -42,7 +46,7 @@ export function commands(text: string, known: Known, actions: Command[], may: (r
   ];
   if (!word) return all.slice(0, SHOWN);
   const found = all.filter((each) => matches(`${each.name} ${each.about}`, word));
-  return [...job(word), ...begun(found, word).slice(0, SHOWN), ...search(word)];
+  return [...job(word), ...begun(found, word).slice(0, SHOWN), ...(known.whole ? search(word) : [])];
 }
 
 function ofType({ name, counts }: Named, may: (role: Role) => boolean): Command[] {

@@ -142,8 +142,8 @@ def _exchange(request: _Request, target: Target, address: str, until: float) -> 
     try:
         headers = {**request.headers, "Connection": "close"}
         connection.request(request.method, target.path, request.body, headers)
-        reply = connection.getresponse()
-        return Reply(reply.status, reply.read(request.most), reply.getheader("retry-after") or "")
+        with connection.getresponse() as reply:  # of a reply that is cut, the connection alone would not close the socket
+            return Reply(reply.status, reply.read(request.most), reply.getheader("retry-after") or "")
     finally:
         watchdog.cancel()
         connection.close()

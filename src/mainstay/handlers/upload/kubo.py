@@ -117,7 +117,8 @@ class Node:
         )
         try:
             connection.request("POST", f"/api/v0/{command}?{urlencode(query)}", body, {**given, **(headers or {})})
-            return self._reply(connection.getresponse())
+            with connection.getresponse() as reply:
+                return self._reply(reply)
         except (OSError, HTTPException) as error:
             raise Unreachable(
                 f"the node {self._target.host}:{self._target.port} is out of reach: {str(error) or type(error).__name__}"
