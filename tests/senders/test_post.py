@@ -179,23 +179,40 @@ def test_a_reply_that_is_an_error_is_told(hook):
         post(hook.url, b"", {}, allow=LOCAL)
 
 
-def test_a_long_reply_is_cut_and_its_socket_closed(hook, monkeypatch):
-    connect, opened = socket.create_connection, []
-
-    def noted(*arguments):
-        opened.append(connect(*arguments))
-        return opened[-1]
-
+def test_a_long_reply_is_cut(hook):
     def much(handler):
         handler.send_response(200)
         handler.send_header("Content-Length", str(10_000_000))
         handler.end_headers()
         handler.wfile.write(b"x" * 10_000_000)
 
-    monkeypatch.setattr(socket, "create_connection", noted)
     hook.reply = much
     assert len(post(hook.url, b"", {}, allow=LOCAL).body) == MOST
-    assert [each.fileno() for each in opened] == [-1]
+
+
+def test_the_socket_of_a_body_that_breaks_off_is_closed_at_once(hook, monkeypatch):
+    connect, opened = socket.create_connection, []
+
+    def impatient(*arguments):
+        opened.append(connect(*arguments))
+        opened[0].settimeout(0.1)
+        return opened[0]
+
+    ended = Event()
+
+    def half(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "10")
+        handler.end_headers()
+        handler.wfile.write(b"x" * 5)
+        ended.wait(10)
+
+    monkeypatch.setattr(socket, "create_connection", impatient)
+    hook.reply = half
+    with pytest.raises(SendFailed) as caught:  # its traceback has what the call had
+        post(hook.url, b"", {}, allow=LOCAL)
+    ended.set()
+    assert opened[0].fileno() == -1, caught
 
 
 def drip(handler):

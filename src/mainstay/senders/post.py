@@ -142,7 +142,7 @@ def _exchange(request: _Request, target: Target, address: str, until: float) -> 
     try:
         headers = {**request.headers, "Connection": "close"}
         connection.request(request.method, target.path, request.body, headers)
-        with connection.getresponse() as reply:  # of a reply that is cut, the connection alone would not close the socket
+        with connection.getresponse() as reply:  # the connection alone does not close the socket of a last reply
             return Reply(reply.status, reply.read(request.most), reply.getheader("retry-after") or "")
     finally:
         watchdog.cancel()

@@ -55,7 +55,8 @@ class BatchClaimer(Claimer):
         if not self._before and not self.failing:
             wait = min(wait, self._claim_for_batches(now))
         wait = min(wait, self._slots.start_due())
-        return min(wait, GATHER) if self._slots.backlog else wait  # a batch that waits for a slot: nothing else wakes the claimer
+        # While a batch waits for a slot, outcomes do not wake the claimer.
+        return min(wait, GATHER) if self._slots.backlog else wait
 
     def _claim_for_batches(self, now: int) -> int:
         self._batch_wants.append(self._batch_wants.pop(0))  # each is first in turn
