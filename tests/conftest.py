@@ -1,6 +1,7 @@
 """The order of the tests: what fails fast runs first. Nothing is left out. And the engines that a test runs on."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", MARK)
     os.environ["XDG_RUNTIME_DIR"] = str(session.folder())  # what workers leave there goes with the session
     session.folder()  # here, before xdist starts its workers: the servers that they share end with this process
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # tests interrupt what they start
 
 
 def pytest_generate_tests(metafunc):
