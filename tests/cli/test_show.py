@@ -7,11 +7,13 @@ import pytest
 
 from mainstay.cli import exits
 from mainstay.cli.output import Output, columns, cut, size
+from mainstay.cli.status import LABELS, print_counts
 from mainstay.control.json_records import FIELDS
+from mainstay.control.status import last_hour
 from mainstay.core.clock import HOUR
 from mainstay.core.decide import decide
 from mainstay.core.draft import Draft
-from mainstay.core.job import TypeInfo
+from mainstay.core.job import Count, TypeInfo
 from mainstay.core.updates import Log
 
 from .shop import COMPLETED, FAILED, Shop
@@ -331,6 +333,28 @@ def test_status_and_show_fit_80_columns(terminal, shop):
     for words in (["status"], ["show", job]):
         seen = terminal(*words, env={"NO_COLOR": "1", "COLUMNS": "80"}).out.splitlines()
         assert max(len(line) for line in seen if "sqlite://" not in line) <= 80, words
+
+
+def test_status_fits_80_columns_with_jobs_in_all_states_and_a_long_reason(terminal, shop, app):
+    shop.dead(type="extract_invoice")
+    app.pause(type="extract_invoice", reason="the supplier moves its servers until the end of this week", actor="ann")
+    seen = terminal("status", env={"NO_COLOR": "1", "COLUMNS": "80"}).out.splitlines()
+    assert max(len(line) for line in seen if "sqlite://" not in line) <= 80
+    assert any(line.startswith("   ") and "week" in line for line in seen), "the reason goes on below its beginning"
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [(80, []), (90, ["oldest"]), (100, ["oldest", "p95 run"]), (110, ["oldest", "p95 wait", "p95 run"])],
+)
+def test_a_narrow_status_loses_times_before_it_cuts_numbers(width, shown, shop, app, capsys):
+    shop.end(type="extract_invoice")
+    output = Output()
+    output.width = width
+    counts = [Count("default", "extract_invoice", label, 1, 0, False) for label in LABELS]
+    print_counts(output, counts, last_hour(app))
+    head, *_ = capsys.readouterr().out.splitlines()
+    assert re.split(r"  +", head.strip()) == [*LABELS, *shown]
 
 
 def test_show_is_bounded_and_json_is_whole(run, shop):

@@ -57,10 +57,12 @@ def status(target: Target, output: Output) -> None:
         width = max((len(finding.text) for finding in found), default=0)
         narrow = any(width + len(finding.fix) + 7 > output.width for finding in found)
         for finding in found:
-            gap = "\n" if narrow else " " * (width - len(finding.text) + 2)
-            output.line(
-                ("!", "warn"), f" {finding.text}{gap}", ("→ " + finding.fix if finding.fix else "", "link"), indent=1
-            )
+            fix = ("→ " + finding.fix if finding.fix else "", "link")
+            if narrow:
+                output.paragraph(("! ", "warn"), text=finding.text, indent=1)
+                output.line("  ", fix, indent=1)
+            else:
+                output.line(("! ", "warn"), finding.text.ljust(width + 2), fix, indent=1)
 
     output.give(lambda: record, sorted({count.type for count in counts}), text)
 
@@ -110,11 +112,12 @@ def print_counts(output: Output, counts: Sequence[Count], lately: Mapping[str, S
         empty = [labels.index(label) + 1 for label in FIRST_OUT if all(count.label != label for count in counts)]
         rows.append([("total", "dim"), *(_total(counts, label) for label in labels), "", "", ""])
         headers = ["", *labels, "oldest", *timed]
+        last = range(len(headers) - 1, len(labels), -1)  # the times: how long jobs waited goes first, the oldest last
         output.table(
             headers,
             rows,
             right=range(1, len(headers)),
-            drop=[*empty, *([len(headers) - 2] if timed else ())],
+            drop=[*empty, *sorted(last, key=lambda n: headers[n] != "p95 wait")],
             whole=(0,),
         )
 
