@@ -270,7 +270,7 @@ def test_status_of_an_empty_store(run, app):
 def test_a_terminal_sees_colour_and_relative_times(terminal, shop):
     dead = shop.dead()
     seen = terminal("ls")
-    assert "\x1b[38;5;203m✕ dead\x1b[0m" in seen.out
+    assert "\x1b[38;5;196m✕ dead\x1b[0m" in seen.out
     assert "ms ago" in seen.out or "s ago" in seen.out
     plain = terminal("ls", env={"NO_COLOR": "1"})
     assert "\x1b" not in plain.out

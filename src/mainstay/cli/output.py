@@ -31,10 +31,11 @@ GLYPHS = {
     "scheduled": "◷", "queued": "○", "blocked": "⧗", "running": "◐", "cancelling": "◐", "review": "◇", "retrying": "↻",
     "completed": "✓", "cancelled": "⊘", "dead": "✕",
 }  # fmt: skip
+# A program cannot tell whether its terminal is light or dark: each colour can be read on white and on black.
 STYLES = {
-    "scheduled": "38;5;105", "queued": "38;5;75", "blocked": "38;5;103", "running": "38;5;43", "cancelling": "38;5;214",
-    "review": "38;5;141", "retrying": "38;5;214", "completed": "38;5;108", "cancelled": "38;5;245", "dead": "38;5;203",
-    "bold": "1", "dim": "2", "selected": "7", "good": "38;5;108", "warn": "38;5;214", "bad": "38;5;203", "link": "38;5;75",
+    "scheduled": "38;5;63", "queued": "38;5;31", "blocked": "38;5;66", "running": "38;5;30", "cancelling": "38;5;130",
+    "review": "38;5;98", "retrying": "38;5;130", "completed": "38;5;65", "cancelled": "38;5;243", "dead": "38;5;196",
+    "bold": "1", "dim": "2", "selected": "7", "good": "38;5;65", "warn": "38;5;130", "bad": "38;5;196", "link": "38;5;31",
 }  # fmt: skip
 NARROW, LAST = 8, 12  # columns that a shortened column keeps; and the last one, before others are dropped for it
 _SPECIAL = re.compile(r"[^\x20-\x7e\n]")
