@@ -40,6 +40,8 @@ const PAGES: Record<string, FunctionComponent> = {
   schedules: SchedulesPage, schedule: SchedulePage, workers: WorkersPage, audit: AuditPage, settings: SettingsPage, bulk: BulkPage, enqueue: EnqueuePage,
 };
 
+const OF_ONE = ["job", "type", "schedule"]; // pages of one thing, which their address names
+
 export function App() {
   useEffect(() => void loadSession(), []);
   useRetry();
@@ -63,7 +65,7 @@ function Shell() {
     Enter: openOrClick,
   });
   const { page, id } = route.value;
-  const Shown = page === "overview" && !sees("overview") ? JobsPage : page in PAGES && !sees(listed(page)) ? Forbidden : (PAGES[page] ?? Unknown);
+  const Shown = pageOf(page, id);
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
@@ -78,6 +80,12 @@ function Shell() {
       <Help />
     </>
   );
+}
+
+function pageOf(page: string, id: string | null): FunctionComponent {
+  if (OF_ONE.includes(page) && id === null) return Unknown;
+  if (page === "overview" && !sees("overview")) return JobsPage;
+  return page in PAGES && !sees(listed(page)) ? Forbidden : (PAGES[page] ?? Unknown);
 }
 
 function Unknown() {

@@ -1,3 +1,4 @@
+import "./state/language";
 import { render } from "preact";
 import "uplot/dist/uPlot.min.css";
 import "./styles/index.css";

@@ -54,12 +54,12 @@ def office(busy_office, tmp_path):
 
 @pytest.fixture
 def served():
-    """Serve a dashboard: `served(app)`, `served(app, "viewer")`, `served(app, None)` for one that asks for a token; its URL."""
+    """Serve a dashboard: `served(app)`, `served(app, "viewer")`, `served(app, None)` for one that asks for a token, or with a callback; its URL."""
     with ExitStack() as stack:
 
         def served(app, access=ANN, **options):
             who = Access(access, actor="ann") if isinstance(access, str) else access
-            asked = {} if who is None else {"access": lambda _: who}
+            asked = {} if who is None else {"access": who if callable(who) else lambda _: who}
             return stack.enter_context(serving(app.dashboard(**asked, **options))) + "/"
 
         yield served

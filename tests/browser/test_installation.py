@@ -65,6 +65,17 @@ def test_a_token_is_made_shown_once_used_to_log_in_and_revoked(office, served, o
     expect(page.get_by_role("button", name="Log in")).to_be_visible(timeout=20_000)
 
 
+def test_who_is_not_logged_in_to_the_application_around_it_is_not_asked_for_a_token(office, served, opened, watched):
+    watched.forgive("401")
+    users = []
+    page = opened(served(office, lambda _: users[-1] if users else None))
+    expect(page.get_by_text("The application around this dashboard decides who you are: log in there")).to_be_visible()
+    expect(page.get_by_label("Token")).to_have_count(0)
+    users.append(Access("viewer", actor="vera"))
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("region", name="Health")).to_be_visible()
+
+
 def test_a_sqlite_that_may_damage_files_is_explained(desk, monkeypatch):
     monkeypatch.setattr(errors, "wal_reset_bug", lambda version: True)
     store = desk("#/settings").get_by_role("region", name="Store")

@@ -120,3 +120,15 @@ def test_a_search_is_kept_as_a_view(desk):
     page.get_by_role("button", name="Views").click()
     page.get_by_role("button", name=re.compile("My dead")).click()
     expect(page.get_by_label("Search jobs")).to_have_value("state:dead")
+
+
+def test_the_rail_says_which_jobs_its_counts_are_of(desk):
+    page = desk("#/jobs")
+    rail = page.get_by_role("complementary", name="Filters")
+    cancelled = rail.get_by_role("button", name="cancelled").locator(".facet-count")
+    expect(rail).to_contain_text("States, types and queues count unfinished and dead jobs")
+    expect(cancelled).to_have_text("")  # not counted
+    page.goto(page.url.partition("#")[0] + "#/jobs?q=state:dead")
+    expect(rail).to_contain_text("that match")
+    expect(rail).not_to_contain_text("unfinished")
+    expect(cancelled).to_have_text("0")

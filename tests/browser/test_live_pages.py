@@ -85,3 +85,25 @@ def test_a_page_polls_where_no_stream_passes(desk, office, watched):
     page.reload()
     expect(page.get_by_role("button", name="Live updates: every 5 s")).to_be_visible(timeout=20_000)
     expect(page.get_by_role("row", name="send_receipt")).to_be_visible()
+
+
+def test_a_page_that_is_opened_while_no_stream_passes_does_not_wait_for_the_next_poll(desk, watched):
+    watched.forgive("api/live", "ERR_FAILED")
+    page = desk("#/types")
+    page.context.route("**/api/live**", lambda route: route.abort())
+    page.clock.install()
+    page.reload()
+    expect(page.get_by_role("button", name="Live updates: every 5 s")).to_be_visible(timeout=20_000)
+    page.clock.pause_at(page.evaluate("Date.now()") + 50)
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Audit").click()
+    page.clock.run_for(100)
+    expect(page.get_by_role("main")).to_contain_text("the supplier moves its servers")
+
+
+def test_an_address_without_its_id_names_no_page_and_leaves_the_stream_open(desk):
+    page = desk()
+    base = page.url.partition("#")[0]
+    for place in ("job", "type", "schedule"):
+        page.goto(f"{base}#/{place}/")
+        expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    expect(page.get_by_role("button", name="Live updates: live")).to_be_visible()

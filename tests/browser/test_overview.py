@@ -72,3 +72,11 @@ def test_the_instance_and_its_environment_are_shown(office, served, opened):
     expect(header.get_by_text("shop", exact=True)).to_be_visible()
     expect(header.get_by_text("production", exact=True)).to_be_visible()
     assert page.title() == "Overview · shop"
+
+
+def test_a_browser_whose_language_is_no_language_tag_shows_the_page(desk):
+    page = desk()
+    page.add_init_script("Object.defineProperty(navigator, 'language', {get: () => 'en-US@posix', configurable: true})")
+    page.reload()
+    expect(page.get_by_role("region", name="Health")).to_be_visible()
+    expect(page.locator("canvas").first).to_be_visible()

@@ -60,7 +60,7 @@ def test_a_token_is_revoked(run, app):
 
 
 def test_a_dry_run_and_bad_input_make_nothing(run, app):
-    assert "Nothing changed" in run("token", "create", "ada", "--dry-run").err
+    assert "nothing changed" in run("token", "create", "ada", "--dry-run").err
     for words in (["--role", "root"], ["--tenant", "a/b/c"], ["--expires", "soon"], ["--expires", "0s"]):
         assert run("token", "create", "ada", *words).code == exits.USAGE
     assert "there are no tokens; mainstay token create NAME" in run("token").err

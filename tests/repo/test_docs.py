@@ -20,6 +20,12 @@ def test_page(page, tmp_path):
     assert run(page, tmp_path) == ""
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_says_what_its_client_for_tests_needs(page):
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if "import TestClient" in line]
+    assert [line for line in lines if "pip install httpx2" not in line] == []  # no extra of mainstay has it
+
+
 def run(page, folder):
     """Run a page in a folder; answer what went wrong, or nothing."""
     with (folder / ".output").open("w+", encoding="utf-8") as output:

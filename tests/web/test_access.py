@@ -214,6 +214,14 @@ def test_the_host_application_decides_by_one_callback(app):
     assert client.post("/api/session", json={"token": token.text}).status_code == 409
 
 
+def test_nobody_is_sent_to_the_log_in_of_the_host_application(app):
+    client = TestClient(app.dashboard(access=lambda _: None))
+    for path in ("/api/types", "/api/session"):
+        reply = client.get(path)
+        assert (reply.status_code, reply.json()["code"]) == (401, "hosted")
+        assert reply.json()["detail"].endswith("log in there")  # no token would be taken
+
+
 def test_a_role_that_is_none_is_an_error_of_the_host_application(app, caplog):
     reply = TestClient(app.dashboard(access=lambda _: "root")).get("/api/types")
     assert (reply.status_code, reply.json()["code"]) == (422, "config_error")

@@ -46,7 +46,7 @@ function apply(): void {
   if (wanted !== open) reopen(wanted);
   if (liveStatus.value === "polling" && timers.length === 0) startPolling();
   if (liveStatus.value !== "polling") stopPolling();
-  if (liveStatus.value === "off" || paths.length > 10) for (const path of missing()) void fetchPath(path);
+  if (liveStatus.value === "off" || liveStatus.value === "polling" || paths.length > 10) for (const path of missing()) void fetchPath(path);
 }
 
 function reopen(wanted: string): void {

@@ -68,7 +68,7 @@ def report(
         if rows:
             output.table(["", "BEFORE", "AFTER"], [[(name, "bold"), before, after] for name, before, after in rows])
         if by.dry_run and changed:
-            output.talk(f"--dry-run: {told} Nothing changed.")
+            output.talk(f"--dry-run: nothing changed. Without it: {told}")
         else:
             output.talk(told)
         if then and changed and not by.dry_run:

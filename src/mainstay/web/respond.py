@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 NO_CONTENT = 204
 LOG_IN = "log in first: `mainstay token create NAME --role viewer` prints what you need"
+HOSTED = "the application around this dashboard decides who you are: log in there"
 _log = logging.getLogger("mainstay.web")
 
 
@@ -50,13 +51,20 @@ def check(site: Site, operation: Operation, request: Request, who: Access) -> No
     lowest = site.lowest(operation)
     if not who.permits(lowest):
         if who.how == "none":
-            raise Refused(401, "unauthenticated", LOG_IN, {"WWW-Authenticate": "Bearer"})  # fmt: skip
+            raise nobody(site)
         raise Refused(403, "not_allowed", f"this needs the role {lowest}; you are {who.role}")
     if who.tenant is not None and not operation.tenants:
         raise Refused(403, "not_allowed", f"this is about the whole installation; you see the tenant {who.tenant} only")
     if operation.changes and who.how != "token":
         origin.check(request)
     site.rates.check(operation, request, who)
+
+
+def nobody(site: Site) -> Refused:
+    """Return the refusal of a caller who is not logged in: by a token, or where the host application has its log-in."""
+    if site.hosted:
+        return Refused(401, "hosted", HOSTED)
+    return Refused(401, "unauthenticated", LOG_IN, {"WWW-Authenticate": "Bearer"})
 
 
 async def _arguments(site: Site, operation: Operation, request: Request) -> dict[str, Any]:

@@ -2,6 +2,7 @@ import type { Facet, Facets as FacetsAnswer } from "../../api/pages";
 import { Glyph } from "../../components/Glyph";
 import { short } from "../../format/numbers";
 import { has, toggle } from "../../search/terms";
+import { session } from "../../state/session";
 import { known, LABELS } from "../../state/states";
 
 interface Props {
@@ -23,13 +24,14 @@ const OPEN = 12; // values of one group before the rest is folded
 
 /** Filters with counts. A click adds or removes the term in the search. */
 export function Facets({ facets, q, onSearch }: Props) {
+  const whole = !q.trim() && !session.value?.tenant; // the store counts them then, but not those that have ended well
   return (
     <>
       {GROUPS.map((group) => {
-        const found = group.key === "states" ? allStates(facets?.states ?? []) : (facets?.[group.key] ?? []);
+        const found = group.key === "states" ? allStates(facets?.states ?? [], whole) : (facets?.[group.key] ?? []);
         return found.length ? <Group key={group.key} name={group.name} term={group.term} found={found} q={q} onSearch={onSearch} /> : null;
       })}
-      {facets ? <p class="rail-note muted">Counts of unfinished and dead jobs. Workers, tags and tenants of the newest {facets.looked.toLocaleString("en")} that match.</p> : null}
+      {facets ? <p class="rail-note muted">{note(facets.looked, whole)}</p> : null}
     </>
   );
 }
@@ -65,8 +67,14 @@ function Entry({ facet, term, on, onToggle }: { facet: Facet; term: string; on: 
   );
 }
 
-/** All states in their usual order, so that the rail does not jump; ended ones have no count. */
-function allStates(found: Facet[]): Facet[] {
+/** Which jobs the counts are of. */
+function note(looked: number, whole: boolean): string {
+  const newest = `the newest ${looked.toLocaleString("en")}`;
+  return whole ? `States, types and queues count unfinished and dead jobs; workers, tags and tenants ${newest} of all.` : `Counts of ${newest} that match.`;
+}
+
+/** All states in their usual order, so that the rail does not jump; completed and cancelled ones have no count in the whole. */
+function allStates(found: Facet[], whole: boolean): Facet[] {
   const byName = new Map(found.map((facet) => [facet.name, facet]));
-  return LABELS.filter((label) => label !== "cancelling" || byName.has(label)).map((label) => byName.get(label) ?? { name: label, jobs: label === "completed" || label === "cancelled" ? -1 : 0 });
+  return LABELS.filter((label) => label !== "cancelling" || byName.has(label)).map((label) => byName.get(label) ?? { name: label, jobs: whole && (label === "completed" || label === "cancelled") ? -1 : 0 });
 }

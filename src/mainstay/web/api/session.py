@@ -14,7 +14,7 @@ from ..call import Call
 from ..encode import encoded
 from ..operations import LOGIN, OPERATIONS, Body, operation
 from ..problems import Refused
-from ..respond import LOG_IN
+from ..respond import HOSTED, nobody
 from ..roles import ANYBODY, VIEWER
 from ..tokens import COOKIE, access
 
@@ -28,6 +28,7 @@ PAGES = {
     "alerts": "/api/alerts", "settings": "/api/settings", "webhooks": "/api/webhooks", "tokens": "/api/tokens",
     "subscriptions": "/api/subscriptions", "incoming": "/api/incoming",
 }  # fmt: skip
+NOT_IN_FORCE = "this token is unknown, revoked or expired; `mainstay token ls` lists those in force"
 
 
 class Instance(msgspec.Struct, kw_only=True):
@@ -65,7 +66,7 @@ class Login(Body, kw_only=True, frozen=True):
 def read_session(call: Call) -> Session:
     """Return who calls, what they may see, and which installation this is; 401 if nobody is logged in."""
     if call.who.how == "none":
-        raise _unknown(LOG_IN)
+        raise nobody(call.site)
     return _session(call, call.who)
 
 
@@ -73,10 +74,10 @@ def read_session(call: Call) -> Session:
 def log_in(call: Call, body: Login) -> Response:
     """Exchange a token for a session, which a cookie holds. It ends 12 hours after its last use, and with its token."""
     if call.site.hosted:
-        raise Refused(409, "hosted", "the application around this dashboard decides who you are: log in there")
+        raise Refused(409, "hosted", HOSTED)
     made = call.site.tokens.sessions.open(body.token)
     if made is None:
-        raise _unknown("this token is unknown, revoked or expired; `mainstay token ls` lists those in force")
+        raise Refused(401, "unauthenticated", NOT_IN_FORCE, {"WWW-Authenticate": "Bearer"})
     text, token = made
     response = Response(encoded(_session(call, access(token, "session"))), media_type="application/json")
     _set_cookie(call, response, text)
@@ -98,10 +99,6 @@ def _set_cookie(call: Call, response: Response, text: str, max_age: int | None =
     """Set the cookie. Without a path, browsers send it to `…/api/` alone, wherever this is mounted and whatever proxy is before it."""
     secure = call.request.url.scheme == "https"
     response.set_cookie(COOKIE, text, max_age, path=None, secure=secure, httponly=True, samesite="lax")
-
-
-def _unknown(detail: str) -> Refused:
-    return Refused(401, "unauthenticated", detail, {"WWW-Authenticate": "Bearer"})
 
 
 def _session(call: Call, who: Access) -> Session:
