@@ -123,8 +123,8 @@ class Tokens:
         return found.get(TOKEN), found.get(TOKEN_HASH)
 
     def _checked(self, name: str, role: str, tenant: str | None, expires: Duration | None) -> dict[str, Any]:
-        until = None if expires is None else self._app.clock.now() + span("expires", expires)
-        if until is not None and until <= self._app.clock.now():
+        lasts = None if expires is None else span("expires", expires)
+        if lasts is not None and lasts <= 0:
             raise UsageError("expires: give a duration above zero, such as 90d, or None: it then holds until revoked")
         if len(self._app.store.rules([TOKEN])) >= core.MOST:
             raise Conflict(f"there are {core.MOST:,} tokens, which is the most: revoke those that nobody uses")
@@ -133,6 +133,7 @@ class Tokens:
             above = scope.removesuffix("/*")
             raise UsageError(f"tenant={scope!r:.60}: a token for {above} sees the tenants below it too")
         named, of = core.checked_token_name(name), core.checked_role(role)
+        until = None if lasts is None else self._app.clock.now() + lasts
         return {"name": named, "role": of, "tenant": scope, "expires_at": until}
 
     def _record(self, rule: Rule, used: Rule | None) -> TokenRecord:
