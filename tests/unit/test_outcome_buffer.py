@@ -1,6 +1,7 @@
 """The buffer keeps outcomes until the store has taken them, and acts on its verdicts."""
 
 import asyncio
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -8,9 +9,10 @@ import pytest
 from mainstay.core.clock import ManualClock
 from mainstay.core.events import Events
 from mainstay.core.outcome import COMPLETED
-from mainstay.core.updates import Checkpoint, Log, Progress
+from mainstay.core.updates import Checkpoint, Line, Log, Progress
 from mainstay.core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 from mainstay.worker import outcome_buffer
+from mainstay.worker.attempt_log import AttemptLog
 from mainstay.worker.in_flight import Execution, InFlight
 from mainstay.worker.outcome_buffer import OutcomeBuffer, UpdateBuffer
 from tests.unit.test_decide import claimed
@@ -209,3 +211,55 @@ def test_threads_report_while_the_store_is_slow():
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(report, range(2, 10)))
     assert buffer.pending == 2 * outcome_buffer.BATCH + 8 * 301
+
+
+# lines of attempts: handlers add while the claimer takes ---------------------------------------------------------------
+class Announced:
+    """What a log needs of its reporter."""
+
+    def __init__(self, buffer):
+        self.announce, self.hold = buffer.open, buffer.hold
+
+
+def lines_of(seq, buffer):
+    return AttemptLog((seq, 4), Announced(buffer))
+
+
+@pytest.fixture
+def switching():
+    """Threads interrupt one another nearly everywhere."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_no_line_is_lost_while_many_attempts_begin_to_log(switching):
+    buffer = UpdateBuffer(pause=0)
+
+    def handlers(first):
+        for seq in range(first, first + 2_000):
+            lines_of(seq, buffer).add(Line(1, 7, "info", None, "line", None))
+
+    handlers(0)
+    found = []
+    with ThreadPoolExecutor(2) as threads:
+        runs = [threads.submit(handlers, first) for first in (10_000, 20_000)]
+        while not all(run.done() for run in runs):
+            found += buffer.take(20)[0]  # few: others are left
+        for run in runs:
+            run.result()
+    while len(buffer):
+        found += buffer.take()[0]
+    assert sorted(each.seq for each in found) == [*range(2_000), *range(10_000, 12_000), *range(20_000, 22_000)]
+
+
+def test_outcomes_stay_when_the_updates_cannot_be_taken():
+    in_flight = InFlight()
+    buffer = empty(in_flight)
+    (execution,) = started(in_flight, "job")
+    lines_of(9, buffer.updates).add(Line(1, 7, "info", None, b"no text", None))  # as a bug would
+    buffer.add(execution, COMPLETED)
+    with pytest.raises(TypeError):
+        buffer.take()
+    assert [each.job.id for each, _ in buffer.take()[0]] == ["job"]

@@ -6,7 +6,7 @@ from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from .claimer import POLL, Claimer, wanted
+from .claimer import GATHER, POLL, Claimer, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,8 @@ class BatchClaimer(Claimer):
         wait = min(wait, super().step(now))
         if not self._before and not self.failing:
             wait = min(wait, self._claim_for_batches(now))
-        return min(wait, self._slots.start_due())
+        wait = min(wait, self._slots.start_due())
+        return min(wait, GATHER) if self._slots.backlog else wait  # a batch that waits for a slot: nothing else wakes the claimer
 
     def _claim_for_batches(self, now: int) -> int:
         self._batch_wants.append(self._batch_wants.pop(0))  # each is first in turn

@@ -108,7 +108,11 @@ class OutcomeBuffer:
         if self._suspects:
             return self._take_one()
         batch = self._take_outcomes(BATCH >> failures, BATCH_CHARACTERS >> failures)
-        updates, left = self.updates.take(max(1, ROUND >> failures), ROUND_CHARACTERS >> failures)
+        try:
+            updates, left = self.updates.take(max(1, ROUND >> failures), ROUND_CHARACTERS >> failures)
+        except Exception:
+            self.put_back(batch, [])  # else their jobs would be `running` until this worker ends
+            raise
         if left:
             held = [each for each in batch if (each[1].seq, each[1].token) in left]
             batch = [each for each in batch if (each[1].seq, each[1].token) not in left]
@@ -274,7 +278,7 @@ class UpdateBuffer:
                 taken += self._take_logs(most - len(taken), characters, bool(taken))
             self._change.notify_all()
             left = {update[:2] for update in (*self._newest.values(), *self._lines)}
-            return taken, left | {log.attempt for log in self._logs}
+            return taken, left | {log.attempt for log in tuple(self._logs)}  # handlers add to them meanwhile
 
     def _take_logs(self, most: int, characters: int, some: bool) -> list[Log]:
         """Take lines of the logs, each log's packed; at least one unless there is `some` update already."""

@@ -51,7 +51,7 @@ class Slots:
         self.size, self._wake, self._monotonic, self._events = size, wake, monotonic(app.clock), app.events
         self._clock, self._asked_at = app.clock, 0  # when the store was last asked which jobs were cancelled
         self._registration, self._in_flight, self._outcomes = registration, in_flight, outcomes
-        self.reporter = WorkerReporter(app.store, outcomes, app.clock, wake, app.events)
+        self.reporter = WorkerReporter(app.store, outcomes, app.clock, self._wake_claimer, app.events)
         self._on_started, self._on_ended = app.events.listeners("started"), app.events.listeners("ended")
         self.loop = loop(size, self.begin, self.end)
         self.threads = threads(size, self.begin, self.end)
@@ -149,9 +149,14 @@ class Slots:
             self._events.emit("ended", job=execution.job, outcome=outcome)
         if not self._outcomes.add(execution, outcome):
             return False
-        if not any(self._waiting):
-            self._wake()  # while jobs wait here, the claimer comes by itself every few milliseconds
+        if not any(self._waiting):  # as `_wake_claimer`: saves the hot path a call
+            self._wake()
         return True
+
+    def _wake_claimer(self) -> None:
+        """Let the claimer write now. While jobs wait here, it comes by itself every few milliseconds."""
+        if not any(self._waiting):
+            self._wake()
 
     def cancel(self, execution: Execution, because: str) -> None:
         """Ask a handler to stop; interrupt it where that is possible."""
