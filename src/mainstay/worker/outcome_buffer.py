@@ -66,14 +66,18 @@ class OutcomeBuffer:
         self._suspects = 0  # one of the next so many cannot be stored: they are taken one by one
 
     def add(self, execution: Execution, outcome: Outcome) -> bool:
-        """Add the outcome of an attempt; False if this worker no longer holds the job."""
-        if not self._in_flight.end(execution):
-            return False
+        """Add the outcome of an attempt; False if this worker no longer holds the job. If this raises, the attempt has not ended."""
         job, now = execution.job, self._clock.now()
         if outcome is COMPLETED and not job.cancelling:  # saves the hot path a call
-            self._outcomes.append((execution, completed(job, now)))
-        else:
-            self._append(execution, decide(job, outcome, now, self._random))
+            ended = completed(job, now)
+            if not self._in_flight.end(execution):
+                return False
+            self._outcomes.append((execution, ended))
+            return True
+        transition = decide(job, outcome, now, self._random)
+        if not self._in_flight.end(execution):
+            return False
+        self._append(execution, transition)
         return True
 
     def _append(self, execution: Execution, transition: Transition) -> None:

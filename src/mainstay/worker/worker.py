@@ -8,7 +8,7 @@ import time
 from functools import partial
 from math import inf
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import milliseconds
@@ -42,7 +42,7 @@ from .logging_capture import capture_logging
 from .outcome_buffer import OutcomeBuffer, UpdateBuffer
 from .registration import Heartbeat, Registration, new_identity
 from .service import Service
-from .shutdown import signalled_block, stop_on_order, until_signalled
+from .shutdown import signalled_block, stop_on_order, stop_whole, until_signalled
 from .slots import Slots
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ class Worker:
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
         self.draining = False  # it finishes what it runs
         self._stopped = self._in_a_hurry = False  # it was told to stop; to stop now
+        self._stopping = Lock()  # of those that tell it at once, one stops it
+        self._end_hooks = self._end_capture = self._end_reconciling = _nothing
         self._orders: SimpleQueue[str] | None = None
         self._asked: list[str] = []  # what an operator has asked of this worker: drain, stop
         self.obey: Callable[[str], None] = self._obey  # ends this worker; a process of its own has its own way
@@ -177,9 +179,10 @@ class Worker:
 
         With `drain`, handlers go on to their ends, however long that takes.
         """
-        if not self.services or self._stopped:
-            return
-        self._stopped, self.draining = True, drain
+        with self._stopping:
+            if not self.services or self._stopped:
+                return
+            self._stopped, self.draining = True, drain
         self._events.emit("worker_stopping", worker=self)
         self._end_reconciling()
         limit = self.grace if grace is None else milliseconds(grace)
@@ -338,7 +341,7 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         if self._block is None:
-            self.stop()
+            stop_whole(self)
         else:
             self._block.__exit__(None, None, None)
 
@@ -351,6 +354,10 @@ class Worker:
         import asyncio
 
         await asyncio.to_thread(self.stop)
+
+
+def _nothing() -> None:
+    """End what has not begun."""
 
 
 def _complain(error: BaseException) -> None:
