@@ -91,9 +91,13 @@ class Claimer:
     def _write_and_claim(self, now: int) -> int:
         """Store what has ended and claim what fits, in one transaction; start it."""
         batch, updates = self._outcomes.take(self._failures)
-        since, worker, room = self._monotonic(), self._registration.registered, 0
+        since, worker = self._monotonic(), self._registration.registered
         try:
             room = self._room(since)
+        except BaseException:  # a bug, but not one that an outcome has met
+            self._outcomes.put_back(batch, updates)
+            raise
+        try:
             claims = self._exchange(worker, room, now, [transition for _, transition in batch], updates)
         except LeaseLost:
             self._outcomes.put_back(batch, updates)
