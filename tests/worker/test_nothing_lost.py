@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 import pytest
 
 from mainstay import Mainstay
+from mainstay.context import current
 from mainstay.core.outcome import COMPLETED
 from mainstay.worker import outcome_buffer, worker as worker_module
 from mainstay.worker.in_flight import Execution
@@ -199,13 +200,37 @@ def test_of_two_that_stop_a_worker_at_once_one_does(app):
     assert stopped == [worker.id]
 
 
-def test_a_worker_whose_start_was_interrupted_stops(app, monkeypatch):
+def test_a_worker_whose_start_is_interrupted_stops(app, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(worker_module, "reconcile_once", interrupted)
     worker = app.worker()
-    with pytest.raises(KeyboardInterrupt):
-        worker.start()
-    worker.stop()
+    with pytest.raises(KeyboardInterrupt), worker:
+        pass
+    assert not worker.services
     assert not app.store.workers()
+
+
+def test_what_threads_of_a_handler_save_at_once_is_all_kept(app):
+    @app.job
+    def save() -> dict[str, int]:
+        context, reading = current.get(), threading.Barrier(2)
+        checkpoint = type(context).checkpoint
+
+        def read(self):
+            found = checkpoint.fget(self)
+            with suppress(threading.BrokenBarrierError):
+                reading.wait(0.5)  # both read before one saves, where nothing keeps them apart
+            return found
+
+        context.__class__ = type("Meanwhile", (type(context),), {"checkpoint": property(read)})
+        threads = [threading.Thread(target=context.save, kwargs={name: 1}) for name in ("a", "b")]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        return checkpoint.fget(context)
+
+    with app.worker():
+        assert save.enqueue().result(timeout="20s") == {"a": 1, "b": 1}

@@ -155,6 +155,14 @@ class Worker:
         self.registration.register()
         _warn_unknown(self.app, self.wants)
         self.listener.open()
+        try:
+            self._start_parts()
+        except BaseException:  # Ctrl-C, or no thread is left: what has started would claim jobs, and nobody would stop it
+            self.stop(0)
+            raise
+        return self
+
+    def _start_parts(self) -> None:
         for name, step in self._steps().items():
             self.services[name] = self._runtime.service(name, step, self._clock, _complain)
         self._end_hooks = run_hooks(self.app)
@@ -163,7 +171,6 @@ class Worker:
         for service in self.services.values():
             service.start()
         self._end_reconciling = reconcile_once(self.app, self.types, self._reconcile)
-        return self
 
     def _steps(self) -> dict[str, Callable[[int], int]]:
         """Return the loops by name, in the order in which they start and stop."""
