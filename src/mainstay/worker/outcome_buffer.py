@@ -374,7 +374,6 @@ class WorkerReporter:
     ) -> None:
         self.store, self._outcomes, self.now, self._wake = store, outcomes, clock.now, wake
         self._events, self._on_progress = events, events.listeners("progress")
-        self.announced = outcomes.updates.announced
 
     def report(self, update: Update) -> None:
         first = self._outcomes.add_update(update)
@@ -382,6 +381,11 @@ class WorkerReporter:
             self._events.emit("progress", update=update)
         if first:
             self._wake_soon()
+
+    @property
+    def announced(self) -> dict[AttemptLog, None]:
+        """The logs whose lines the next round takes."""
+        return self._outcomes.updates.announced
 
     def writer(self, job: Claimed) -> Callable[[Line], None]:
         """Return what keeps the log lines of an attempt until the next round."""
