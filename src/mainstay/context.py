@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from .core.clock import milliseconds
@@ -249,10 +250,11 @@ class Context:
 
         The values are written with the worker's next transaction, within milliseconds.
         """
-        body = {**self.checkpoint, **values}
-        text = encode(body) or "{}"
-        self._checkpoint = body
-        self._reporter.report(Checkpoint(self.job.seq, self.job.token, self._reporter.now(), text))
+        with self.__dict__.setdefault("_saving", RLock()):  # threads of a handler may save at once
+            body = {**self.checkpoint, **values}
+            text = encode(body) or "{}"
+            self._checkpoint = body
+            self._reporter.report(Checkpoint(self.job.seq, self.job.token, self._reporter.now(), text))
         self.check()
 
     def check(self) -> None:

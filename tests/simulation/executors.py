@@ -44,7 +44,7 @@ class SimulatedExecutor:
         self._process = scheduler.current
         self._running: dict[Execution, Any] = {}  # and its script
         self.jobs: deque[Execution] = deque()
-        self.stuck, self.blocked = 0, False
+        self.stuck, self.blocked, self.lacking = 0, False, False
 
     def start(self, executions: list[Execution]) -> None:
         """Run these as slots come free."""

@@ -1,5 +1,7 @@
 """The bus: listeners are told in order, and whoever has left is not told."""
 
+import threading
+
 import pytest
 
 from mainstay.core.events import NAMES, Events
@@ -73,3 +75,30 @@ def test_two_buses_do_not_hear_each_other():
 
 def test_names_are_unique():
     assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), ValueError("no")])
+def test_a_listener_that_exits_ends_no_thread_of_a_worker(error, capsys):
+    events, came = Events(), threading.Event()
+
+    def exits(**_):
+        raise error
+
+    events.on("beat", exits)
+    events.on("beat", lambda worker: came.set())
+    thread = threading.Thread(target=events.emit, args=("beat",), kwargs={"worker": "w"})
+    thread.start()
+    thread.join()
+    assert came.is_set()
+    assert type(error).__name__ in capsys.readouterr().err
+
+
+def test_a_signal_in_a_listener_on_the_main_thread_ends_the_program():
+    events = Events()
+
+    def signalled(**_):
+        raise SystemExit(128 + 15)
+
+    events.on("beat", signalled)
+    with pytest.raises(SystemExit):
+        events.emit("beat", worker="w")

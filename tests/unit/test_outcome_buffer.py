@@ -218,7 +218,7 @@ class Announced:
     """What a log needs of its reporter."""
 
     def __init__(self, buffer):
-        self.announce, self.hold = buffer.open, buffer.hold
+        self.announced, self.announce, self.hold = buffer.announced, buffer.open, buffer.hold
 
 
 def lines_of(seq, buffer):

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
+from mainstay.core.errors import MainstayError
 from mainstay.core.job import TypeInfo
 from mainstay.web import live
 from mainstay.web.problems import Refused
@@ -115,7 +116,7 @@ def test_a_failing_store_is_told_and_recovers(app, served, desk, monkeypatch):
     with listening(served("viewer"), "/api/types") as events:
         next(events)
         with monkeypatch.context() as patched:
-            patched.setattr(app, "types", lambda: (_ for _ in ()).throw(live.MainstayError("away")))
+            patched.setattr(app, "types", lambda: (_ for _ in ()).throw(MainstayError("away")))
             app.pause(type="mail")
             assert next(events)[1]["status"] == 422
         app.resume(type="mail")
@@ -197,3 +198,86 @@ def test_an_error_of_ours_is_logged_with_its_traceback(app, monkeypatch, caplog)
     answer = json.loads(live._answer("/api/types", asked))
     assert (answer["status"], answer["body"]["code"]) == (500, "internal_error")
     assert "ZeroDivisionError" in caplog.text
+
+
+# pages that come and go while the thread works ---------------------------------------------------------------------------
+def ended_page():
+    """A listener that asks nothing, and whose event loop has ended."""
+
+    async def make():
+        return live.Listener({})
+
+    return asyncio.run(make())
+
+
+@pytest.mark.engines("memory")
+def test_a_page_that_comes_while_the_thread_looks_who_is_there_does_not_wait_for_the_next_look(app):
+    site = Site(app, access=lambda _: VIEWER)
+    found = site.live
+    found._listeners.add(ended_page())
+    woken = []
+
+    def rest(begun, listeners):
+        woken.append(found._wake.is_set())
+        found.stopping = True
+
+    class Lock:
+        """Another page comes as soon as the listeners have been read."""
+
+        def __enter__(self):
+            pass
+
+        def __exit__(self, *_):
+            found._wake.set()
+
+    found._lock, found._rest = Lock(), rest
+    found._run()
+    assert woken == [True]
+
+
+@pytest.mark.engines("memory")
+def test_pages_get_answers_again_after_an_error_that_nobody_expected(app, monkeypatch):
+    errors, look = [ZeroDivisionError()], app.store.change_mark
+    monkeypatch.setattr(app.store, "change_mark", lambda: look() if not errors else (_ for _ in ()).throw(errors.pop()))
+    site = Site(app, access=lambda _: VIEWER)
+    with (
+        contextlib.closing(bound("127.0.0.1", 0)) as port,
+        serving(site, port),
+        listening(link("127.0.0.1", port, "")[:-1], "/api/openapi.json") as events,
+    ):
+        assert next(events)[1]["status"] == 200
+
+
+@pytest.mark.engines("memory")
+def test_a_stop_reaches_all_streams_though_the_loop_of_one_has_ended(app):
+    site, ended = Site(app, access=lambda _: VIEWER), ended_page()
+
+    async def listen():
+        request = Request({"type": "http", "headers": [], "method": "GET", "server": ("x", 80), "path": "/"})
+        listener = site.live.listen(request, VIEWER, ["/api/openapi.json"])
+        site.live._listeners = {ended: 1, listener: 1}.keys()  # the one that has ended comes first
+        site.stop()
+        await asyncio.wait_for(listener.news.wait(), 10)
+
+    asyncio.run(listen())
+
+
+@pytest.mark.engines("memory")
+def test_a_page_is_refused_while_no_thread_can_be_started(app, monkeypatch):
+    site = Site(app, access=lambda _: VIEWER)
+    request = Request({"type": "http", "headers": [], "method": "GET", "server": ("x", 80), "path": "/"})
+
+    async def listen():
+        return site.live.listen(request, VIEWER, ["/api/openapi.json"])
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError):
+            asyncio.run(listen())
+    assert not site.live._listeners
+    listener = asyncio.run(listen())
+    assert site.live._thread is not None
+    site.live.leave(listener)

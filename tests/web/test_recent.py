@@ -71,6 +71,15 @@ def test_calls_that_come_meanwhile_wait_for_the_one_that_is_made(monkeypatch):
     assert (found, made) == (["made"] * 3, [1])
 
 
+def test_what_was_made_before_a_change_is_not_kept_behind_it(recent):
+    def make():
+        recent.forget()  # somebody changes something meanwhile
+        return "before"
+
+    assert recent.get("a", make) == "before"
+    assert recent.get("a", lambda: "behind") == "behind"
+
+
 @extends(Pause)
 class Longer(NamedTuple):
     """A pause with more."""

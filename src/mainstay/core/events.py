@@ -74,8 +74,17 @@ class Events:
         for listener in tuple(self._listeners[name]):
             try:
                 listener(**fields)
-            except Exception as error:  # noqa: BLE001  (a listener's bug must not stop the worker)
+            except BaseException as error:  # a listener's bug must not stop the worker
+                # On the main thread, a signal or an exit ends the program; on another it would only end that thread.
+                if not isinstance(error, Exception) and _on_main_thread():
+                    raise
                 report_failure(f"a listener of the event {name!r}", error)
+
+
+def _on_main_thread() -> bool:
+    import threading
+
+    return threading.current_thread() is threading.main_thread()
 
 
 def report_failure(what: str, error: BaseException, then: str = "") -> None:

@@ -17,7 +17,6 @@ import msgspec
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from ..core.errors import MainstayError
 from .call import Call
 from .encode import encoded
 from .problems import Refused
@@ -91,11 +90,20 @@ class Live:
             if len(self._listeners) >= LISTENERS:
                 raise Refused(429, "too_many", f"{LISTENERS:,} pages are open already", {"Retry-After": "5"})
             self._listeners.add(listener)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="mainstay-live", daemon=True)
-                self._thread.start()
+            try:
+                self._start()
+            except BaseException:
+                self._listeners.discard(listener)
+                raise
         self._wake.set()
         return listener
+
+    def _start(self) -> None:
+        """Start the thread unless it runs; call with the lock held."""
+        if self._thread is None:
+            thread = threading.Thread(target=self._run, name="mainstay-live", daemon=True)
+            thread.start()
+            self._thread = thread
 
     def leave(self, listener: Listener) -> None:
         """Forget a listener whose stream has ended."""
@@ -108,7 +116,7 @@ class Live:
         with self._lock:
             listeners = list(self._listeners)
         for each in listeners:
-            each.loop.call_soon_threadsafe(each.news.set)
+            _put(each, {})
         self._wake.set()
 
     def _asked(self, path: str, request: Request, who: Access) -> tuple[Question, Asked]:
@@ -125,7 +133,6 @@ class Live:
         mark, told = "", set[tuple[Listener, Question]]()
         while (listeners := self._present()) is not None:
             begun = time.monotonic()
-            self._wake.clear()
             last, mark = mark, self._mark()
             questions = {question: asked for each in listeners for question, asked in each.questions.items()}
             answers = {question: answers[question] for question in questions if question in answers}
@@ -140,6 +147,7 @@ class Live:
 
     def _present(self) -> list[Listener] | None:
         """Return the listeners; None when there are none, or the server stops: then the thread ends."""
+        self._wake.clear()  # before it looks: who comes behind is not forgotten
         with self._lock:
             if self._listeners and not self.stopping:
                 return list(self._listeners)
@@ -149,7 +157,7 @@ class Live:
     def _mark(self) -> str:
         try:
             return self._site.app.reader.change_mark()
-        except MainstayError as error:  # the answers say what is wrong with the store
+        except Exception as error:  # noqa: BLE001  (the answers say what is wrong with the store; without this thread, nobody gets any)
             return f"{type(error).__name__} {time.monotonic()}"
 
     def _rest(self, begun: float, listeners: int) -> None:

@@ -24,11 +24,12 @@ class Recent:
     def get(self, name: str, make: Callable[[], T]) -> T:
         """Return the result of that name: the last one, or a new one if that is too old."""
         with self._locks.setdefault(name, Lock()):
-            kept = self._found.get(name)
+            results = self._found  # not those of a `forget` meanwhile: what is being made may be from before the change
+            kept = results.get(name)
             begun = time.monotonic()
             if kept is None or begun > kept[0]:
                 made, now = make(), time.monotonic()
-                kept = self._found[name] = now + min(TIMES * (now - begun), LONGEST), made
+                kept = results[name] = now + min(TIMES * (now - begun), LONGEST), made
             found: T = kept[1]
             return found
 

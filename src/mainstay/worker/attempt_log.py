@@ -23,13 +23,13 @@ HELD, HELD_CHARACTERS = 50, 50_000  # of one attempt: after so many, it is looke
 class AttemptLog:
     """The lines of an attempt that wait. Its handler's threads add; the claimer takes, without a lock between them."""
 
-    __slots__ = ("_known", "_reporter", "attempt", "characters", "waiting")
+    __slots__ = ("_announced", "_reporter", "attempt", "characters", "waiting")
 
     def __init__(self, attempt: tuple[int | str, int], reporter: WorkerReporter) -> None:
         self.attempt, self._reporter = attempt, reporter
         self.waiting: deque[Line] = deque()
         self.characters = 0  # of those that wait; threads may miscount them a little
-        self._known = False  # the buffer knows that lines wait
+        self._announced = reporter.announced
 
     def add(self, line: Line) -> None:
         """Add a line, after a pause now and then if too many wait."""
@@ -37,24 +37,26 @@ class AttemptLog:
         self.characters += len(line[4])
         if line[5]:
             self.characters += len(line[5])
-        if not self._known:
-            self._known = True
+        if (
+            self not in self._announced
+        ):  # no flag of its own: one thread could set it and be late to announce the lines of another
             self._reporter.announce(self)
         if not len(self.waiting) % HELD or self.characters > HELD_CHARACTERS:
             self._reporter.hold()
 
     def take(self, most: int, characters: int) -> list[Line]:
-        """Remove and return the first lines, at least one if there are any."""
-        self._known = False  # before the lines are taken: one that comes meanwhile is announced
+        """Remove and return the first lines, at least one if there are any. Those that come meanwhile are announced."""
         count, large = len(self.waiting), self.characters > characters
         self.characters = 0
-        if count <= most and not large:
+        if not count or (
+            count <= most and not large
+        ):  # none: a line may be taken before its thread has counted and announced it
             return [self.waiting.popleft() for _ in range(count)]
         taken = [self.waiting.popleft()]
         while self.waiting and len(taken) < most and characters >= 0:
             characters -= length(taken[-1])
             taken.append(self.waiting.popleft())
-        self.characters = sum(map(length, tuple(self.waiting)))
+        self.characters = sum(map(length, list(self.waiting)))
         return taken
 
 
@@ -74,10 +76,12 @@ def pack(seq: int | str, token: int, lines: list[Line], characters: int, clean: 
 
     They are `clean` if they are known to have none.
     """
+    if not lines:
+        return []
     if not clean:
         lines = redacted(lines)
     if len(lines) <= CHUNK and characters <= CHUNK_CHARACTERS:
-        return [_packed(seq, token, lines)] if lines else []
+        return [_packed(seq, token, lines)]
     return [_packed(seq, token, chunk) for chunk in _chunks(lines)]
 
 

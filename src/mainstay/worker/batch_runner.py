@@ -42,10 +42,12 @@ async def arun(batch: BatchExecution, context: BatchContext, end: Callable[[Exec
         outcomes = _outcomes(batch, context, await batch.type.handler(**arguments)) if batch.members else []
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is the outcome of its jobs)
         outcomes = _failures(batch, context, error)
-    for tx in _transactions(context):
-        await alet_go(tx)
-    _end_all(batch, outcomes)
-    end(batch, COMPLETED)
+    try:
+        for tx in _transactions(context):
+            await alet_go(tx)
+    finally:  # as `runner.arun` does
+        _end_all(batch, outcomes)
+        end(batch, COMPLETED)
 
 
 def _arguments(batch: BatchExecution, context: BatchContext) -> dict[str, Any]:

@@ -91,9 +91,12 @@ class Claimer:
     def _write_and_claim(self, now: int) -> int:
         """Store what has ended and claim what fits, in one transaction; start it."""
         batch, updates = self._outcomes.take(self._failures)
-        since = self._monotonic()
-        room = self._room(since)
-        worker = self._registration.registered
+        since, worker = self._monotonic(), self._registration.registered
+        try:
+            room = self._room(since)
+        except BaseException:  # a bug, but not one that an outcome has met
+            self._outcomes.put_back(batch, updates)
+            raise
         try:
             claims = self._exchange(worker, room, now, [transition for _, transition in batch], updates)
         except LeaseLost:
@@ -103,19 +106,25 @@ class Claimer:
             return 0
         except StoreError as error:
             self._outcomes.put_back(batch, updates)
-            self.offers.uncertain = self.offers.uncertain or room > 0
+            self._doubt(room)
             return self._failed(error)
         except Exception as error:
+            self._doubt(room)
             if not self._outcomes.refused(batch, updates, error):
                 raise
             return 0
+        except BaseException:  # of the main thread, which does the last rounds of a worker
+            self._outcomes.put_back(batch, updates)
+            raise
         if claims is None:
             return GATHER if self._slots.backlog else self._poll
         self._failures = 0
-        lost = self._outcomes.apply_verdicts(batch, claims.verdicts)
-        if lost:
-            self._retract_crashes(lost)
-        wait = self._start_claimed(claims, room, since)
+        try:
+            lost = self._outcomes.apply_verdicts(batch, claims.verdicts)
+            if lost:
+                self._retract_crashes(lost)
+        finally:  # whatever is wrong with the outcomes: these jobs are this worker's
+            wait = self._start_claimed(claims, room, since)
         if self._process_wants:
             wait = min(wait, self._claim_for_processes(now))
         return 0 if self._outcomes.more else wait
@@ -130,6 +139,11 @@ class Claimer:
         if transitions or updates:
             return Claims(self._store.finish(transitions, updates), [], None)
         return None
+
+    def _doubt(self, room: int) -> None:
+        """Find out before the next claim what this one got, if it was one: the store may have committed it."""
+        if room > 0:  # else left as it is: the listener may set it at this moment
+            self.offers.uncertain = True
 
     def _recovers(self) -> bool:
         """Return whether to find out first what a claim got whose reply is missing."""
@@ -151,8 +165,11 @@ class Claimer:
         except LeaseLost:  # the next round handles it
             return 0
         except StoreError as error:
-            self.offers.uncertain = True
+            self._doubt(room)
             return self._failed(error)
+        except Exception:
+            self._doubt(room)
+            raise
         return self._start_claimed(claims, room, since)
 
     def _recover(self, worker: str) -> int:
@@ -201,7 +218,18 @@ class Claimer:
         return max(0, min(claims.wait + self._registration.head_start(), self._poll))
 
     def _take_over(self, jobs: list[Claimed], since: int, spare: bool = False) -> None:
-        """Start jobs that were claimed for this worker, or release them at once: all if `spare`."""
+        """Start jobs that were claimed for this worker, or release them at once: all if `spare`.
+
+        If that fails, such as when no thread can be started, those that have not started are released; the next round finds the others.
+        """
+        try:
+            self._start_or_spare(jobs, since, spare)
+        except BaseException:
+            self._doubt(len(jobs))
+            self._slots.release_unstarted()
+            raise
+
+    def _start_or_spare(self, jobs: list[Claimed], since: int, spare: bool) -> None:
         types = {name: self._registry.get(name) for name in set(map(_TYPE, jobs))}
         executions = [Execution(job, types[job.type], since) for job in jobs]
         spared = dict.fromkeys(executions, 0) if spare else self._excess(executions, jobs, since)

@@ -9,13 +9,14 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from ..core.events import report_failure
+from ..core.outcome import Outcome
 from . import runner
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
 
-    from ..core.outcome import Outcome
     from .in_flight import Execution
 
     Begin = Callable[[Execution], Any]
@@ -56,6 +57,15 @@ class Executor:
     def ask_to_stop(self, execution: Execution) -> None:
         """Tell a handler that the worker shuts down, if its context is not in this process."""
 
+    def _end_broken(self, execution: Execution, error: BaseException) -> None:
+        """End a job whose start or end met a bug, or all jobs of a batch: it would be `running` until this worker ends."""
+        report_failure("the start or the end of a handler", error, "and the worker goes on")
+        for each in execution.members or (execution,):
+            try:
+                self._end(each, Outcome("failed", error=runner.described(error)))
+            except BaseException as again:  # noqa: BLE001  (the slot goes on)
+                report_failure("the end of a handler", again, "and the worker goes on")
+
 
 class Threads(Executor):
     """Thread slots, made as they are needed. A thread that is stuck past its timeout is given up and replaced.
@@ -88,9 +98,24 @@ class Threads(Executor):
                 self._called = True
                 self._calls.put(True)
             elif self._threads < self._slots:
-                self._threads += 1
-                self._called = True
-                threading.Thread(target=self._work, name=f"mainstay-slot-{self._threads}", daemon=True).start()
+                self._add_thread()
+
+    def _add_thread(self) -> None:
+        """Start one more thread. If the system has none left, the others do all the work; without any, see `lacking`."""
+        self._called = True
+        thread = threading.Thread(target=self._work, name=f"mainstay-slot-{self._threads + 1}", daemon=True)
+        try:
+            thread.start()
+            self._threads += 1
+        except RuntimeError as error:
+            self._called = False
+            if not self._threads:
+                report_failure("the start of a thread", error, "and the worker goes on")
+
+    @property
+    def lacking(self) -> bool:
+        """Whether jobs wait here and no thread could be started for them."""
+        return bool(self.jobs) and not self._threads
 
     def _work(self) -> None:
         while True:
@@ -109,9 +134,12 @@ class Threads(Executor):
 
     def _do(self, execution: Execution) -> bool:
         """Run one job; return True if this thread was given up meanwhile and has been replaced."""
-        context = self._begin(execution)
-        if context is not None and self._end(execution, self._run(execution, context)):
-            return False
+        try:
+            context = self._begin(execution)
+            if context is not None and self._end(execution, self._run(execution, context)):
+                return False
+        except BaseException as error:  # noqa: BLE001  (the thread goes on)
+            self._end_broken(execution, error)
         with self._lock:  # another thread ended the job: here or in `give_up`, the second sees what the first did
             given_up, execution.stop = execution.stop == GIVEN_UP, BACK
             self.stuck -= given_up
@@ -156,18 +184,31 @@ class Loop(Executor):
     def start(self, executions: list[Execution]) -> None:
         self.jobs.extend(executions)
         self._asked = self._asked or time.monotonic()
-        self._ready().call_soon_threadsafe(self._launch)
+        try:
+            self._ready().call_soon_threadsafe(self._launch)
+        except RuntimeError as error:  # no thread is left: the loop counts as blocked, and its jobs are released
+            report_failure("the start of the event loop", error, "and the worker goes on")
+
+    def withdraw(self) -> list[Execution]:
+        if self._loop is None:  # the next jobs try again to start it
+            self._asked = 0.0
+        return super().withdraw()
 
     def _ready(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             import asyncio
 
-            self._loop = asyncio.new_event_loop()
-            self._task = self._loop.create_task
+            loop = asyncio.new_event_loop()
+            self._task = loop.create_task
             if hasattr(asyncio, "eager_task_factory"):  # 3.12: a handler that never waits needs no turn of the loop
-                self._task = partial(asyncio.Task, loop=self._loop, eager_start=True)  # type: ignore[call-arg]
-            self._thread = threading.Thread(target=self._loop.run_forever, name="mainstay-loop", daemon=True)
-            self._thread.start()
+                self._task = partial(asyncio.Task, loop=loop, eager_start=True)  # type: ignore[call-arg]
+            self._thread = threading.Thread(target=loop.run_forever, name="mainstay-loop", daemon=True)
+            try:
+                self._thread.start()
+            except RuntimeError:  # the system has no thread left
+                loop.close()
+                raise
+            self._loop = loop
         return self._loop
 
     @property
@@ -187,7 +228,11 @@ class Loop(Executor):
                 execution = self.jobs.popleft()
             except IndexError:
                 return
-            context = self._begin(execution)
+            try:
+                context = self._begin(execution)
+            except BaseException as error:  # noqa: BLE001  (the loop goes on)
+                self._end_broken(execution, error)
+                continue
             if context is not None:
                 self._running += 1
                 task = self._task(runner.arun(execution, context, self._ended))
@@ -199,7 +244,10 @@ class Loop(Executor):
             self._given_up.discard(execution)
         else:
             self._running -= 1
-        self._end(execution, outcome)
+        try:
+            self._end(execution, outcome)
+        except BaseException as error:  # noqa: BLE001  (the loop goes on)
+            self._end_broken(execution, error)
         if self.jobs and self._loop is not None and self._running == self._slots - 1:
             self._loop.call_soon(self._launch)
 

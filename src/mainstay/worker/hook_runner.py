@@ -99,8 +99,9 @@ class HookRunner:
         self._jobs.pop((transition.seq, transition.token), None)
 
     def _lease_lost(self, worker: str) -> None:
-        for place, job in list(self._jobs.items()):
-            if job.worker == worker:
+        for place in list(self._jobs):  # handlers start meanwhile
+            job = self._jobs.get(place)
+            if job is not None and job.worker == worker:
                 self._jobs.pop(place, None)
 
     def _put(self, name: str, job: Claimed, make: Callable[..., Any], *more: Any) -> None:

@@ -106,7 +106,7 @@ class InFlight:
         """Block until every execution that counts has ended, or the time is over; return whether all have."""
         limit = time.monotonic() + seconds
         with self._changed:
-            while any(map(counts, tuple(self._open))):
+            while any(map(counts, list(self._open))):
                 left = limit - time.monotonic()
                 if left <= 0:
                     return False

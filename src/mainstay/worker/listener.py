@@ -52,7 +52,8 @@ class SlotOffers:
 
     def close(self, replied: bool) -> bool:
         """End the offer; without a reply its claim is uncertain. Return whether the claimer has something to do."""
-        self.uncertain = self.uncertain or not replied
+        if not replied:  # else left as it is: the claimer may set it at this moment
+            self.uncertain = True
         self.outstanding = False
         return self.uncertain or bool(self._arrived)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from ..core.review import last
 from ..core.states import COMPLETED as COMPLETED_STATE
 from ..core.updates import Checkpoint, Log, LogLimits, Progress, Update
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
-from .attempt_log import AttemptLog, pack_all
+from .attempt_log import AttemptLog, pack, pack_all
 from .rolling_deploy import left_to_others
 
 if TYPE_CHECKING:
@@ -65,14 +66,18 @@ class OutcomeBuffer:
         self._suspects = 0  # one of the next so many cannot be stored: they are taken one by one
 
     def add(self, execution: Execution, outcome: Outcome) -> bool:
-        """Add the outcome of an attempt; False if this worker no longer holds the job."""
-        if not self._in_flight.end(execution):
-            return False
+        """Add the outcome of an attempt; False if this worker no longer holds the job. If this raises, the attempt has not ended."""
         job, now = execution.job, self._clock.now()
         if outcome is COMPLETED and not job.cancelling:  # saves the hot path a call
-            self._outcomes.append((execution, completed(job, now)))
-        else:
-            self._append(execution, decide(job, outcome, now, self._random))
+            ended = completed(job, now)
+            if not self._in_flight.end(execution):
+                return False
+            self._outcomes.append((execution, ended))
+            return True
+        transition = decide(job, outcome, now, self._random)
+        if not self._in_flight.end(execution):
+            return False
+        self._append(execution, transition)
         return True
 
     def _append(self, execution: Execution, transition: Transition) -> None:
@@ -110,7 +115,7 @@ class OutcomeBuffer:
         batch = self._take_outcomes(BATCH >> failures, BATCH_CHARACTERS >> failures)
         try:
             updates, left = self.updates.take(max(1, ROUND >> failures), ROUND_CHARACTERS >> failures)
-        except Exception:
+        except BaseException:
             self.put_back(batch, [])  # else their jobs would be `running` until this worker ends
             raise
         if left:
@@ -204,7 +209,8 @@ def _size(transition: Transition) -> int:
 class UpdateBuffer:
     """Keeps log lines in order, and of progress and checkpoints an attempt's newest. Any thread adds; the claimer takes.
 
-    It is bounded: a handler that reports faster than the store writes waits.
+    It is bounded: a handler that reports faster than the store writes waits. Handlers announce logs without the lock, so all others
+    look at `list(announced)`: making a list lets no thread in between, while making a tuple may collect garbage first.
     """
 
     def __init__(self, pause: float = PAUSE) -> None:
@@ -213,20 +219,24 @@ class UpdateBuffer:
         self._change = threading.Condition(self._lock)
         self._lines: deque[Log] = deque()
         self._newest: dict[tuple[Any, ...], Progress | Checkpoint] = {}
-        self._logs: dict[AttemptLog, None] = {}  # with lines that wait
+        self.announced: dict[AttemptLog, None] = {}  # logs with lines that wait
+        self._claimer_called = False  # since the last `take` began
         self._characters = 0
 
     def __len__(self) -> int:
-        return len(self._lines) + len(self._newest) + sum(len(each.waiting) for each in tuple(self._logs))
+        return len(self._lines) + len(self._newest) + sum(len(each.waiting) for each in list(self.announced))
 
     def open(self, log: AttemptLog) -> bool:
-        """Take the lines of a log with the next round. Return whether nothing else waits for it.
+        """Take the lines of a log with the next round. Return whether to call the claimer for it: the first log does.
 
-        Needs no lock: it adds first and then looks, so of two logs and a round at the same time, one is the first, or is left for
-        the next round.
+        Needs no lock: it adds first and then looks, and `take` does so the other way round. So each log is taken, or one that came
+        after it is the first.
         """
-        self._logs[log] = None
-        return len(self._logs) == 1
+        self.announced[log] = None
+        if self._claimer_called:
+            return False
+        self._claimer_called = True
+        return True
 
     def hold(self) -> None:
         """Wait while too many lines wait."""
@@ -237,10 +247,12 @@ class UpdateBuffer:
     def add(self, update: Update) -> bool:
         """Add an update, after a pause if too many wait and it replaces none of them. Return whether it is the only one."""
         with self._lock:
-            alone = not (self._lines or self._newest or self._logs)
             many = len(self._lines) + len(self._newest) >= MANY or self._characters >= MANY_CHARACTERS
             if many and self._pause and _key(update) not in self._newest:
                 self._wait()
+            alone = not (
+                self._lines or self._newest or self.announced
+            )  # after the wait, in which others may have been taken
             if isinstance(update, Log):
                 self._lines.append(update)
                 self._characters += size(update)
@@ -262,6 +274,7 @@ class UpdateBuffer:
     def take(self, most: int = ROUND, characters: int = ROUND_CHARACTERS) -> tuple[list[Update], set[Attempt]]:
         """Return some updates, at least one if there are any, and the attempts that have others left. Lines come last."""
         with self._lock:
+            self._claimer_called = False
             taken: list[Update] = []
             for update in (*self._newest.values(), *islice(self._lines, most)):
                 characters -= size(update)
@@ -275,39 +288,59 @@ class UpdateBuffer:
                     del self._newest[_key(update)]
                 self._characters -= size(update)
             if not self._lines:
-                taken += self._take_logs(most - len(taken), characters, bool(taken))
+                try:
+                    taken += self._take_logs(most - len(taken), characters, bool(taken))
+                except BaseException:
+                    self._keep(taken)
+                    raise
             self._change.notify_all()
             left = {update[:2] for update in (*self._newest.values(), *self._lines)}
-            return taken, left | {log.attempt for log in tuple(self._logs)}  # handlers add to them meanwhile
+            return taken, left | {log.attempt for log in list(self.announced)}  # handlers add to them meanwhile
 
     def _take_logs(self, most: int, characters: int, some: bool) -> list[Log]:
         """Take lines of the logs, each log's packed; at least one unless there is `some` update already."""
         taken: list[tuple[Attempt, list[Line], int]] = []
-        for log in tuple(self._logs):
+        for log in list(self.announced):
             if (some or taken) and (most <= 0 or characters < 0):
                 break
-            del self._logs[log]
+            del self.announced[log]
             size = log.characters
             lines = log.take(max(1, most), characters)
             most, characters = most - len(lines), characters - size
             taken.append((log.attempt, lines, size))
             if log.waiting:  # also if its handler has added one in this moment
-                self._logs[log] = None
-        return pack_all(taken)
+                self.announced[log] = None
+        try:
+            return pack_all(taken)
+        except BaseException:
+            self._keep_lines(taken)
+            raise
+
+    def _keep_lines(self, taken: list[tuple[Attempt, list[Line], int]]) -> None:
+        """Keep the lines that were taken for the next round; leave out those that cannot be packed, so that others can be."""
+        for attempt, lines, _ in taken:
+            for line in lines:
+                with suppress(Exception):
+                    (update,) = pack(*attempt, [line], 0)
+                    self._lines.append(update)
+                    self._characters += size(update)
 
     def put_back(self, updates: Sequence[Update]) -> None:
         """Add updates that were taken, before all others; those that were replaced meanwhile are left out."""
         with self._lock:
-            for update in reversed(updates):
-                if type(update) is Log:
-                    self._lines.appendleft(update)
-                    self._characters += size(update)
-                elif _key(update) not in self._newest:
-                    self._replace(update)
+            self._keep(updates)
+
+    def _keep(self, updates: Sequence[Update]) -> None:
+        for update in reversed(updates):
+            if type(update) is Log:
+                self._lines.appendleft(update)
+                self._characters += size(update)
+            elif _key(update) not in self._newest:
+                self._replace(update)
 
     def is_full(self, times: int = 1) -> bool:
         """Return whether a report waits, where so many times the usual number may be here."""
-        characters = self._characters + sum(each.characters for each in tuple(self._logs))
+        characters = self._characters + sum(each.characters for each in list(self.announced))
         return len(self) >= times * MANY or characters >= times * MANY_CHARACTERS
 
 
@@ -348,6 +381,11 @@ class WorkerReporter:
             self._events.emit("progress", update=update)
         if first:
             self._wake_soon()
+
+    @property
+    def announced(self) -> dict[AttemptLog, None]:
+        """The logs whose lines the next round takes."""
+        return self._outcomes.updates.announced
 
     def writer(self, job: Claimed) -> Callable[[Line], None]:
         """Return what keeps the log lines of an attempt until the next round."""

@@ -52,19 +52,27 @@ class ProcessSlots(Executor):
 
     def start(self, executions: list[Execution]) -> None:
         with self._lock:
+            wanted = min(self._slots, self._taken + len(executions))
+            while len(self.threads) < wanted and self._add_thread():
+                pass
             self._taken += len(executions)
-            while len(self.threads) < min(self._slots, self._taken):
-                self._add_thread()
         self.jobs.extend(executions)
         for _ in executions:
             self._calls.put(True)
 
-    def _add_thread(self) -> None:
+    def _add_thread(self) -> bool:
+        """Start one more thread; False if the system has none left and others do the work. Without any, this raises."""
         slot = ProcessSlot(self._reporter)
         name = f"mainstay-process-{len(self.threads) + 1}"
         thread = threading.Thread(target=self._work, args=(slot,), name=name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            if not self.threads:
+                raise
+            return False
         self.threads.append((thread, slot))
-        thread.start()
+        return True
 
     def _work(self, slot: ProcessSlot) -> None:
         """Serve one slot. The thread outlives its child: the kernel ends a child with the thread that started it."""

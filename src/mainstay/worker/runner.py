@@ -71,9 +71,11 @@ async def arun(execution: Execution, context: Context, end: Callable[[Execution,
         outcome = success(context, await execution.type.handler(**arguments))
     except BaseException as error:  # noqa: BLE001  (whatever a handler raises is its outcome)
         outcome = failure(execution.type, context, error)
-    if context.completed_in is not None:
-        await alet_go(context.completed_in)
-    end(execution, outcome)
+    try:
+        if context.completed_in is not None:
+            await alet_go(context.completed_in)
+    finally:  # it may be interrupted once more while it waits: a second reason to stop
+        end(execution, outcome)
 
 
 def undecoded(error: BaseException) -> Outcome:

@@ -53,6 +53,6 @@ class Service:
     def _try(self) -> int:
         try:
             return self._step(self._clock.now())
-        except Exception as error:  # noqa: BLE001  (a bug in one part must not end the worker)
+        except BaseException as error:  # noqa: BLE001  (a bug in one part, or code of the user that exits, must not end the worker)
             self._crashed(error)
             return AFTER_A_BUG

@@ -117,6 +117,18 @@ def stop_on_order(worker: Worker, orders: SimpleQueue[str]) -> None:
             later.start()
 
 
+def stop_whole(worker: Worker) -> None:
+    """Stop a worker on a thread of its own: Ctrl-C would end the stop anywhere, with outcomes in its hands. It cuts the grace short."""
+    orders: SimpleQueue[str] = SimpleQueue()
+    orders.put(STOP)
+    try:
+        stop_on_order(worker, orders)
+    except BaseException:
+        worker.stop_now()
+        worker.stop(0)  # if it has not begun
+        raise
+
+
 @contextmanager
 def on_signals(heard: Callable[[int], None]) -> Iterator[None]:
     """Call this in the main thread on SIGTERM and SIGINT.

@@ -136,9 +136,9 @@ class Slots:
             os._exit(0)
         if execution.ended:
             return False
-        if execution.mark:
-            self._registration.started_jobs.end(execution.mark)
-            execution.mark = 0
+        mark = execution.mark and execution.__dict__.pop("mark", 0)  # two threads may end it at once: one gets the mark
+        if mark:
+            self._registration.started_jobs.end(mark)
         if execution.overrun is not None and outcome.kind != "completed in transaction":
             outcome = execution.overrun
         elif outcome is not COMPLETED:
@@ -279,7 +279,7 @@ class Slots:
         if len(self._in_flight) and now - max(self._asked_at, self._registration.renewed_at) >= ANSWER:
             self._asked_at = now
             self._wake("heartbeat")
-        if waited and (self.room() <= 0 or self.loop.blocked):
+        if waited and (self.room() <= 0 or self.loop.blocked or self.threads.lacking):
             self.withdraw()
         return max(SOONEST, wait)
 

@@ -8,7 +8,7 @@ import time
 from functools import partial
 from math import inf
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import milliseconds
@@ -42,7 +42,7 @@ from .logging_capture import capture_logging
 from .outcome_buffer import OutcomeBuffer, UpdateBuffer
 from .registration import Heartbeat, Registration, new_identity
 from .service import Service
-from .shutdown import signalled_block, stop_on_order, until_signalled
+from .shutdown import signalled_block, stop_on_order, stop_whole, until_signalled
 from .slots import Slots
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ class Worker:
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
         self.draining = False  # it finishes what it runs
         self._stopped = self._in_a_hurry = False  # it was told to stop; to stop now
+        self._stopping = Lock()  # taken once, and never given back: of those that tell it to stop, the first does
+        self._end_hooks = self._end_capture = self._end_reconciling = _nothing
         self._orders: SimpleQueue[str] | None = None
         self._asked: list[str] = []  # what an operator has asked of this worker: drain, stop
         self.obey: Callable[[str], None] = self._obey  # ends this worker; a process of its own has its own way
@@ -153,6 +155,16 @@ class Worker:
         self.registration.register()
         _warn_unknown(self.app, self.wants)
         self.listener.open()
+        try:
+            self._start_parts()
+        except (
+            BaseException
+        ):  # Ctrl-C, or no thread is left: what has started would claim jobs, and nobody would stop it
+            self.stop(0)
+            raise
+        return self
+
+    def _start_parts(self) -> None:
         for name, step in self._steps().items():
             self.services[name] = self._runtime.service(name, step, self._clock, _complain)
         self._end_hooks = run_hooks(self.app)
@@ -161,7 +173,6 @@ class Worker:
         for service in self.services.values():
             service.start()
         self._end_reconciling = reconcile_once(self.app, self.types, self._reconcile)
-        return self
 
     def _steps(self) -> dict[str, Callable[[int], int]]:
         """Return the loops by name, in the order in which they start and stop."""
@@ -177,7 +188,7 @@ class Worker:
 
         With `drain`, handlers go on to their ends, however long that takes.
         """
-        if not self.services or self._stopped:
+        if not self.services or not self._stopping.acquire(blocking=False):
             return
         self._stopped, self.draining = True, drain
         self._events.emit("worker_stopping", worker=self)
@@ -338,7 +349,7 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         if self._block is None:
-            self.stop()
+            stop_whole(self)
         else:
             self._block.__exit__(None, None, None)
 
@@ -351,6 +362,10 @@ class Worker:
         import asyncio
 
         await asyncio.to_thread(self.stop)
+
+
+def _nothing() -> None:
+    """End what has not begun."""
 
 
 def _complain(error: BaseException) -> None:

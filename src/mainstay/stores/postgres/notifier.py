@@ -68,7 +68,10 @@ class Debouncer(ForkGuard):
         self._waiting.add(what)
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._send_waiting, name="mainstay notifications", daemon=True)
-            self._thread.start()
+            try:
+                self._thread.start()
+            except RuntimeError:  # no thread is left: the job is accepted anyway, and every worker polls
+                return
         self._change.notify()
 
     def _send_waiting(self) -> None:

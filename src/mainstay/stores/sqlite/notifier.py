@@ -105,7 +105,7 @@ def notifier(store: SqliteStore, worker: str) -> Notifier:
 
 def notify(store: SqliteStore, what: str = "jobs") -> None:
     """Wake every worker: send one byte to every socket beside the database. A worker that it does not reach polls."""
-    for each in tuple(store.notifiers):
+    for each in list(store.notifiers):
         each.reasons.put(what)
     if store.db.memory:
         return
