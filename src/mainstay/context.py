@@ -7,9 +7,9 @@ can be called plainly. Outside a job, reports are ignored, and what only a job h
 from __future__ import annotations
 
 import json
+from _thread import RLock
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from .core.clock import milliseconds
@@ -252,8 +252,7 @@ class Context:
         """
         with self.__dict__.setdefault("_saving", RLock()):  # threads of a handler may save at once
             body = {**self.checkpoint, **values}
-            text = encode(body) or "{}"
-            self._checkpoint = body
+            text, self._checkpoint = encode(body) or "{}", body
             self._reporter.report(Checkpoint(self.job.seq, self.job.token, self._reporter.now(), text))
         self.check()
 

@@ -4,7 +4,7 @@ import pytest
 
 from mainstay.core.events import Events
 from mainstay.core.outcome import COMPLETED, RELEASED
-from mainstay.worker.outcome_buffer import WorkerReporter
+from mainstay.worker.reporter import WorkerReporter
 from tests.contract.building import CANCELLED, FAILED, FINAL, REVIEW, checkpoint, log, progress, transition
 
 

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from mainstay.stores.sqlite.connect import Stall
-from mainstay.worker.outcome_buffer import UpdateBuffer
+from mainstay.worker.update_buffer import UpdateBuffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from mainstay.core.limits import set_rules
 from mainstay.core.outcome import Cancel, Permanent, Review, Snooze
 from mainstay.core.retry import Retry
 from mainstay.core.review import AT_DEADLINE
-from mainstay.worker.outcome_buffer import PAUSE
+from mainstay.worker.update_buffer import PAUSE
 from tests.simulation.scheduler import Crash
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mainstay.core.draft import Draft
     from mainstay.registry import JobType
     from mainstay.worker.in_flight import Execution
-    from mainstay.worker.outcome_buffer import UpdateBuffer
+    from mainstay.worker.update_buffer import UpdateBuffer
     from tests.simulation.executors import Script
     from tests.simulation.recorder import Recorder
     from tests.simulation.scheduler import Process

@@ -6,9 +6,9 @@ import threading
 import pytest
 
 from mainstay.core.updates import Line, Progress
-from mainstay.worker import outcome_buffer
+from mainstay.worker import update_buffer
 from mainstay.worker.attempt_log import AttemptLog
-from mainstay.worker.outcome_buffer import UpdateBuffer
+from mainstay.worker.update_buffer import UpdateBuffer
 from tests.unit.test_outcome_buffer import Announced, lines_of
 
 
@@ -16,7 +16,7 @@ def line(number=1, text="line"):
     return Line(number, 7, "info", None, text, None)
 
 
-@pytest.mark.parametrize("characters", [30, outcome_buffer.ROUND_CHARACTERS])
+@pytest.mark.parametrize("characters", [30, update_buffer.ROUND_CHARACTERS])
 def test_a_line_may_be_taken_before_its_thread_has_counted_it(characters):
     buffer = UpdateBuffer(pause=0)
     log = lines_of(1, buffer)
@@ -93,7 +93,7 @@ def test_of_two_logs_that_are_announced_at_once_one_calls_the_claimer():
 
 
 def test_a_report_that_waited_until_all_others_were_taken_calls_the_claimer(monkeypatch):
-    monkeypatch.setattr(outcome_buffer, "MANY", 1)
+    monkeypatch.setattr(update_buffer, "MANY", 1)
     buffer = UpdateBuffer()
     buffer.add(Progress(1, 4, 7, 0.5, 1.0, None, None))
     monkeypatch.setattr(buffer, "_wait", buffer._newest.clear)  # as if the claimer had taken them

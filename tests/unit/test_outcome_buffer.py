@@ -11,10 +11,11 @@ from mainstay.core.events import Events
 from mainstay.core.outcome import COMPLETED
 from mainstay.core.updates import Checkpoint, Line, Log, Progress
 from mainstay.core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
-from mainstay.worker import outcome_buffer
+from mainstay.worker import outcome_buffer, update_buffer
 from mainstay.worker.attempt_log import AttemptLog
 from mainstay.worker.in_flight import Execution, InFlight
-from mainstay.worker.outcome_buffer import OutcomeBuffer, UpdateBuffer
+from mainstay.worker.outcome_buffer import OutcomeBuffer
+from mainstay.worker.update_buffer import UpdateBuffer
 from tests.unit.test_decide import claimed
 
 
@@ -129,13 +130,13 @@ def test_an_outcome_waits_until_all_updates_of_its_attempt_are_written():
     in_flight = InFlight()
     buffer = empty(in_flight, pause=0)
     chatty, quiet = started(in_flight, "chatty", "quiet")
-    for n in range(2 * outcome_buffer.ROUND + 1):
+    for n in range(2 * update_buffer.ROUND + 1):
         buffer.add_update(line(n))
     assert buffer.add(chatty, COMPLETED)
     assert buffer.add(quiet, COMPLETED)
     rounds = [buffer.take() for _ in range(3)]
     assert [[each.job.id for each, _ in batch] for batch, _ in rounds] == [["quiet"], [], ["chatty"]]
-    assert [len(updates) for _, updates in rounds] == [outcome_buffer.ROUND, outcome_buffer.ROUND, 1]
+    assert [len(updates) for _, updates in rounds] == [update_buffer.ROUND, update_buffer.ROUND, 1]
     assert (buffer.more, buffer.pending) == (False, 0)
 
 
@@ -147,7 +148,7 @@ def test_long_lines_are_fewer_a_round():
 
 
 def test_who_reports_too_much_waits_for_the_store(monkeypatch):
-    monkeypatch.setattr(outcome_buffer, "MANY", 10)
+    monkeypatch.setattr(update_buffer, "MANY", 10)
     buffer = UpdateBuffer(pause=60)
     with ThreadPoolExecutor(1) as thread:
         reports = thread.submit(lambda: [buffer.add(line(n)) for n in range(100)])
@@ -160,7 +161,7 @@ def test_who_reports_too_much_waits_for_the_store(monkeypatch):
 
 
 def test_on_an_event_loop_ten_times_as_much_is_taken_before_a_report_waits(monkeypatch):
-    monkeypatch.setattr(outcome_buffer, "MANY", 10)
+    monkeypatch.setattr(update_buffer, "MANY", 10)
     buffer, waits = UpdateBuffer(), []
     monkeypatch.setattr(buffer._change, "wait", lambda seconds: bool(waits.append(seconds)))
 
@@ -171,11 +172,11 @@ def test_on_an_event_loop_ten_times_as_much_is_taken_before_a_report_waits(monke
     asyncio.run(reports())
     assert len(buffer) == 101
     assert waits
-    assert max(waits) <= outcome_buffer.LOOP_PAUSE
+    assert max(waits) <= update_buffer.LOOP_PAUSE
 
 
 def test_a_report_that_replaces_another_never_waits(monkeypatch):
-    monkeypatch.setattr(outcome_buffer, "MANY", 10)
+    monkeypatch.setattr(update_buffer, "MANY", 10)
     buffer = UpdateBuffer()
     monkeypatch.setattr(buffer._change, "wait", lambda seconds: pytest.fail("it waits"))
     buffer.add(Progress(1, 4, 7, 1.0, None, None))

@@ -7,7 +7,7 @@ import pytest
 from mainstay import LeaseLost, Mainstay, UsageError, ctx
 from mainstay.core.job import Labels, WorkerInfo
 from mainstay.testing import Trial
-from mainstay.worker.outcome_buffer import WorkerReporter
+from mainstay.worker.reporter import WorkerReporter
 from tests.worker.conftest import everywhere
 
 KINDS = ["knows", "knows_async", "knows_separately"]

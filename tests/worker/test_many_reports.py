@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from mainstay import Mainstay, ctx
-from mainstay.worker import outcome_buffer
+from mainstay.worker import update_buffer
 from tests.servers.engines import ENGINES
 
 LINES = 12_000  # more than two rounds write
@@ -61,7 +61,7 @@ def test_threads_of_one_handler_lose_no_line(app):
 @pytest.mark.engines("memory")
 def test_an_async_handler_that_reports_too_much_holds_up_no_other(app, monkeypatch):
     """While the store does not reply, and with it nothing that was reported is written."""
-    monkeypatch.setattr(outcome_buffer, "MANY", 100)
+    monkeypatch.setattr(update_buffer, "MANY", 100)
     away, back, through = threading.Event(), threading.Event(), threading.Event()
     finish = app.store.finish
 

@@ -26,11 +26,12 @@ from ..worker.drained import Drained, Tally, count_left, drained
 from ..worker.executors import Executor
 from ..worker.hook_runner import run_hooks
 from ..worker.in_flight import InFlight
-from ..worker.outcome_buffer import OutcomeBuffer, UpdateBuffer
+from ..worker.outcome_buffer import OutcomeBuffer
 from ..worker.registration import Registration
 from ..worker.runner import arun, run
 from ..worker.slots import Slots
-from ..worker.worker import wanted_by
+from ..worker.update_buffer import UpdateBuffer
+from ..worker.wanted import wanted_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..core.updates import Line
-    from .outcome_buffer import WorkerReporter
+    from .reporter import WorkerReporter
 
 CHUNK, CHUNK_CHARACTERS = 100, 50_000  # of lines in one row; the first comes however long it is
 HELD, HELD_CHARACTERS = 50, 50_000  # of one attempt: after so many, it is looked at how many wait in all

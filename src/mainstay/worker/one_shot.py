@@ -16,7 +16,8 @@ from ..core.errors import StoreError, UsageError
 from .batches import NEVER
 from .drained import Tally, count_left, drained
 from .shutdown import STOP, stop_on_order
-from .worker import Worker, wanted_by
+from .wanted import wanted_by
+from .worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

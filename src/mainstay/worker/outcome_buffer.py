@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import deque
-from contextlib import suppress
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..core.decide import Completed, Transition, completed, decide
-from ..core.errors import LeaseLost, StoreError
-from ..core.job import Labels
-from ..core.outcome import CANCELLED, COMPLETED, INVALID, Outcome
+from ..core.outcome import CANCELLED, COMPLETED, Outcome
 from ..core.payload import clean
-from ..core.review import last
-from ..core.states import COMPLETED as COMPLETED_STATE
-from ..core.updates import Checkpoint, Log, LogLimits, Progress, Update
 from ..core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
-from .attempt_log import AttemptLog, pack, pack_all
-from .rolling_deploy import left_to_others
+from .update_buffer import ROUND, ROUND_CHARACTERS, UpdateBuffer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ..core.clock import Clock
     from ..core.events import Events
     from ..core.job import Claimed
-    from ..core.updates import Line
-    from ..stores.contract import Store
+    from ..core.updates import Update
     from .in_flight import Execution, InFlight
 
     Batch = list[tuple[Execution, Transition]]
-    Attempt = tuple[int | str, int]  # seq, token
 
 FULL, FULL_CHARACTERS = 2_000, 64 << 20  # outcomes waiting: above this nothing more is claimed
 # Of one round. No fewer than a worker claims at once: what is left over takes a round of its own. A server closes the connection of a
 # statement of 1 GB.
 BATCH, BATCH_CHARACTERS = 2_000, 8 << 20
-ROUND, ROUND_CHARACTERS = 5_000, 4 << 20  # of updates in one round: some 100 ms of a server
-MANY, MANY_CHARACTERS = 2 * ROUND, 2 * ROUND_CHARACTERS  # above this a report waits
-PAUSE = 1.0  # seconds that a report waits at most: while the store is away, a handler slows down, but goes on
-# On an event loop a wait holds up every handler, and no call can wait for its own handler alone. So the bound is higher there
-# (some 100 MB), and above it a report waits just long enough that a loop of reports cannot outrun the store for ever.
-LOOP_TIMES, LOOP_PAUSE = 10, 0.01
-ACTIONS = 100  # of operators on one job, among which the one is looked for that let it run again
 _REQUESTED = CANCELLED._replace(reason="cancelled on request")
 
 
@@ -204,238 +186,3 @@ def _size(transition: Transition) -> int:
         return 0
     own = (transition.result, transition.error, transition.traceback)
     return sum(len(text or "") for text in (*own, *(child.payload for child in transition.children)))
-
-
-class UpdateBuffer:
-    """Keeps log lines in order, and of progress and checkpoints an attempt's newest. Any thread adds; the claimer takes.
-
-    It is bounded: a handler that reports faster than the store writes waits. Handlers announce logs without the lock, so all others
-    look at `list(announced)`: making a list lets no thread in between, while making a tuple may collect garbage first.
-    """
-
-    def __init__(self, pause: float = PAUSE) -> None:
-        self._pause = pause
-        self._lock = threading.Lock()
-        self._change = threading.Condition(self._lock)
-        self._lines: deque[Log] = deque()
-        self._newest: dict[tuple[Any, ...], Progress | Checkpoint] = {}
-        self.announced: dict[AttemptLog, None] = {}  # logs with lines that wait
-        self._claimer_called = False  # since the last `take` began
-        self._characters = 0
-
-    def __len__(self) -> int:
-        return len(self._lines) + len(self._newest) + sum(len(each.waiting) for each in list(self.announced))
-
-    def open(self, log: AttemptLog) -> bool:
-        """Take the lines of a log with the next round. Return whether to call the claimer for it: the first log does.
-
-        Needs no lock: it adds first and then looks, and `take` does so the other way round. So each log is taken, or one that came
-        after it is the first.
-        """
-        self.announced[log] = None
-        if self._claimer_called:
-            return False
-        self._claimer_called = True
-        return True
-
-    def hold(self) -> None:
-        """Wait while too many lines wait."""
-        if self._pause:
-            with self._lock:
-                self._wait()
-
-    def add(self, update: Update) -> bool:
-        """Add an update, after a pause if too many wait and it replaces none of them. Return whether it is the only one."""
-        with self._lock:
-            many = len(self._lines) + len(self._newest) >= MANY or self._characters >= MANY_CHARACTERS
-            if many and self._pause and _key(update) not in self._newest:
-                self._wait()
-            alone = not (
-                self._lines or self._newest or self.announced
-            )  # after the wait, in which others may have been taken
-            if isinstance(update, Log):
-                self._lines.append(update)
-                self._characters += size(update)
-            else:
-                self._replace(update)
-        return alone
-
-    def _wait(self) -> None:
-        if self.is_full():
-            times, pause = (LOOP_TIMES, min(self._pause, LOOP_PAUSE)) if _on_a_loop() else (1, self._pause)
-            self._change.wait_for(lambda: not self.is_full(times), pause)
-
-    def _replace(self, update: Any) -> None:
-        key = _key(update)
-        before = self._newest.get(key)
-        self._characters += size(update) - (size(before) if before else 0)
-        self._newest[key] = update
-
-    def take(self, most: int = ROUND, characters: int = ROUND_CHARACTERS) -> tuple[list[Update], set[Attempt]]:
-        """Return some updates, at least one if there are any, and the attempts that have others left. Lines come last."""
-        with self._lock:
-            self._claimer_called = False
-            taken: list[Update] = []
-            for update in (*self._newest.values(), *islice(self._lines, most)):
-                characters -= size(update)
-                if taken and (len(taken) == most or characters < 0):
-                    break
-                taken.append(update)
-            for update in taken:
-                if type(update) is Log:
-                    self._lines.popleft()
-                else:
-                    del self._newest[_key(update)]
-                self._characters -= size(update)
-            if not self._lines:
-                try:
-                    taken += self._take_logs(most - len(taken), characters, bool(taken))
-                except BaseException:
-                    self._keep(taken)
-                    raise
-            self._change.notify_all()
-            left = {update[:2] for update in (*self._newest.values(), *self._lines)}
-            return taken, left | {log.attempt for log in list(self.announced)}  # handlers add to them meanwhile
-
-    def _take_logs(self, most: int, characters: int, some: bool) -> list[Log]:
-        """Take lines of the logs, each log's packed; at least one unless there is `some` update already."""
-        taken: list[tuple[Attempt, list[Line], int]] = []
-        for log in list(self.announced):
-            if (some or taken) and (most <= 0 or characters < 0):
-                break
-            del self.announced[log]
-            size = log.characters
-            lines = log.take(max(1, most), characters)
-            most, characters = most - len(lines), characters - size
-            taken.append((log.attempt, lines, size))
-            if log.waiting:  # also if its handler has added one in this moment
-                self.announced[log] = None
-        try:
-            return pack_all(taken)
-        except BaseException:
-            self._keep_lines(taken)
-            raise
-
-    def _keep_lines(self, taken: list[tuple[Attempt, list[Line], int]]) -> None:
-        """Keep the lines that were taken for the next round; leave out those that cannot be packed, so that others can be."""
-        for attempt, lines, _ in taken:
-            for line in lines:
-                with suppress(Exception):
-                    (update,) = pack(*attempt, [line], 0)
-                    self._lines.append(update)
-                    self._characters += size(update)
-
-    def put_back(self, updates: Sequence[Update]) -> None:
-        """Add updates that were taken, before all others; those that were replaced meanwhile are left out."""
-        with self._lock:
-            self._keep(updates)
-
-    def _keep(self, updates: Sequence[Update]) -> None:
-        for update in reversed(updates):
-            if type(update) is Log:
-                self._lines.appendleft(update)
-                self._characters += size(update)
-            elif _key(update) not in self._newest:
-                self._replace(update)
-
-    def is_full(self, times: int = 1) -> bool:
-        """Return whether a report waits, where so many times the usual number may be here."""
-        characters = self._characters + sum(each.characters for each in list(self.announced))
-        return len(self) >= times * MANY or characters >= times * MANY_CHARACTERS
-
-
-def _on_a_loop() -> bool:
-    """Return whether this thread runs an event loop at this moment. Without asyncio, there is none."""
-    asyncio = sys.modules.get("asyncio")
-    try:
-        return asyncio is not None and bool(asyncio.get_running_loop())
-    except RuntimeError:  # no loop
-        return False
-
-
-def size(update: Update) -> int:
-    """Return about how many characters an update has."""
-    if isinstance(update, Log):
-        return len(update.message) + len(update.fields or "")
-    return len(update.body) if isinstance(update, Checkpoint) else 0
-
-
-def _key(update: Update) -> tuple[Any, ...]:
-    return type(update), update.seq, update.token
-
-
-class WorkerReporter:
-    """The `Reporter` of handlers that run in the worker's own process."""
-
-    limits = LogLimits()
-
-    def __init__(
-        self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None], events: Events
-    ) -> None:
-        self.store, self._outcomes, self.now, self._wake = store, outcomes, clock.now, wake
-        self._events, self._on_progress = events, events.listeners("progress")
-
-    def report(self, update: Update) -> None:
-        first = self._outcomes.add_update(update)
-        if self._on_progress and type(update) is Progress:
-            self._events.emit("progress", update=update)
-        if first:
-            self._wake_soon()
-
-    @property
-    def announced(self) -> dict[AttemptLog, None]:
-        """The logs whose lines the next round takes."""
-        return self._outcomes.updates.announced
-
-    def writer(self, job: Claimed) -> Callable[[Line], None]:
-        """Return what keeps the log lines of an attempt until the next round."""
-        return AttemptLog((job.seq, job.token), self).add
-
-    def announce(self, log: AttemptLog) -> None:
-        """Take the lines of a log with the next round."""
-        if self._outcomes.updates.open(log):
-            self._wake_soon()
-
-    def hold(self) -> None:
-        """Wait while too many lines wait."""
-        self._outcomes.updates.hold()
-
-    def _wake_soon(self) -> None:
-        self._outcomes.fresh = True
-        self._wake()
-
-    def checkpoint(self, job: Claimed) -> str | None:
-        """Return what an earlier attempt saved. A worker that has lost the job must not read what a later one saves."""
-        if job.token == 1:
-            return None
-        saved = self.store.checkpoint(job.id)
-        found = self.store.get(job.id)
-        return saved if found is not None and found.token == job.token else None
-
-    def labels(self, job: Claimed) -> Labels:
-        """Return what the producer said about the job, read now. A newer draft may have replaced one that was lost."""
-        found = self.store.get(job.id)
-        if found is None or found.token != job.token:
-            raise LeaseLost
-        labels = Labels._make(getattr(found, name) for name in Labels._fields)
-        return labels._replace(review=last(found.review, self.store.actions(job.id, ACTIONS) if found.review else ()))
-
-    def checked(self, execution: Execution, outcome: Outcome) -> Outcome:
-        """Return the outcome to store: the store knows about a completion in a transaction, and about other workers."""
-        if outcome.kind == "completed in transaction":
-            return self._committed(execution.job)
-        if outcome.reason == INVALID and not outcome.retry:
-            return left_to_others(self.store, execution, outcome, self.now())
-        return outcome
-
-    def _committed(self, job: Claimed) -> Outcome:
-        """Return `completed` if the completion in the handler's transaction was committed, else a failure."""
-        try:
-            found = self.store.get(job.id)
-        except StoreError:
-            found = None
-        if found is not None and found.state == COMPLETED_STATE and found.token == job.token:
-            return Outcome("completed")
-        return Outcome(
-            "failed", error="NotCommitted: ctx.complete_in was called, but its transaction was not committed"
-        )

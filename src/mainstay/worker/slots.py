@@ -13,8 +13,8 @@ from ..core.payload import clean
 from ..core.retry import Undecided
 from ..registry import ABANDON
 from .batches import Batches
-from .outcome_buffer import WorkerReporter
 from .processes import ProcessSlots
+from .reporter import WorkerReporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

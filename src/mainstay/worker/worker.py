@@ -16,11 +16,8 @@ from ..core.decide import decide
 from ..core.errors import ConfigError, Conflict, SchemaMismatch, StoreError, UsageError
 from ..core.events import report_failure
 from ..core.outcome import INTERRUPTED, RELEASED
-from ..core.search_terms import Term
-from ..core.suggest import did_you_mean
 from ..core.updates import LogLimits
 from ..core.verdict import STORED
-from ..options import listed
 from ..redacting import in_archives
 from ..stores.move import closed
 from ..upkeep import release_notes
@@ -39,14 +36,16 @@ from .hook_runner import run_hooks
 from .in_flight import InFlight
 from .listener import Listener
 from .logging_capture import capture_logging
-from .outcome_buffer import OutcomeBuffer, UpdateBuffer
+from .outcome_buffer import OutcomeBuffer
 from .registration import Heartbeat, Registration, new_identity
 from .service import Service
 from .shutdown import signalled_block, stop_on_order, stop_whole, until_signalled
 from .slots import Slots
+from .update_buffer import UpdateBuffer
+from .wanted import wanted_by, warn_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable
     from typing import Self
 
     from ..app import Mainstay
@@ -56,8 +55,6 @@ if TYPE_CHECKING:
 FINAL_WRITES = 10.0  # seconds for storing the last outcomes at the end
 LAST = ("timeouts", "heartbeat")  # the parts that go on while a handler runs
 IDLE = 100  # milliseconds between two looks whether the last handler has ended
-NEWEST = 200  # jobs of which the queues are known
-WAITING = Term("state", "=", ("queued",))
 
 
 class Runtime(NamedTuple):
@@ -120,9 +117,7 @@ class Worker:
         self._dropped: list[Execution] = []  # when the lease was lost; not given back yet
         self.services: dict[str, Service] = {}  # while it runs: its loops by name
         self.draining = False  # it finishes what it runs
-        self._stopped = self._in_a_hurry = False  # it was told to stop; to stop now
-        self._stopping = Lock()  # taken once, and never given back: of those that tell it to stop, the first does
-        self._end_hooks = self._end_capture = self._end_reconciling = _nothing
+        self._stopping, self._stopped, self._in_a_hurry = Lock(), False, False  # told to stop; to stop now
         self._orders: SimpleQueue[str] | None = None
         self._asked: list[str] = []  # what an operator has asked of this worker: drain, stop
         self.obey: Callable[[str], None] = self._obey  # ends this worker; a process of its own has its own way
@@ -153,7 +148,7 @@ class Worker:
             raise Conflict(why_closed)
         self.slots.process = os.getpid()
         self.registration.register()
-        _warn_unknown(self.app, self.wants)
+        warn_unknown(self.app, self.wants)
         self.listener.open()
         try:
             self._start_parts()
@@ -165,6 +160,7 @@ class Worker:
         return self
 
     def _start_parts(self) -> None:
+        self._end_hooks = self._end_capture = self._end_reconciling = _nothing
         for name, step in self._steps().items():
             self.services[name] = self._runtime.service(name, step, self._clock, _complain)
         self._end_hooks = run_hooks(self.app)
@@ -188,7 +184,7 @@ class Worker:
 
         With `drain`, handlers go on to their ends, however long that takes.
         """
-        if not self.services or not self._stopping.acquire(blocking=False):
+        if not self.services or not self._stopping.acquire(blocking=False):  # of those that stop it at once, one does
             return
         self._stopped, self.draining = True, drain
         self._events.emit("worker_stopping", worker=self)
@@ -371,40 +367,3 @@ def _nothing() -> None:
 def _complain(error: BaseException) -> None:
     """Write a bug of the worker to stderr. The worker goes on: the other jobs are not to suffer for it."""
     report_failure("a part of the worker", error, "and goes on")
-
-
-def wanted_by(app: Mainstay, queues: Iterable[str] | None, types: Iterable[str] | None) -> Mapping[str, Sequence[str]]:
-    """Return the types to claim by queue: all of them in each, because a call may send a job to another queue."""
-    names = app.registry.served(types)
-    if not names:
-        raise ConfigError("this worker would serve no job: no @app.job is defined (is the module imported?)")
-    own = (app.registry.expect(name).queue for name in names)
-    served = dict.fromkeys(own if queues is None else listed(queues))
-    if not served:
-        raise ConfigError("this worker would serve no job: queues= names no queue")
-    return dict.fromkeys(served, names)
-
-
-def _warn_unknown(app: Mainstay, queues: Iterable[str]) -> None:
-    """Emit `unknown_queue` for each queue that no type declares and no job waits in, with the name that was meant.
-
-    Probably it is mistyped. Any name is allowed, so this is a warning.
-    """
-    declared = {type.queue for type in app.registry.values()}
-    others = [queue for queue in queues if queue not in declared]
-    if not others:  # nearly always: asks the store nothing
-        return
-    try:
-        used = {job.queue for job in app.store.get_many(_jobs(app))}
-        known = declared | used | {type.queue for type in app.store.types()}
-        unknown = [
-            queue for queue in others if queue not in known and not _jobs(app, WAITING, Term("queue", "=", (queue,)))
-        ]
-    except StoreError:  # a worker starts without this warning too
-        return
-    for queue in unknown:
-        app.events.emit("unknown_queue", queue=queue, hint=did_you_mean(queue, known))
-
-
-def _jobs(app: Mainstay, *terms: Term) -> tuple[str, ...]:
-    return app.store.search(terms, NEWEST, None, app.clock.now()).ids

@@ -1,0 +1,185 @@
+"""Log lines, progress and checkpoints of running attempts on their way to the store: bounded, and in order."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from ..core.updates import Checkpoint, Log, Progress, Update
+from .attempt_log import AttemptLog, pack, pack_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..core.updates import Line
+
+    Attempt = tuple[int | str, int]  # seq, token
+
+ROUND, ROUND_CHARACTERS = 5_000, 4 << 20  # of updates in one round: some 100 ms of a server
+MANY, MANY_CHARACTERS = 2 * ROUND, 2 * ROUND_CHARACTERS  # above this a report waits
+PAUSE = 1.0  # seconds that a report waits at most: while the store is away, a handler slows down, but goes on
+# On an event loop a wait holds up every handler, and no call can wait for its own handler alone. So the bound is higher there
+# (some 100 MB), and above it a report waits just long enough that a loop of reports cannot outrun the store for ever.
+LOOP_TIMES, LOOP_PAUSE = 10, 0.01
+
+
+class UpdateBuffer:
+    """Keeps log lines in order, and of progress and checkpoints an attempt's newest. Any thread adds; the claimer takes.
+
+    It is bounded: a handler that reports faster than the store writes waits. Handlers announce logs without the lock, so all others
+    look at `list(announced)`: making a list lets no thread in between, while making a tuple may collect garbage first.
+    """
+
+    def __init__(self, pause: float = PAUSE) -> None:
+        self._pause = pause
+        self._lock = threading.Lock()
+        self._change = threading.Condition(self._lock)
+        self._lines: deque[Log] = deque()
+        self._newest: dict[tuple[Any, ...], Progress | Checkpoint] = {}
+        self.announced: dict[AttemptLog, None] = {}  # logs with lines that wait
+        self._claimer_called = False  # since the last `take` began
+        self._characters = 0
+
+    def __len__(self) -> int:
+        return len(self._lines) + len(self._newest) + sum(len(each.waiting) for each in list(self.announced))
+
+    def open(self, log: AttemptLog) -> bool:
+        """Take the lines of a log with the next round. Return whether to call the claimer for it: the first log does.
+
+        Needs no lock: it adds first and then looks, and `take` does so the other way round. So each log is taken, or one that came
+        after it is the first.
+        """
+        self.announced[log] = None
+        if self._claimer_called:
+            return False
+        self._claimer_called = True
+        return True
+
+    def hold(self) -> None:
+        """Wait while too many lines wait."""
+        if self._pause:
+            with self._lock:
+                self._wait()
+
+    def add(self, update: Update) -> bool:
+        """Add an update, after a pause if too many wait and it replaces none of them. Return whether it is the only one."""
+        with self._lock:
+            many = len(self._lines) + len(self._newest) >= MANY or self._characters >= MANY_CHARACTERS
+            if many and self._pause and _key(update) not in self._newest:
+                self._wait()
+            alone = not (
+                self._lines or self._newest or self.announced
+            )  # after the wait, in which others may have been taken
+            if isinstance(update, Log):
+                self._lines.append(update)
+                self._characters += size(update)
+            else:
+                self._replace(update)
+        return alone
+
+    def _wait(self) -> None:
+        if self.is_full():
+            times, pause = (LOOP_TIMES, min(self._pause, LOOP_PAUSE)) if _on_a_loop() else (1, self._pause)
+            self._change.wait_for(lambda: not self.is_full(times), pause)
+
+    def _replace(self, update: Any) -> None:
+        key = _key(update)
+        before = self._newest.get(key)
+        self._characters += size(update) - (size(before) if before else 0)
+        self._newest[key] = update
+
+    def take(self, most: int = ROUND, characters: int = ROUND_CHARACTERS) -> tuple[list[Update], set[Attempt]]:
+        """Return some updates, at least one if there are any, and the attempts that have others left. Lines come last."""
+        with self._lock:
+            self._claimer_called = False
+            taken: list[Update] = []
+            for update in (*self._newest.values(), *islice(self._lines, most)):
+                characters -= size(update)
+                if taken and (len(taken) == most or characters < 0):
+                    break
+                taken.append(update)
+            for update in taken:
+                if type(update) is Log:
+                    self._lines.popleft()
+                else:
+                    del self._newest[_key(update)]
+                self._characters -= size(update)
+            if not self._lines:
+                try:
+                    taken += self._take_logs(most - len(taken), characters, bool(taken))
+                except BaseException:
+                    self._keep(taken)
+                    raise
+            self._change.notify_all()
+            left = {update[:2] for update in (*self._newest.values(), *self._lines)}
+            return taken, left | {log.attempt for log in list(self.announced)}  # handlers add to them meanwhile
+
+    def _take_logs(self, most: int, characters: int, some: bool) -> list[Log]:
+        """Take lines of the logs, each log's packed; at least one unless there is `some` update already."""
+        taken: list[tuple[Attempt, list[Line], int]] = []
+        for log in list(self.announced):
+            if (some or taken) and (most <= 0 or characters < 0):
+                break
+            del self.announced[log]
+            size = log.characters
+            lines = log.take(max(1, most), characters)
+            most, characters = most - len(lines), characters - size
+            taken.append((log.attempt, lines, size))
+            if log.waiting:  # also if its handler has added one in this moment
+                self.announced[log] = None
+        try:
+            return pack_all(taken)
+        except BaseException:
+            self._keep_lines(taken)
+            raise
+
+    def _keep_lines(self, taken: list[tuple[Attempt, list[Line], int]]) -> None:
+        """Keep the lines that were taken for the next round; leave out those that cannot be packed, so that others can be."""
+        for attempt, lines, _ in taken:
+            for line in lines:
+                with suppress(Exception):
+                    (update,) = pack(*attempt, [line], 0)
+                    self._lines.append(update)
+                    self._characters += size(update)
+
+    def put_back(self, updates: Sequence[Update]) -> None:
+        """Add updates that were taken, before all others; those that were replaced meanwhile are left out."""
+        with self._lock:
+            self._keep(updates)
+
+    def _keep(self, updates: Sequence[Update]) -> None:
+        for update in reversed(updates):
+            if type(update) is Log:
+                self._lines.appendleft(update)
+                self._characters += size(update)
+            elif _key(update) not in self._newest:
+                self._replace(update)
+
+    def is_full(self, times: int = 1) -> bool:
+        """Return whether a report waits, where so many times the usual number may be here."""
+        characters = self._characters + sum(each.characters for each in list(self.announced))
+        return len(self) >= times * MANY or characters >= times * MANY_CHARACTERS
+
+
+def _on_a_loop() -> bool:
+    """Return whether this thread runs an event loop at this moment. Without asyncio, there is none."""
+    asyncio = sys.modules.get("asyncio")
+    try:
+        return asyncio is not None and bool(asyncio.get_running_loop())
+    except RuntimeError:  # no loop
+        return False
+
+
+def size(update: Update) -> int:
+    """Return about how many characters an update has."""
+    if isinstance(update, Log):
+        return len(update.message) + len(update.fields or "")
+    return len(update.body) if isinstance(update, Checkpoint) else 0
+
+
+def _key(update: Update) -> tuple[Any, ...]:
+    return type(update), update.seq, update.token
