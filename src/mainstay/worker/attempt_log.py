@@ -37,9 +37,8 @@ class AttemptLog:
         self.characters += len(line[4])
         if line[5]:
             self.characters += len(line[5])
-        if (
-            self not in self._announced
-        ):  # no flag of its own: one thread could set it and be late to announce the lines of another
+        # Not by a flag of this log: one thread could set it, and announce too late for a line of another.
+        if self not in self._announced:
             self._reporter.announce(self)
         if not len(self.waiting) % HELD or self.characters > HELD_CHARACTERS:
             self._reporter.hold()
@@ -48,9 +47,8 @@ class AttemptLog:
         """Remove and return the first lines, at least one if there are any. Those that come meanwhile are announced."""
         count, large = len(self.waiting), self.characters > characters
         self.characters = 0
-        if not count or (
-            count <= most and not large
-        ):  # none: a line may be taken before its thread has counted and announced it
+        # There may be none: a line can be taken before its thread has counted and announced it.
+        if not count or (count <= most and not large):
             return [self.waiting.popleft() for _ in range(count)]
         taken = [self.waiting.popleft()]
         while self.waiting and len(taken) < most and characters >= 0:

@@ -117,7 +117,7 @@ def stop_on_order(worker: Worker, orders: SimpleQueue[str]) -> None:
             later.start()
 
 
-def stop_whole(worker: Worker) -> None:
+def stop_uninterrupted(worker: Worker) -> None:
     """Stop a worker on a thread of its own: Ctrl-C would end the stop anywhere, with outcomes in its hands. It cuts the grace short."""
     orders: SimpleQueue[str] = SimpleQueue()
     orders.put(STOP)

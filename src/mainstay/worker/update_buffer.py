@@ -71,9 +71,8 @@ class UpdateBuffer:
             many = len(self._lines) + len(self._newest) >= MANY or self._characters >= MANY_CHARACTERS
             if many and self._pause and _key(update) not in self._newest:
                 self._wait()
-            alone = not (
-                self._lines or self._newest or self.announced
-            )  # after the wait, in which others may have been taken
+            # Looked at after the wait, in which others may have been taken.
+            alone = not (self._lines or self._newest or self.announced)
             if isinstance(update, Log):
                 self._lines.append(update)
                 self._characters += size(update)

@@ -39,7 +39,7 @@ from .logging_capture import capture_logging
 from .outcome_buffer import OutcomeBuffer
 from .registration import Heartbeat, Registration, new_identity
 from .service import Service
-from .shutdown import signalled_block, stop_on_order, stop_whole, until_signalled
+from .shutdown import signalled_block, stop_on_order, stop_uninterrupted, until_signalled
 from .slots import Slots
 from .update_buffer import UpdateBuffer
 from .wanted import wanted_by, warn_unknown
@@ -345,7 +345,7 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         if self._block is None:
-            stop_whole(self)
+            stop_uninterrupted(self)
         else:
             self._block.__exit__(None, None, None)
 
