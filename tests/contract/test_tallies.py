@@ -54,13 +54,17 @@ def test_an_outcome_is_counted_by_its_names(desk, outcome, names):
     assert timeless(desk.store) == names
 
 
+@pytest.mark.parametrize("refused", [False, True], ids=["all", "one refused"])
 @pytest.mark.parametrize("outcome", [COMPLETED, RETURNED, FINAL], ids=["plain", "result", "dead"])
-def test_how_long_jobs_waited_and_ran_falls_into_the_same_buckets_on_every_engine(desk, outcome):
+def test_how_long_jobs_waited_and_ran_falls_into_the_same_buckets_on_every_engine(desk, outcome, refused):
     times = [0, 1, 99, 100, 101, 5_000, 86_400_000, 10**9]
     desk.store.enqueue([draft() for _ in times], desk.now)
     desk.clock.advance("150ms")
     jobs = desk.take(len(times))
-    desk.store.finish([transition(job, outcome, desk.now + ran) for job, ran in zip(jobs, times, strict=True)])
+    sent = [transition(job, outcome, desk.now + ran) for job, ran in zip(jobs, times, strict=True)]
+    if refused:  # then an engine counts in another way
+        sent.append(sent[0]._replace(seq=desk.run().seq, token=9))
+    assert desk.store.finish(sent) == ["stored"] * len(times) + ["lost"] * refused
     found = counts(desk.store)
     assert histogram(found, "r") == [(1, 2), (100, 2), (125, 1), (5_000, 1), (86_400_000, 2)]
     assert (histogram(found, "w"), found["rsum"]) == ([(160, len(times))], sum(times))
@@ -80,14 +84,16 @@ def test_a_clock_that_was_set_keeps_no_outcome_from_being_stored(desk):
     assert dict(histogram(counts(desk.store), "r")) == {1: 2, 86_400_000: 118}
 
 
-def test_attempts_are_counted_when_a_job_ends(desk):
+@pytest.mark.parametrize("refused", [False, True], ids=["all", "one refused"])
+def test_attempts_are_counted_when_a_job_ends(desk, refused):
     for tries, ended in ((1, COMPLETED), (3, COMPLETED), (2, RETURNED)):
         job = desk.run(max_attempts=9)
         for _ in range(tries - 1):
             desk.end(job, FAILED)
             desk.clock.advance("1s")
             job = desk.take_this(job.id)
-        desk.end(job, ended)
+        sent = [transition(job, ended, desk.now)]
+        desk.store.finish([*sent, *(each._replace(seq=desk.run().seq, token=9) for each in sent if refused)])
     found = counts(desk.store)
     assert {name: n for name, n in found.items() if name[0] == "a"} == {"a2": 1, "a3": 1, "asum": 3}
 

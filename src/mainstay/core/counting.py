@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _UNTIMED = {"released", *DEATHS}  # how long these ran says nothing about the job
 _TYPE, _AT, _STARTED = (field_getter(Transition, name) for name in ("type", "at", "started_at"))
 _WAITED, _NUMBER = (field_getter(Transition, name) for name in ("waited", "number"))
-_SEEN = field_getter(Transition, "type", "at", "started_at", "waited", "number", "outcome", "state")
+_SEEN = field_getter(Transition, "at", "started_at", "waited", "number", "outcome", "state")
 
 
 def counted(outcome: str, state: str) -> tuple[str, ...]:
@@ -40,29 +40,46 @@ def of_transitions(applied: Sequence[Transition]) -> Counts:
         times = list(map(_AT, applied))
         minute = min(times) // MINUTE
         if max(times) // MINUTE == minute:
-            return {(minute, applied[0].type): _of_completed(applied, times)}
+            return {(minute, applied[0].type): _of_completed(applied)}
     found: dict[tuple[int, str], Counter[str]] = {}
-    for type_, at, started, waited, number, outcome, state in map(_SEEN, applied):
-        into = found.setdefault((at // MINUTE, type_), Counter())
-        into.update(counted(outcome, state))
-        into.update({"untimed": 1} if outcome in _UNTIMED else _times("r", [at - started]))
-        into.update(_times("w", [] if waited is None else [waited]))
-        into.update(_tries([number] if state in (COMPLETED, DEAD) else []))
+    for group, (completed, others) in _grouped(applied).items():
+        found[group] = Counter(_of_completed(completed) if completed else {})
+        for each in others:
+            found[group].update(_of_one(each))
     return found
 
 
-def _of_completed(jobs: Sequence[Transition], times: list[int]) -> dict[str, int]:
-    """Return the same for jobs of a type that simply completed in one minute, without a turn of the interpreter for each."""
+def _grouped(applied: Sequence[Transition]) -> dict[tuple[int, str], tuple[list[Transition], list[Transition]]]:
+    """Return the transitions by minute and type: of jobs that completed, and the others."""
+    groups: dict[tuple[int, str], tuple[list[Transition], list[Transition]]] = {}
+    for each in applied:
+        completed = each.outcome == "completed" and each.state == COMPLETED
+        groups.setdefault((each.at // MINUTE, each.type), ([], []))[not completed].append(each)
+    return groups
+
+
+def _of_completed(jobs: Sequence[Transition]) -> dict[str, int]:
+    """Return what completed jobs of one minute and type add, without a turn of the interpreter for each."""
     waited, numbers = list(map(_WAITED, jobs)), list(map(_NUMBER, jobs))
     if None in waited:
         waited = [ms for ms in waited if ms is not None]
     tries = _tries(numbers) if max(numbers) > 1 else {}
     return {
         "completed": len(jobs),
-        **_times("r", list(map(sub, times, map(_STARTED, jobs)))),
+        **_times("r", list(map(sub, map(_AT, jobs), map(_STARTED, jobs)))),
         **_times("w", waited),
         **tries,
     }
+
+
+def _of_one(transition: Transition) -> Counter[str]:
+    """Return what a transition adds, however the attempt ended."""
+    at, started, waited, number, outcome, state = _SEEN(transition)
+    added = Counter(counted(outcome, state))
+    added.update({"untimed": 1} if outcome in _UNTIMED else _times("r", [at - started]))
+    added.update(_times("w", [] if waited is None else [waited]))
+    added.update(_tries([number] if state in (COMPLETED, DEAD) else []))
+    return added
 
 
 def _times(kind: str, times: list[int]) -> dict[str, int]:

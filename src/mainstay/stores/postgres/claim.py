@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from ...core.counting import packed
+from ...core.counting import of_transitions, packed
 from ...core.decide import Completed, Transition
 from ...core.errors import LeaseLost, MainstayError, StoreBusy
 from ...core.job import Claimed, field_getter
@@ -272,7 +272,9 @@ def _finish_statement(dialect: PostgresDialect, group: list[Transition]) -> Stat
     bound = _completed(group)
     if bound["result"].count(None) == len(group):
         bound["result"] = []
-    return dialect.statement("finish_completed", **bound, worker=group[0].worker)
+    return dialect.statement(
+        "finish_completed", **bound, **columns.counts(of_transitions(group)), worker=group[0].worker
+    )
 
 
 def _applied(groups: list[list[Transition]], results: Sequence[Result]) -> set[int | str]:

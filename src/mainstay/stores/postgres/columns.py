@@ -18,6 +18,8 @@ from ..sql.dialect import column_types
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ...core.tally import Counts
+
 BODY = (
     "id", "payload", "backoff", "created_at", "timeout", "keep", "max_attempts", "lock", "key", "tenant", "ref", "tags", "parent", "version",
     "schedule", "tick", "trace",
@@ -46,6 +48,12 @@ def of(record: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], dict[st
     columns = ", ".join(f"{name!r}: [each.{name} for each in records]" for name in names)
     made: Callable[[Sequence[Any]], dict[str, list[Any]]] = eval(f"lambda records: {{{columns}}}")  # noqa: S307
     return made  # of our own names; `attrgetter` takes twice as long
+
+
+def counts(counts: Counts) -> dict[str, list[Any]]:
+    """Return what is to be counted (`core.tally`) as a list a column."""
+    rows = [(*group, name, n) for group, names in counts.items() for name, n in names.items()]
+    return dict(zip(("minutes", "types", "names", "ns"), map(list, zip(*rows, strict=True)), strict=True))
 
 
 def _unnest(columns: Mapping[str, str]) -> str:

@@ -129,13 +129,7 @@ class PostgresDialect(Dialect):
         return [Statement(self.with_schema(text.format(f"unnest({arrays})")), values)] if rows else []
 
     def tally(self, counts: Counts) -> list[Statement]:
-        rows = [(*group, name, n) for group, names in counts.items() for name, n in names.items()]
-        names = ("minutes", "types", "names", "ns")
-        return (
-            [self.statement("tally", **dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))]
-            if rows
-            else []
-        )
+        return [self.statement("tally", **columns.counts(counts))] if counts else []
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:
         from .enqueue import enqueue_operations

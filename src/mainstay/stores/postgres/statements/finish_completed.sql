@@ -8,6 +8,8 @@ WITH given AS MATERIALIZED (
     FROM given g
     WHERE j.seq = ANY (ARRAY[g.seq]) AND j.worker = :worker::text AND j.token = g.token AND j.cancel_at IS NULL
     RETURNING j.seq, j.lock_until, j.finished_at, j.type, j.started_at, j.ord, j.token, j.attempt, j.crashes
+), batch AS MATERIALIZED (
+    SELECT count(*) = cardinality(:seq::bigint[]) AS complete FROM done
 ), tallied AS (
     {tallied}
 ), freed AS (
@@ -24,4 +26,4 @@ WITH given AS MATERIALIZED (
     SELECT seq, result FROM given WHERE result IS NOT NULL AND CASE WHEN seq IN (SELECT seq FROM done) THEN true END
     ON CONFLICT (job) DO UPDATE SET body = excluded.body
 )
-SELECT CASE WHEN count(*) <> cardinality(:seq::bigint[]) THEN coalesce(array_agg(seq), '{}') END FROM done
+SELECT CASE WHEN NOT complete THEN (SELECT coalesce(array_agg(seq), '{}') FROM done) END FROM batch
