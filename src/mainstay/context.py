@@ -19,13 +19,13 @@ from .core.outcome import COMPLETED, Cancelled, Snooze, Stopping
 from .core.review import LastReview
 from .core.rules import rate_slots, unpack
 from .core.suggest import did_you_mean
-from .core.updates import LEVELS, Checkpoint, Line, LogLimits, Progress, Update
+from .core.updates import LEVELS, Checkpoint, LogLimits, Progress, Update
 from .job_log import JobLog
 from .log_values import as_text, encode
 from .redacting import redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Container, Iterator
     from contextlib import AbstractContextManager
     from datetime import datetime
     from typing import NoReturn
@@ -49,8 +49,15 @@ class Reporter(Protocol):
     def report(self, update: Update) -> None:
         """Write an update to the store, soon."""
 
-    def writer(self, job: Claimed) -> Callable[[Line], None]:
-        """Return what writes the log lines of an attempt to the store, soon."""
+    @property
+    def announced(self) -> Container[JobLog]:
+        """The logs whose lines it will take."""
+
+    def announce(self, log: JobLog) -> None:
+        """Take the lines of a log and write them to the store, soon."""
+
+    def hold(self) -> None:
+        """Wait while too many lines wait."""
 
     def checkpoint(self, job: Claimed) -> str | None:
         """Return what an earlier attempt saved."""

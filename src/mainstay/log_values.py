@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .core.payload import clean
@@ -14,17 +15,10 @@ MESSAGE = 10_000  # characters of a log line
 FIELDS = 100_000  # bytes of its fields, as JSON
 
 
-class _Encoders:
-    """What encodes values. It is imported with the first one: a program that imports `ctx` need not run a handler."""
-
-    any: Callable[..., str | None] | None = None
-    short: Callable[[Any], str | None] | None = None
-
-
 def encoded(fields: dict[str, Any]) -> str | None:
     """Return the fields of a log line as JSON. Those that JSON cannot carry are written as text: a log line fails no attempt."""
     try:
-        return (_Encoders.short and _Encoders.short(fields)) or encode(fields, FIELDS)  # nearly always the first
+        return encode(fields, FIELDS)
     except Exception:  # noqa: BLE001  (a value's own code may raise anything)
         return _mended(fields)
 
@@ -52,11 +46,17 @@ def _described(value: Any) -> str:
 
 def encode(value: Any, *limit: int) -> str | None:
     """Return a value as JSON, as a result is stored, with the limit of one or with its own, in bytes."""
-    if _Encoders.any is None:
-        from .core.codec import encode_result, encode_short
+    from .core.codec import encode_result  # with the first value: a program that imports `ctx` need not run a handler
 
-        _Encoders.any, _Encoders.short = encode_result, encode_short
-    return _Encoders.any(value, *limit)
+    return encode_result(value, *limit)
+
+
+@cache
+def short_encoder() -> Callable[[Any], str | None]:
+    """Return what encodes short and simple values fast; it returns None for others. It is imported with the first value, as above."""
+    from .core.codec import encode_short
+
+    return encode_short
 
 
 def as_text(value: Any, limit: int) -> str:

@@ -19,7 +19,7 @@ from mainstay.core.updates import Line
 from mainstay.stores import move, open_store
 from mainstay.stores.encrypted import SETTING
 from mainstay.stores.sealing import PRIVATE, SECRETS
-from mainstay.worker.attempt_log import pack
+from mainstay.worker.packed_lines import pack
 from tests.contract.building import checkpoint, draft, log, progress
 from tests.servers.engines import ONE_OF_EACH
 

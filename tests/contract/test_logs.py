@@ -6,7 +6,7 @@ from mainstay import Mainstay, UsageError
 from mainstay.core.job import updated_at
 from mainstay.core.outcome import COMPLETED
 from mainstay.core.updates import Line, Progress
-from mainstay.worker.attempt_log import pack
+from mainstay.worker.packed_lines import pack
 from tests.contract.building import FAILED, log
 
 

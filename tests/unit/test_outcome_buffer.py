@@ -3,16 +3,17 @@
 import asyncio
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
-from mainstay.core.clock import ManualClock
+from mainstay.core.clock import ManualClock, SystemClock
 from mainstay.core.events import Events
 from mainstay.core.outcome import COMPLETED
-from mainstay.core.updates import Checkpoint, Line, Log, Progress
+from mainstay.core.updates import Checkpoint, Log, LogLimits, Progress
 from mainstay.core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
+from mainstay.job_log import JobLog
 from mainstay.worker import outcome_buffer, update_buffer
-from mainstay.worker.attempt_log import AttemptLog
 from mainstay.worker.in_flight import Execution, InFlight
 from mainstay.worker.outcome_buffer import OutcomeBuffer
 from mainstay.worker.update_buffer import UpdateBuffer
@@ -220,10 +221,11 @@ class Announced:
 
     def __init__(self, buffer):
         self.announced, self.announce, self.hold = buffer.announced, buffer.open, buffer.hold
+        self.now, self.limits = SystemClock().now, LogLimits()
 
 
-def lines_of(seq, buffer):
-    return AttemptLog((seq, 4), Announced(buffer))
+def lines_of(seq, buffer, reporter=None):
+    return JobLog(reporter or Announced(buffer), SimpleNamespace(seq=seq, token=4))
 
 
 @pytest.fixture
@@ -240,7 +242,7 @@ def test_no_line_is_lost_while_many_attempts_begin_to_log(switching):
 
     def handlers(first):
         for seq in range(first, first + 2_000):
-            lines_of(seq, buffer).add(Line(1, 7, "info", None, "line", None))
+            lines_of(seq, buffer).put((1, 7, "info", None, "line", None))
 
     handlers(0)
     found = []
@@ -259,7 +261,7 @@ def test_outcomes_stay_when_the_updates_cannot_be_taken():
     in_flight = InFlight()
     buffer = empty(in_flight)
     (execution,) = started(in_flight, "job")
-    lines_of(9, buffer.updates).add(Line(1, 7, "info", None, b"no text", None))  # as a bug would
+    lines_of(9, buffer.updates).put((1, 7, "info", None, b"no text", None))  # as a bug would
     buffer.add(execution, COMPLETED)
     with pytest.raises(TypeError):
         buffer.take()

@@ -1,4 +1,4 @@
-"""Lines of a log as stores keep them: one by one, or several of an attempt in one row (`worker.attempt_log`), which is cheaper to write."""
+"""Lines of a log as stores keep them: one by one, or several of an attempt in one row (`worker.packed_lines`), which is cheaper to write."""
 
 from __future__ import annotations
 

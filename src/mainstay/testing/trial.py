@@ -13,12 +13,12 @@ from ..core.clock import SystemClock
 from ..core.errors import TransactionUnsupported
 from ..core.ids import IDS
 from ..core.job import Claimed, Labels
-from ..core.updates import Checkpoint, Line, Log, LogLimits, Progress, Update
-from ..job_log import redacted
+from ..core.updates import Checkpoint, Log, LogLimits, Progress, Update
+from ..job_log import AtOnce
 from ..options import instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from ..core.batch import Batch
@@ -30,7 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Trial(Generic[P, R]):
+class Trial(AtOnce, Generic[P, R]):
     """One attempt at a job type: `Trial(extract, attempt=3, checkpoint={"page": 4}).run(7, tenant="acme")`.
 
     `run` passes the arguments through JSON as a real job does. It returns what the handler returns and raises what it
@@ -95,10 +95,6 @@ class Trial(Generic[P, R]):
             self.progress.append(update)
         elif isinstance(update, Checkpoint):
             self.saved = json.loads(update.body)
-
-    def writer(self, job: Claimed) -> Callable[[Line], None]:
-        """Return what reports the log lines of an attempt."""
-        return lambda line: self.report(Log(job.seq, job.token, *redacted([line])[0]))
 
     def checkpoint(self, job: Claimed) -> str | None:
         """Return the checkpoint of the trial, as if an earlier attempt had saved it."""

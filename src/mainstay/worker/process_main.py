@@ -21,8 +21,8 @@ from ..core import errors
 from ..core.errors import StoreUnavailable
 from ..core.job import Claimed, Labels
 from ..core.outcome import Cancelled, Outcome
-from ..core.updates import Log, LogLimits
-from ..job_log import redacted
+from ..core.updates import LogLimits
+from ..job_log import AtOnce
 from . import runner
 from .handler_address import find
 from .in_flight import Execution
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..app import Mainstay
-    from ..core.updates import Line, Update
+    from ..core.updates import Update
     from ..registry import JobType
 
 DEATH_OF_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 REPLY = 60.0  # seconds to wait for a reply of the worker
 
 
-class PipeReporter:
+class PipeReporter(AtOnce):
     """The `Reporter` of a handler in a process slot: sends updates to the worker, completes in the handler's transaction."""
 
     def __init__(self, out: Writer, app: Mainstay, checkpoint: str | None, limits: LogLimits) -> None:
@@ -50,10 +50,6 @@ class PipeReporter:
 
     def report(self, update: Update) -> None:
         self._out.write({"update": [type(update).__name__, *update]})
-
-    def writer(self, job: Claimed) -> Callable[[Line], None]:
-        """Return what reports the log lines of an attempt."""
-        return lambda line: self.report(Log(job.seq, job.token, *redacted([line])[0]))
 
     def checkpoint(self, job: Claimed) -> str | None:
         return self._checkpoint

@@ -10,7 +10,6 @@ from ..core.outcome import INVALID, Outcome
 from ..core.review import last
 from ..core.states import COMPLETED
 from ..core.updates import LogLimits, Progress, Update
-from .attempt_log import AttemptLog
 from .rolling_deploy import left_to_others
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from ..core.clock import Clock
     from ..core.events import Events
     from ..core.job import Claimed
-    from ..core.updates import Line
+    from ..job_log import JobLog
     from ..stores.contract import Store
     from .in_flight import Execution
     from .outcome_buffer import OutcomeBuffer
@@ -46,15 +45,11 @@ class WorkerReporter:
             self._wake_soon()
 
     @property
-    def announced(self) -> dict[AttemptLog, None]:
+    def announced(self) -> dict[JobLog, None]:
         """The logs whose lines the next round takes."""
         return self._outcomes.updates.announced
 
-    def writer(self, job: Claimed) -> Callable[[Line], None]:
-        """Return what keeps the log lines of an attempt until the next round."""
-        return AttemptLog((job.seq, job.token), self).add
-
-    def announce(self, log: AttemptLog) -> None:
+    def announce(self, log: JobLog) -> None:
         """Take the lines of a log with the next round."""
         if self._outcomes.updates.open(log):
             self._wake_soon()

@@ -10,12 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..core.updates import Checkpoint, Log, Progress, Update
-from .attempt_log import AttemptLog, pack, pack_all
+from .packed_lines import pack, pack_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..core.updates import Line
+    from ..job_log import Entry, JobLog
 
     Attempt = tuple[int | str, int]  # seq, token
 
@@ -40,14 +40,14 @@ class UpdateBuffer:
         self._change = threading.Condition(self._lock)
         self._lines: deque[Log] = deque()
         self._newest: dict[tuple[Any, ...], Progress | Checkpoint] = {}
-        self.announced: dict[AttemptLog, None] = {}  # logs with lines that wait
+        self.announced: dict[JobLog, None] = {}  # logs with lines that wait
         self._claimer_called = False  # since the last `take` began
         self._characters = 0
 
     def __len__(self) -> int:
         return len(self._lines) + len(self._newest) + sum(len(each.waiting) for each in list(self.announced))
 
-    def open(self, log: AttemptLog) -> bool:
+    def open(self, log: JobLog) -> bool:
         """Take the lines of a log with the next round. Return whether to call the claimer for it: the first log does.
 
         Needs no lock: it adds first and then looks, and `take` does so the other way round. So each log is taken, or one that came
@@ -119,12 +119,12 @@ class UpdateBuffer:
 
     def _take_logs(self, most: int, characters: int, some: bool) -> list[Log]:
         """Take lines of the logs, each log's packed; at least one unless there is `some` update already."""
-        taken: list[tuple[Attempt, list[Line], int]] = []
+        taken: list[tuple[Attempt, list[Entry], int]] = []
         for log in list(self.announced):
             if (some or taken) and (most <= 0 or characters < 0):
                 break
             del self.announced[log]
-            size = log.characters
+            size = log.pending
             lines = log.take(max(1, most), characters)
             most, characters = most - len(lines), characters - size
             taken.append((log.attempt, lines, size))
@@ -136,7 +136,7 @@ class UpdateBuffer:
             self._keep_lines(taken)
             raise
 
-    def _keep_lines(self, taken: list[tuple[Attempt, list[Line], int]]) -> None:
+    def _keep_lines(self, taken: list[tuple[Attempt, list[Entry], int]]) -> None:
         """Keep the lines that were taken for the next round; leave out those that cannot be packed, so that others can be."""
         for attempt, lines, _ in taken:
             for line in lines:
@@ -160,7 +160,7 @@ class UpdateBuffer:
 
     def is_full(self, times: int = 1) -> bool:
         """Return whether a report waits, where so many times the usual number may be here."""
-        characters = self._characters + sum(each.characters for each in list(self.announced))
+        characters = self._characters + sum(each.pending for each in list(self.announced))
         return len(self) >= times * MANY or characters >= times * MANY_CHARACTERS
 
 

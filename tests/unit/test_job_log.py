@@ -5,22 +5,21 @@ import threading
 
 import pytest
 
-from mainstay.core.updates import Line, Progress
+from mainstay.core.updates import Progress
 from mainstay.worker import update_buffer
-from mainstay.worker.attempt_log import AttemptLog
 from mainstay.worker.update_buffer import UpdateBuffer
 from tests.unit.test_outcome_buffer import Announced, lines_of
 
 
 def line(number=1, text="line"):
-    return Line(number, 7, "info", None, text, None)
+    return (number, 7, "info", None, text, None)
 
 
 @pytest.mark.parametrize("characters", [30, update_buffer.ROUND_CHARACTERS])
 def test_a_line_may_be_taken_before_its_thread_has_counted_it(characters):
     buffer = UpdateBuffer(pause=0)
     log = lines_of(1, buffer)
-    log.add(line())
+    log.put(line())
     assert len(buffer.take()[0]) == 1
     log.characters += 60_000  # as the thread does that was interrupted behind `append`
     buffer.open(log)
@@ -30,10 +29,10 @@ def test_a_line_may_be_taken_before_its_thread_has_counted_it(characters):
 def test_a_line_that_cannot_be_packed_takes_no_other_with_it():
     buffer = UpdateBuffer(pause=0)
     buffer.add(Progress(1, 4, 7, 0.5, 1.0, None, None))
-    lines_of(2, buffer).add(line())
+    lines_of(2, buffer).put(line())
     wrong = lines_of(3, buffer)
     for number, text in enumerate(["before", b"no text", "behind"], 1):
-        wrong.add(line(number, text))
+        wrong.put(line(number, text))
     with pytest.raises(TypeError):
         buffer.take()
     taken, left = buffer.take()
@@ -61,11 +60,11 @@ def test_lines_are_there_before_the_outcome_though_another_thread_is_late_to_ann
                 go_on.wait(10)
             buffer.open(log)
 
-    log = AttemptLog((1, 4), Late())
-    late = threading.Thread(target=log.add, args=(line(1, "late"),))
+    log = lines_of(1, buffer, Late())
+    late = threading.Thread(target=log.put, args=(line(1, "late"),))
     late.start()
     assert came.wait(10)
-    log.add(line(2, "own"))  # and its handler ends
+    log.put(line(2, "own"))  # and its handler ends
     found = buffer.take()[0]
     go_on.set()
     late.join()
@@ -108,14 +107,14 @@ def test_logs_may_be_announced_while_garbage_is_collected():
             self.itself, self.buffer, self.seq = self, buffer, seq
 
         def __del__(self):
-            lines_of(self.seq, self.buffer).add(line())
+            lines_of(self.seq, self.buffer).put(line())
 
     before = gc.get_threshold()
     try:
         for allocations in range(20):  # until the next collection, so that one begins at each place
             buffer = UpdateBuffer(pause=0)
             for seq in range(30):
-                lines_of(seq, buffer).add(line())
+                lines_of(seq, buffer).put(line())
             gc.collect()
             Announces(buffer, 99)
             gc.set_threshold(gc.get_count()[0] + allocations)
