@@ -19,13 +19,13 @@ from .core.outcome import COMPLETED, Cancelled, Snooze, Stopping
 from .core.review import LastReview
 from .core.rules import rate_slots, unpack
 from .core.suggest import did_you_mean
-from .core.updates import LEVELS, Checkpoint, LogLimits, Progress, Update
-from .job_log import JobLog
+from .core.updates import LEVELS, Checkpoint, Progress, Update
+from .job_log import JobLog, LineTaker
 from .log_values import as_text, encode
 from .redacting import redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from datetime import datetime
     from typing import NoReturn
@@ -41,23 +41,11 @@ STAGE = 200  # characters of a stage's name
 DETAILS = 10_000  # bytes of JSON that progress may have
 
 
-class Reporter(Protocol):
+class Reporter(LineTaker, Protocol):
     """Takes what a handler reports: to the worker, or to the pipe from a process slot."""
-
-    limits: LogLimits
 
     def report(self, update: Update) -> None:
         """Write an update to the store, soon."""
-
-    @property
-    def announced(self) -> Container[JobLog]:
-        """The logs whose lines it will take."""
-
-    def announce(self, log: JobLog) -> None:
-        """Take the lines of a log and write them to the store, soon."""
-
-    def hold(self) -> None:
-        """Wait while too many lines wait."""
 
     def checkpoint(self, job: Claimed) -> str | None:
         """Return what an earlier attempt saved."""
@@ -69,9 +57,6 @@ class Reporter(Protocol):
     @property
     def store(self) -> Store:
         """The store in which a handler completes its job."""
-
-    def now(self) -> int:
-        """Return the time."""
 
 
 class Context:

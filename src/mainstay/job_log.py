@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import deque
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .core.updates import Log
 from .log_values import MESSAGE, as_text, encoded, short_encoder
 from .redacting import redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
-    from .context import Reporter
     from .core.job import Claimed
-    from .core.updates import Update
+    from .core.updates import LogLimits, Update
 
     Entry = tuple[
         int, int, str, str | None, str, str | None
@@ -26,6 +25,25 @@ HELD, HELD_CHARACTERS = (
     50,
     50_000,
 )  # after so many lines or characters of one attempt, it is looked at how many wait in all
+
+
+class LineTaker(Protocol):
+    """Takes the log lines of attempts to the store."""
+
+    limits: LogLimits
+
+    @property
+    def announced(self) -> Container[JobLog]:
+        """The logs whose lines it will take."""
+
+    def announce(self, log: JobLog) -> None:
+        """Take the lines of a log and write them to the store, soon."""
+
+    def hold(self) -> None:
+        """Wait while too many lines wait."""
+
+    def now(self) -> int:
+        """Return the time."""
 
 
 class JobLog:
@@ -38,7 +56,7 @@ class JobLog:
         "_announced", "_done", "_most", "_most_lines", "_now", "_number", "_reporter", "_short", "attempt", "characters", "left_out", "waiting",
     )  # fmt: skip
 
-    def __init__(self, reporter: Reporter, job: Claimed) -> None:
+    def __init__(self, reporter: LineTaker, job: Claimed) -> None:
         self.attempt: tuple[int | str, int] = job.seq, job.token
         self.waiting: deque[Entry] = deque()
         self.characters = self._done = 0  # of all lines so far, and of those that were taken or left out
