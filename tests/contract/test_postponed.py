@@ -60,6 +60,49 @@ def test_a_full_claim_examines_all_of_them_when_the_turn_is_over(desk, rush):
     assert rush.in_line == "q" * FULL
 
 
+@pytest.mark.engines("sqlite")  # on PostgreSQL such a claim queues them
+def test_a_full_claim_whose_turn_it_is_takes_jobs_in_line_in_their_places(desk, rush):
+    """Those of the keys come before the others that wait, and two of a lower priority behind them."""
+    send(desk, *(limited(f"l{n}", priority=9) for n in range(2)))
+    low = send(desk, *(limited(f"l{n}", priority=-1) for n in range(2)))
+    last = desk.take(2)
+    rush.postpone()
+    desk.clock.move_to(desk.now + TURN)
+    jobs = [job.id for job in finish(desk, last, limit=FULL + 2)]
+    waiting = [job for job in rush.others if job in jobs or desk.state(job) == "queued"]
+    assert jobs == [*rush.waiting[1:], *waiting[:2]]
+    assert states(desk, *low) == "bb"
+    assert all(holders <= 1 for holders, _ in held(desk).values())
+
+
+@pytest.mark.engines("sqlite")
+def test_a_full_claim_whose_turn_it_is_takes_the_highest_priority_in_line_first(desk, rush):
+    urgent = send(desk, *(limited(key, priority=5) for key in KEYS))
+    rush.postpone()
+    desk.clock.move_to(desk.now + TURN)
+    assert [job.id for job in finish(desk, [rush.last])] == urgent
+    assert rush.in_line == "b" * FULL
+    assert all(holders <= 1 for holders, _ in held(desk).values())
+
+
+@pytest.mark.engines("sqlite")
+def test_a_full_claim_whose_turn_it_is_queues_jobs_in_line_of_other_workers(desk, another):
+    first, second, theirs = send(desk, limited("a"), limited("b"), limited("a", type="other"))
+    send(desk, *(draft() for _ in range(4 * FULL)))
+    jobs = desk.take(FULL)
+    assert {first, second} <= {job.id for job in jobs}
+    desk.clock.move_to(desk.now + TURN)
+    finish(desk, jobs)
+    assert desk.state(theirs) == "queued"
+
+
+def test_a_line_may_be_shorter_than_the_room_and_than_what_a_claim_wants(desk):
+    *_, last = send(desk, *(limited("a", running=3) for _ in range(4)))
+    jobs = desk.take(3)
+    assert [job.id for job in finish(desk, jobs, limit=2)] == [last]
+    assert held(desk) == {"mail\na": (1, 0)}
+
+
 def test_a_clock_that_was_set_back_postpones_nothing(desk, rush):
     desk.clock.move_to(desk.now - 1)
     rush.postpone()

@@ -342,7 +342,7 @@ def promoted_early() -> AbstractContextManager[object]:
 def priority_ignored() -> AbstractContextManager[object]:
     """First come, first served, whatever the priority."""
     first = claim.first_of
-    by_age = lambda arms, text: first(arms, text).replace("ORDER BY 1 DESC, 2, 3", "ORDER BY 2, 3")  # noqa: E731
+    by_age = lambda arms: first(arms).replace("ORDER BY 1 DESC, 2, 3", "ORDER BY 2, 3")  # noqa: E731
     return patched((claim, "first_of", by_age))
 
 

@@ -14,7 +14,7 @@ from mainstay.core.search_terms import Term
 from mainstay.stores import operations
 from mainstay.stores.operations import Result
 from mainstay.stores.sql import actions, search
-from mainstay.stores.sqlite import claim, inserts, sql
+from mainstay.stores.sqlite import claim, inserts, lines, sql
 from mainstay.stores.sqlite.dialect import DIALECT
 from mainstay.stores.sqlite.store import SqliteStore
 
@@ -31,6 +31,8 @@ INDEXES = {
     "claim_first": "SEARCH mainstay_job USING INDEX mainstay_job_lane (queue=? AND type=?)",
     "claim_lanes": "SEARCH n USING INDEX mainstay_job_lane (queue=? AND type>?)",
     "claim_rows": "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)",
+    "line_heads": "SEARCH h USING INDEX mainstay_job_blocked (waits=?)",
+    "line_rows": "SEARCH h USING INDEX mainstay_job_blocked (waits=?)",
     "promote": "SEARCH mainstay_job USING INDEX mainstay_job_due (run_at<?)",
     "claim_next_due": "SEARCH mainstay_job USING INDEX mainstay_job_due",
     "claim_lease": "SEARCH mainstay_worker USING PRIMARY KEY (id=?)",
@@ -144,9 +146,10 @@ def plan(connection, text):
 
 # Statements that are made of a template when they are needed.
 MADE = {
-    "claim_first": claim.first_of(3, sql.load("claim_first")),
+    "claim_first": claim.places_of(3),
     "enqueue_keyed": inserts.insert_keyed(Draft("work", "{}", key="k", lock="work:k"), 0)[0],
-    "claim_rows": claim.first_of(3, claim.rows_of(claim.TEXTS)),
+    "claim_rows": claim.reading(claim.first_of(3), claim.OF_ANY),
+    "line_rows": claim.reading(lines.heads(3), claim.IN_LINE),
     "enqueue_replace": sql.load("enqueue_replace").replace("{columns}", inserts.replacement(Draft("work", "{}"))[0]),
 }
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 from ...core.errors import LeaseLost
 from ...core.job import Claimed, field_getter
 from ...core.rules import EXAMINE
-from ..operations import together
 from ..results import Claims
-from ..turns import may_wait
+from ..turns import FULL, may_postpone, may_wait
 from .finish import RULED, write_outcomes
 from .sql import load, run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from ...core.decide import Transition
     from ...core.updates import Update
+    from .lines import Lines
     from .store import SqliteStore
 
     Columns = dict[str, Sequence[Any]]
@@ -45,9 +45,13 @@ NUMBERS = {
 }  # fmt: skip
 _TEXT = {
     "id": "j.id", "type": "j.type", "queue": "queue",
-    "payload": "coalesce((SELECT payload FROM mainstay_body WHERE job = j.seq), '')",
+    "payload": "coalesce((SELECT payload FROM mainstay_body WHERE job = j.seq), '')", "waits": "waits",
 }  # fmt: skip
-TEXTS, _ONE = tuple(_TEXT), ("id", "type", "payload")  # of any jobs, and of one queue
+OF_QUEUE, OF_ANY, IN_LINE = (
+    ("id", "type", "payload"),
+    ("id", "type", "payload", "queue"),
+    ("id", "type", "payload", "queue", "waits"),
+)
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 
 
@@ -62,62 +66,75 @@ def claim(
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
         verdicts, freed = write_outcomes(connection, finishing, updates)
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
-        jobs = _take_open(connection, worker, wants, limit, now)
+        lines = _merging(store, connection, wants, limit, now, finishing, freed) if freed else None
+        jobs = _take_open(connection, worker, wants, limit, now, lines)
         if freed or len(jobs) < max(1, limit):  # a claim of nothing promotes and examines
-            jobs = _take_more(store, connection, worker, wants, limit, now, finishing, freed, jobs)
+            jobs = _take_more(store, connection, worker, wants, limit, now, finishing, freed, jobs, lines)
         due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
         return Claims(verdicts, jobs, None if due is None else due - now)
 
     return store.db.write(work)
 
 
+def _merging(
+    store: SqliteStore, connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]], limit: int, now: int,
+    finishing: Sequence[Transition], freed: set[str],
+) -> Lines | None:  # fmt: skip
+    """Keep slots that were given back; return their lines if this claim takes the first of them with the queued jobs (`turns`)."""
+    if limit < FULL or may_postpone(store, limit, now) or not _plain(connection, freed):
+        return None
+    from .lines import Lines
+
+    lines = Lines(store, connection, wants, now, map(RULED, finishing))
+    lines.keep(freed)
+    return lines
+
+
+def _plain(connection: sqlite3.Connection, freed: set[str]) -> bool:
+    """Return whether only lines are to be looked at, and no lane is closed."""
+    return EXAMINE not in freed and not connection.execute(load("admit_marked")).fetchone()
+
+
 def _take_more(
     store: SqliteStore, connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
-    finishing: Sequence[Transition], freed: set[str], jobs: list[Claimed],
+    finishing: Sequence[Transition], freed: set[str], jobs: list[Claimed], lines: Lines | None,
 ) -> list[Claimed]:  # fmt: skip
     """Examine the lines of slots that were given back, and take what that lets in; or keep them for later (`turns`)."""
-    from ..sql.admission import keep
-    from . import lines
     from .dialect import DIALECT
+    from .lines import Lines
 
     full = may_wait(store, len(jobs), limit, now)
     if not full and not freed and not connection.execute(DIALECT.text("admit_look")).fetchone():
         return jobs
-    run(connection, together(*keep(DIALECT, freed)))
+    if lines is None:
+        lines = Lines(store, connection, wants, now, map(RULED, finishing))
+        lines.keep(freed)
     if full:
         return jobs
     if len(jobs) >= limit > 0:
-        lines.examine_urgent(store, connection, wants, now, jobs[-1])
+        lines.examine_rest(jobs[-1])
         return jobs
-    more, undecided = _take_in_line(connection, worker, wants, limit - len(jobs), now, finishing, freed)
+    more, undecided = [], True
+    if limit > 0 and _plain(connection, freed):
+        columns, undecided = lines.take(limit - len(jobs))
+        more = _given(connection, worker, wants, now, columns) if columns else []
     if undecided and _examine(connection, now, freed, finishing):
         more += _take_open(connection, worker, wants, limit - len(jobs) - len(more), now)
     return _ordered([*jobs, *more], wants) if more else jobs
 
 
-def _take_in_line(
-    connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
-    finishing: Sequence[Transition], freed: set[str],
-) -> tuple[list[Claimed], bool]:  # fmt: skip
-    """Take the first jobs in line at freed slots at once. Return them, and whether something is left that must be examined."""
-    if limit <= 0 or EXAMINE in freed or connection.execute(load("admit_marked")).fetchone():
-        return [], True
-    from . import lines
-
-    return lines.take(
-        connection, wants, limit, map(RULED, finishing),
-        read=lambda seqs: _columns(connection, seqs, TEXTS), give=lambda columns: _given(connection, worker, wants, now, columns),
-    )  # fmt: skip
-
-
 def _take(
-    connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int
-) -> list[Claimed]:
+    connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
+    lines: Lines | None = None,
+) -> list[Claimed]:  # fmt: skip
+    """Take queued jobs; if there are as many as wanted, with those in line that come before the last of them."""
     jobs: list[Claimed] = []
     for _ in range(ROUNDS):
         columns = _first(connection, _lanes(connection, wants), limit - len(jobs))
         if not columns:
             break
+        if lines is not None and len(columns["seq"]) == limit:
+            columns = lines.merge(columns)
         if not any(columns["rules"]):
             return jobs + _given(connection, worker, wants, now, columns)
         taken, more = _take_ruled(connection, worker, wants, now, columns)
@@ -168,12 +185,13 @@ def _take_ruled(
 
 
 def _take_open(
-    connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int
-) -> list[Claimed]:
+    connection: sqlite3.Connection, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int,
+    lines: Lines | None = None,
+) -> list[Claimed]:  # fmt: skip
     """Take jobs from the lanes that are neither paused nor at rest, and one of each type that may be tried again."""
     closed = connection.execute(load("claim_closed")).fetchall()
     if not closed:
-        return _take(connection, worker, wants, limit, now)
+        return _take(connection, worker, wants, limit, now, lines)
     from ...core.breaker import open_lanes, probed
     from ..sql.breaker import put_rule, rule_of
     from .dialect import DIALECT
@@ -219,7 +237,7 @@ def _first(connection: sqlite3.Connection, lanes: Mapping[str, Sequence[str]], l
         left = limit - len(found["seq"]) if found else limit
         if left > 0 and types:
             columns, complete = _first_of_queue(connection, queue, list(dict.fromkeys(types)), left)
-            found = {name: [*found[name], *columns[name]] for name in found} if found and columns else found or columns
+            found = joined(found, columns)
             if not complete:
                 break
     return found
@@ -230,11 +248,11 @@ def _first_of_queue(connection: sqlite3.Connection, queue: str, types: list[str]
     columns = None
     if len(types) <= GROUP:  # nearly always: one statement
         with suppress(sqlite3.DataError):
-            columns = _read(connection, *_group(queue, types, limit, rows_of(_ONE)), _ONE)
+            columns = read(connection, *_group(queue, types, limit, first_of), OF_QUEUE)
     complete = columns is not None
     if columns is None:
         seqs = _merged(connection, queue, types, limit)
-        columns = _columns(connection, seqs, _ONE) if seqs else {}
+        columns = read_numbered(connection, seqs, OF_QUEUE) if seqs else {}
         complete = not seqs or len(columns["seq"]) == len(seqs)
     return columns and {**columns, "queue": [queue] * len(columns["seq"])}, complete
 
@@ -243,47 +261,38 @@ def _merged(connection: sqlite3.Connection, queue: str, types: list[str], limit:
     """Return the numbers of the first jobs of many lanes of a queue, which are read in groups and merged here."""
     places: list[str] = []
     for start in range(0, len(types), GROUP):
-        (found,) = connection.execute(
-            *_group(queue, types[start : start + GROUP], limit, load("claim_first"))
-        ).fetchone()
+        (found,) = connection.execute(*_group(queue, types[start : start + GROUP], limit, places_of)).fetchone()
         places += found.split(",") if found else []
     first = sorted(tuple(map(int, place.split())) for place in places)[:limit]
     return [str(seq) for _, _, seq in first]
 
 
-def _group(queue: str, types: list[str], limit: int, text: str) -> tuple[str, tuple[Any, ...]]:
-    """Return a statement about the first jobs of some lanes of a queue, and what it is bound to."""
+def _group(queue: str, types: list[str], limit: int, text: Callable[[int], str]) -> tuple[str, tuple[Any, ...]]:
+    """Return a text about the first jobs of some lanes of a queue, and what it is bound to."""
     arms = len(types) if len(types) <= DIRECT else 1 << (len(types) - 1).bit_length()  # few texts to prepare
-    return first_of(arms, text), (limit, queue, *types, *(None,) * (arms - len(types)))
+    return text(arms), (limit, queue, *types, *(None,) * (arms - len(types)))
 
 
 @cache
-def first_of(arms: int, text: str) -> str:
-    """Return a statement about the first jobs of so many lanes."""
+def first_of(arms: int) -> str:
+    """Return what selects the first jobs of so many lanes."""
     arm = "SELECT priority, ord, seq FROM mainstay_job WHERE state = 'queued' AND queue = ?2 AND type = ?"
     lanes = " UNION ALL ".join(f"{arm}{number}" for number in range(3, 3 + arms))
-    return text.replace("{jobs}", f"({lanes} ORDER BY 1 DESC, 2, 3 LIMIT ?1)")
+    return f"({lanes} ORDER BY 1 DESC, 2, 3 LIMIT ?1)"
 
 
-def _columns(connection: sqlite3.Connection, seqs: list[str], names: tuple[str, ...], mark: str = MARK) -> Columns:
-    """Return what a worker needs to know of these jobs, in any order; of fewer jobs if they are large."""
-    text = rows_of(names, mark).replace("{jobs}", "(SELECT value AS seq FROM json_each(?))")
-    try:
-        found = _read(connection, text, (f"[{','.join(seqs)}]",), names, mark)
-    except sqlite3.DataError:  # more text than SQLite can join
-        if len(seqs) == 1:
-            raise
-        return _columns(connection, seqs[: len(seqs) // 2], names)
-    return _columns(connection, seqs, names, os.urandom(16).hex()) if found is None else found
+def places_of(arms: int) -> str:
+    """Return the statement `claim_first` for so many lanes."""
+    return load("claim_first").replace("{jobs}", first_of(arms))
 
 
-def _read(
-    connection: sqlite3.Connection, text: str, bound: tuple[Any, ...], names: tuple[str, ...], mark: str = MARK
+def read(
+    connection: sqlite3.Connection, jobs: str, bound: tuple[Any, ...], names: tuple[str, ...], mark: str = MARK
 ) -> Columns | None:
-    """Return a list per column; None if the mark is in a text."""
+    """Return a list per column of the jobs that a statement selects; None if the mark is in a text."""
     from ...core.codec import load_plain
 
-    numbers, *texts = connection.execute(text, bound).fetchone()
+    numbers, *texts = connection.execute(reading(jobs, names, mark), bound).fetchone()
     if numbers is None:
         return {}
     found = [*load_plain(numbers), *(text.split(mark) for text in texts)]
@@ -292,12 +301,34 @@ def _read(
     return dict(zip((*NUMBERS, *names), found, strict=True))
 
 
+def read_numbered(connection: sqlite3.Connection, seqs: list[str], names: tuple[str, ...], mark: str = MARK) -> Columns:
+    """Return a list per column of these jobs, in any order; of fewer jobs if they are large."""
+    try:
+        found = read(connection, "(SELECT value AS seq FROM json_each(?))", (f"[{','.join(seqs)}]",), names, mark)
+    except sqlite3.DataError:  # more text than SQLite can join
+        if len(seqs) == 1:
+            raise
+        return read_numbered(connection, seqs[: len(seqs) // 2], names)
+    return read_numbered(connection, seqs, names, os.urandom(16).hex()) if found is None else found
+
+
+def joined(one: Columns, other: Columns) -> Columns:
+    """Return the jobs of both, which may be none."""
+    return {name: [*one[name], *other[name]] for name in one} if one and other else one or other
+
+
+def only(columns: Columns, places: Iterable[int]) -> Columns:
+    """Return the jobs at these places of the lists; none if there are no places."""
+    chosen = list(places)
+    return {name: [column[place] for place in chosen] for name, column in columns.items()} if chosen else {}
+
+
 @cache
-def rows_of(names: tuple[str, ...], mark: str = MARK) -> str:
-    """Return the statement `claim_rows` with these texts."""
+def reading(jobs: str, names: tuple[str, ...], mark: str = MARK) -> str:
+    """Return the statement `claim_rows` with these jobs and texts."""
     numbers = " || '],[' || ".join(f"group_concat({number})" for number in NUMBERS.values())
     texts = ", ".join(f"group_concat({_TEXT[name]}, '{mark}')" for name in names)
-    return load("claim_rows").replace("{numbers}", numbers).replace("{texts}", texts)
+    return load("claim_rows").replace("{numbers}", numbers).replace("{texts}", texts).replace("{jobs}", jobs)
 
 
 def _claimed(columns: Columns, same: dict[str, Any]) -> list[Claimed]:

@@ -1,161 +1,231 @@
 """Claims the first jobs in line at slots that have room, without queueing them first (docs/decisions/0031).
 
-Only a claim that has found no more queued jobs in its lanes does so: whatever comes first in their order has been taken by then.
-The slots come in the order in which they were given back. A claim fills one after the other, so it reads and writes few lines.
+A claim that finds fewer queued jobs than it wants takes them behind these; one that finds enough puts them between these, each in its
+place. The slots come in the order in which they were given back. A claim fills one after the other, so it reads and writes few lines.
 """
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from ...core.admission import carried, measure
+from ...core.rules import EXAMINE
 from ..operations import together
-from ..sql.admission import HOLD, examine, keep, limits_of
+from ..sql.admission import HOLD, examine, limits_of
+from .claim import IN_LINE, joined, only, read
 from .dialect import DIALECT
 from .sql import load, run
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from ...core.admission import Carried
     from ...core.job import Claimed
+    from .claim import Columns
     from .store import SqliteStore
 
-    Columns = dict[str, Sequence[Any]]
-    Place = tuple[int, int, str, str]  # rank, order and number of a job, and the slot at which it waits
+    Place = tuple[int, int, int, int]  # of a job: of its queue among those of a worker, its rank, order and number
+    Rooms = dict[str, int]  # how many more jobs may hold each slot
     Kept = tuple[int, str, int]  # the number of a slot that may have room, its name, and how many jobs hold it
 
 SLOTS, FEW = 500, 50  # slots read at once: as many as jobs are wanted, within these bounds
 ALONE = 100  # a claim for more jobs leaves half of the slots to others: a job that waits in a worker for a thread uses up its limit
 MOST = 100  # jobs read of one line
+ARMS = 8  # groups of lines with the same room that one statement reads
 
 
-class Seats(NamedTuple):
-    """What a claim does with some slots: the last that it looked at, the jobs that it takes, and the slots that stay kept."""
+class Lines:
+    """The lines of kept slots, as one claim sees them."""
 
-    last: int
-    first: Sequence[Place]
-    left: set[str]
+    def __init__(
+        self, store: SqliteStore, connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]], now: int, like: Iterable[str | None]
+    ) -> None:  # fmt: skip
+        self._store, self._connection, self._wants, self._now = store, connection, wants, now
+        # Rules of jobs that have held some of these slots, in the order of their ends.
+        self._known = [carried(text) for text in dict.fromkeys(like) if text]
+        self._queues = {queue: place for place, queue in enumerate(wants)}
+        self.undecided: list[str] | None = (
+            None  # slots that `sql.admission.examine` has to look at; None: the claim has not looked
+        )
+
+    def keep(self, slots: Iterable[str]) -> None:
+        """Keep slots that may have room until their lines are looked at.
+
+        In the order in which their jobs ended: the first jobs of lines next to each other are then next to each other in the file too.
+        """
+        found = {*slots} - {EXAMINE}
+        if found:
+            ordered = dict.fromkeys(slot for each in self._known for slot in each.slots if slot in found)
+            ordered.update(dict.fromkeys(sorted(found)))
+            self._connection.execute(load("freed_add"), {"slots": json.dumps([*ordered])})
+
+    # behind queued jobs -----------------------------------------------------------------------------------------------
+    def take(self, limit: int) -> tuple[Columns, bool]:
+        """Admit up to `limit` jobs in line at the slots that are kept first.
+
+        Returns them, and whether `examine` has to look at the slots that are left: some job there has other rules than
+        one limit, or this worker does not want it.
+        """
+        taken: Columns = {}
+        most = min(max(limit, FEW), SLOTS)
+        while not taken or len(taken["seq"]) < limit:
+            kept = self._connection.execute(load("freed_first"), {"limit": most}).fetchall()
+            if not kept:
+                break
+            found = self._seats(kept, limit - len(taken.get("seq", ())))
+            if found is None:
+                return taken, True
+            last, columns, left = found
+            self._connection.execute(load("freed_remove"), {"last": last})
+            self.keep(left)
+            taken = joined(taken, columns)
+            if limit > ALONE:
+                break
+        return taken, False
+
+    def _seats(self, kept: list[Kept], limit: int) -> tuple[int, Columns, set[str]] | None:
+        """Admit the first jobs in line at slots that have room. Return the number of the last slot, the jobs and the slots that stay kept.
+
+        None if `examine` has to decide.
+        """
+        rooms = self._rooms((slot, held) for _, slot, held in kept)
+        if rooms is None:
+            return None
+        last, needed = _needed(kept, rooms, limit)
+        columns = self._first(needed)
+        if columns is None or not self._simple(columns):
+            return None
+        self._hold(columns)
+        read = Counter(columns.get("waits", ()))
+        return last, columns, {slot for slot, wanted in needed.items() if rooms[slot] > read[slot] == min(wanted, MOST)}
+
+    # between queued jobs ----------------------------------------------------------------------------------------------
+    def merge(self, queued: Columns) -> Columns:
+        """Return the first of queued jobs and of those in line at kept slots, as many as are queued. Those in line hold their slots now.
+
+        Lines whose first job comes after all queued ones stay kept, while claims are full.
+        """
+        slots, self.undecided = self._ahead(max(self._places(queued)))
+        if not slots:
+            return queued
+        held = self._connection.execute(DIALECT.text("admit_holders"), {"slots": json.dumps(slots)}).fetchall()
+        rooms = self._rooms((dict.fromkeys(slots, 0) | dict(held)).items())
+        columns = self._first({slot: room for slot, room in rooms.items() if room > 0}) if rooms else None
+        if rooms is None or columns is None or not self._simple(columns):
+            self.undecided += slots
+            return queued
+        return self._merged(queued, columns, [slot for slot in slots if rooms[slot] <= MOST])
+
+    def _merged(self, queued: Columns, columns: Columns, slots: list[str]) -> Columns:
+        places, number = [*self._places(queued), *self._places(columns)], len(queued["seq"])
+        chosen = sorted(range(len(places)), key=places.__getitem__)[:number]
+        taken = only(columns, [n - number for n in chosen if n >= number])
+        self._hold(taken)
+        left = Counter(columns.get("waits", ())) - Counter(taken.get("waits", ()))
+        self._forget([slot for slot in slots if not left[slot]])
+        return joined(only(queued, [n for n in chosen if n < number]), taken)
+
+    def _ahead(self, bound: Place) -> tuple[list[str], list[str]]:
+        """Return the slots whose first job in line comes before a place; and those that are another worker's, or a rate's."""
+        store = self._store
+        found = self._connection.execute(load("freed_heads"), {"after": store.looked_at, "limit": SLOTS}).fetchall()
+        store.looked_at = found[-1][0] if len(found) == SLOTS else 0
+        ahead, others = [], []
+        for _, slot, queue, type, *place in found:
+            if measure(slot)[1] or type not in self._wants.get(queue, ()):
+                others.append(slot)
+            elif (self._queues[queue], *place) < bound:
+                ahead.append(slot)
+        return ahead, others
+
+    def examine_rest(self, last: Claimed) -> None:
+        """Examine what cannot wait for a claim that finds fewer queued jobs than it wants; `last` is the last job that was claimed."""
+        slots = self.undecided
+        if slots is None:
+            ahead, others = self._ahead((self._queues[last.queue], last.rank, last.ord, int(last.seq)))
+            slots = ahead + others
+        self._forget(slots)
+        if slots or self._connection.execute(load("admit_marked")).fetchone():
+            run(self._connection, examine(DIALECT, self._now, slots, kept=False))
+
+    # both -------------------------------------------------------------------------------------------------------------
+    def _rooms(self, held: Iterable[tuple[str, int]]) -> Rooms | None:
+        """Return how many more jobs may hold each slot; None if a limit is not known, or a slot is that of a rate."""
+        measures = [(slot, number, *measure(slot)) for slot, number in held]
+        names = {name for _, _, name, _ in measures}
+        if any(rate for *_, rate in measures):
+            return None
+        stored = self._connection.execute(DIALECT.text("admit_limits"), {"names": json.dumps(sorted(names))}).fetchall()
+        known = limits_of(self._known, stored)
+        most: dict[str, Any] = {name: known.get(name, {}).get("running") for name in names}
+        if None in most.values():
+            return None
+        return {slot: most[name] - number for slot, number, name, _ in measures}
+
+    def _first(self, rooms: Rooms) -> Columns | None:
+        """Return the first jobs in line, as many as there is room for; None if they are too large to be read at once."""
+        lines: dict[int, list[str]] = {}
+        for slot, room in rooms.items():
+            lines.setdefault(min(room, MOST), []).append(slot)
+        groups = [(json.dumps(slots), ahead) for ahead, slots in lines.items()]
+        columns: Columns = {}
+        for start in range(0, len(groups), ARMS):
+            some = groups[start : start + ARMS]
+            try:
+                found = read(self._connection, heads(len(some)), tuple(chain.from_iterable(some)), IN_LINE)
+            except sqlite3.DataError:
+                return None
+            if found is None:
+                return None
+            columns = joined(columns, found)
+        return columns
+
+    def _places(self, columns: Columns) -> list[Place]:
+        """Return the places of jobs in the order in which this worker takes them."""
+        names = ("rank", "ord", "seq")
+        queues = map(self._queues.__getitem__, columns.get("queue", ()))
+        return [*zip(queues, *(columns.get(name, ()) for name in names), strict=True)]
+
+    def _hold(self, columns: Columns) -> None:
+        """Let jobs hold the slots at which they stand in line."""
+        held = [*zip(columns.get("waits", ()), columns.get("seq", ()), strict=True)]
+        run(self._connection, together(*DIALECT.insert("hold", HOLD, held)))
+
+    def _forget(self, slots: list[str]) -> None:
+        if slots:
+            self._connection.execute(load("freed_forget"), {"slots": json.dumps(slots)})
+
+    def _simple(self, columns: Columns) -> bool:
+        """Return whether all of these jobs have one limit and no other rule, and a worker wants them."""
+        if not columns:
+            return True
+        lanes = {*zip(columns["queue"], columns["type"], strict=True)}
+        wanted = all(type in self._wants.get(queue, ()) for queue, type in lanes)
+        return wanted and all(map(_has_one_limit, {*columns["rules"]}))
 
 
-def take(
-    connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]], limit: int, like: Iterable[str | None],
-    read: Callable[[list[str]], Columns], give: Callable[[Columns], list[Claimed]],
-) -> tuple[list[Claimed], bool]:  # fmt: skip
-    """Take up to `limit` jobs in line at the slots that are kept; `like` are rules of jobs that have held some of these.
-
-    Returns them, and whether `sql.admission.examine` has to look at the slots that are left: some job there has other rules than
-    one limit, or this worker does not want it.
-    """
-    jobs: list[Claimed] = []
-    known, most = [carried(text) for text in {*like} if text], min(max(limit, FEW), SLOTS)
-    while len(jobs) < limit:
-        kept = connection.execute(load("freed_first"), {"limit": most}).fetchall()
-        if not kept:
-            break
-        seats = _seats(connection, kept, known, limit - len(jobs))
-        columns = read([seq for _, _, seq, _ in seats.first]) if seats and seats.first else {}
-        if seats is None or not _simple(columns, seats.first, wants):
-            return jobs, True
-        connection.execute(load("freed_remove"), {"last": seats.last})
-        held = [(slot, seq) for _, _, seq, slot in seats.first]
-        run(connection, together(*DIALECT.insert("hold", HOLD, held), *keep(DIALECT, seats.left)))
-        jobs += give(columns) if columns else []
-        if limit > ALONE:
-            break
-    return jobs, False
-
-
-def _seats(connection: sqlite3.Connection, kept: list[Kept], known: Sequence[Carried], limit: int) -> Seats | None:
-    """Return the first jobs in line at slots that have room; None if `examine` has to decide."""
-    rooms = _rooms(connection, kept, known)
-    if rooms is None:
-        return None
-    last, rooms = _needed(kept, rooms, limit)
-    places = _first(connection, rooms)
-    read = Counter(slot for *_, slot in places)
-    more = {slot for slot, room in rooms.items() if room > MOST == read[slot]}
-    return Seats(last, places[:limit], more | {slot for *_, slot in places[limit:]})
-
-
-def _rooms(connection: sqlite3.Connection, kept: list[Kept], given: Sequence[Carried]) -> dict[str, int] | None:
-    """Return how many more jobs may hold each slot; None if a limit is not known, or a slot is that of a rate."""
-    measures = {slot: measure(slot) for _, slot, _ in kept}
-    names = {name for name, _ in measures.values()}
-    if any(rate for _, rate in measures.values()):
-        return None
-    stored = connection.execute(DIALECT.text("admit_limits"), {"names": json.dumps(sorted(names))}).fetchall()
-    known = limits_of(given, stored)
-    most: dict[str, Any] = {name: known.get(name, {}).get("running") for name in names}
-    if None in most.values():
-        return None
-    return {slot: most[measures[slot][0]] - held for _, slot, held in kept}
-
-
-def _needed(kept: list[Kept], rooms: dict[str, int], limit: int) -> tuple[int, dict[str, int]]:
-    """Return the number of the last slot that a claim needs, and the room of each up to there that has any."""
+def _needed(kept: list[Kept], rooms: Rooms, limit: int) -> tuple[int, Rooms]:
+    """Return the number of the last slot that a claim needs, and how many jobs it wants of each up to there that has room."""
     share, last, found = len(kept) if limit <= ALONE else -(-len(kept) // 2), 0, {}
     for last, slot, _ in kept[:share]:  # noqa: B007
         if rooms[slot] > 0:
-            found[slot] = rooms[slot]
-            limit -= rooms[slot]
+            found[slot] = min(rooms[slot], limit)
+            limit -= found[slot]
         if limit <= 0:
             break
     return last, found
 
 
-def _first(connection: sqlite3.Connection, rooms: dict[str, int]) -> list[Place]:
-    """Return the first jobs in line, as many as there is room for, in their order."""
-    lines: dict[int, list[str]] = {}
-    for slot, room in rooms.items():
-        lines.setdefault(min(room, MOST), []).append(slot)
-    places: list[Place] = []
-    for ahead, slots in lines.items():
-        places += connection.execute(load("line_heads"), {"slots": json.dumps(slots), "ahead": ahead}).fetchall()
-    return sorted(places)
-
-
-def _simple(columns: Columns, first: Sequence[Place], wants: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether all of these jobs were read, have one limit and no other rule, and a worker wants them."""
-    if not first:
-        return True
-    lanes = {*zip(columns["queue"], columns["type"], strict=True)}
-    wanted = all(type in wants.get(queue, ()) for queue, type in lanes)
-    return wanted and len(columns["seq"]) == len(first) and all(map(_has_one_limit, {*columns["rules"]}))
+@cache
+def heads(groups: int) -> str:
+    """Return what selects the first jobs in line, of so many groups of slots with as many jobs each."""
+    return "(" + " UNION ALL ".join([load("line_heads")] * groups) + ")"
 
 
 def _has_one_limit(text: str) -> bool:
     given = carried(text)
     return len(given.slots) == 1 and given.rules.keys() == {"limits"}
-
-
-def examine_urgent(
-    store: SqliteStore, connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]], now: int, last: Claimed
-) -> None:
-    """Examine what cannot wait for a claim that finds no more queued jobs; `last` is the last job that was claimed."""
-    slots, store.looked_at = _urgent(connection, wants, last, store.looked_at)
-    if slots:
-        connection.execute(load("freed_forget"), {"slots": json.dumps(slots)})
-    if slots or connection.execute(load("admit_marked")).fetchone():
-        run(connection, examine(DIALECT, now, slots, kept=False))
-
-
-def _urgent(
-    connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]], last: Claimed, after: int
-) -> tuple[list[str], int]:
-    """Return the slots whose first job in line comes before the last claimed one, or is another worker's; and where to go on.
-
-    While claims are full, all other lines may wait: their jobs come later in any case.
-    """
-    found = connection.execute(load("freed_heads"), {"after": after, "limit": SLOTS}).fetchall()
-    queues = {queue: place for place, queue in enumerate(wants)}
-    bound = (queues[last.queue], last.rank, last.ord, last.seq)
-    slots = [
-        slot
-        for _, slot, queue, type, *place in found
-        if measure(slot)[1] or type not in wants.get(queue, ()) or (queues[queue], *place) < bound
-    ]
-    return slots, found[-1][0] if len(found) == SLOTS else 0
