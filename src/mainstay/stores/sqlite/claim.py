@@ -343,7 +343,22 @@ def finish(store: SqliteStore, transitions: Sequence[Transition], updates: Seque
     def work(connection: sqlite3.Connection) -> list[str]:
         verdicts, freed = write_outcomes(connection, transitions, updates)
         if freed:
-            _examine(connection, transitions[0].at, freed, transitions)
+            _let_in(store, connection, transitions, freed)
         return verdicts
 
     return store.db.write(work)
+
+
+def _let_in(
+    store: SqliteStore, connection: sqlite3.Connection, transitions: Sequence[Transition], freed: set[str]
+) -> None:
+    """Queue the first jobs in line at slots that were given back without a claim."""
+    from .lines import Lines
+
+    lines = Lines(store, connection, None, transitions[0].at, map(RULED, transitions))
+    if _plain(connection, freed):
+        lines.keep(freed)
+        freed = set()
+        if not lines.queue():
+            return
+    _examine(connection, transitions[0].at, freed, transitions)

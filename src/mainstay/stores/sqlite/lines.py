@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 SLOTS, FEW = 500, 50  # slots read at once: as many as jobs are wanted, within these bounds
 ALONE = 100  # a claim for more jobs leaves half of the slots to others: a job that waits in a worker for a thread uses up its limit
 MOST = 100  # jobs read of one line
+JOBS = 500  # jobs queued at once without a claim
 ARMS = 8  # groups of lines with the same room that one statement reads
 
 
@@ -42,15 +43,15 @@ class Lines:
     """The lines of kept slots, as one claim sees them."""
 
     def __init__(
-        self, store: SqliteStore, connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]], now: int, like: Iterable[str | None]
+        self, store: SqliteStore, connection: sqlite3.Connection, wants: Mapping[str, Sequence[str]] | None, now: int,
+        like: Iterable[str | None],
     ) -> None:  # fmt: skip
-        self._store, self._connection, self._wants, self._now = store, connection, wants, now
+        self._store, self._connection, self._now = store, connection, now
+        self._any, self._wants = wants is None, wants or {}  # without a claim, jobs of any type
         # Rules of jobs that have held some of these slots, in the order of their ends.
         self._known = [carried(text) for text in dict.fromkeys(like) if text]
-        self._queues = {queue: place for place, queue in enumerate(wants)}
-        self.undecided: list[str] | None = (
-            None  # slots that `sql.admission.examine` has to look at; None: the claim has not looked
-        )
+        self._queues = {queue: place for place, queue in enumerate(self._wants)}
+        self.undecided: list[str] | None = None  # slots for `sql.admission.examine`; None: the claim has not looked
 
     def keep(self, slots: Iterable[str]) -> None:
         """Keep slots that may have room until their lines are looked at.
@@ -76,32 +77,41 @@ class Lines:
             kept = self._connection.execute(load("freed_first"), {"limit": most}).fetchall()
             if not kept:
                 break
-            found = self._seats(kept, limit - len(taken.get("seq", ())))
-            if found is None:
+            columns = self._seats(
+                kept, -(-len(kept) // 2) if limit > ALONE else len(kept), limit - len(taken.get("seq", ()))
+            )
+            if columns is None:
                 return taken, True
-            last, columns, left = found
-            self._connection.execute(load("freed_remove"), {"last": last})
-            self.keep(left)
             taken = joined(taken, columns)
             if limit > ALONE:
                 break
         return taken, False
 
-    def _seats(self, kept: list[Kept], limit: int) -> tuple[int, Columns, set[str]] | None:
-        """Admit the first jobs in line at slots that have room. Return the number of the last slot, the jobs and the slots that stay kept.
+    def queue(self) -> bool:
+        """Queue the first jobs in line at the slots that are kept. Return whether `examine` has to look at slots that are left."""
+        kept = self._connection.execute(load("freed_first"), {"limit": SLOTS}).fetchall()
+        columns = self._seats(kept, len(kept), JOBS) if kept else {}
+        if columns:
+            self._connection.execute(DIALECT.text("admit_queue"), {"seqs": str(columns["seq"])})
+        return columns is None or self._connection.execute(load("freed_first"), {"limit": 1}).fetchone() is not None
+
+    def _seats(self, kept: list[Kept], share: int, limit: int) -> Columns | None:
+        """Let the first jobs in line hold slots that have room, of the first `share` that are kept. Return these jobs.
 
         None if `examine` has to decide.
         """
         rooms = self._rooms((slot, held) for _, slot, held in kept)
         if rooms is None:
             return None
-        last, needed = _needed(kept, rooms, limit)
+        last, needed = _needed(kept[:share], rooms, limit)
         columns = self._first(needed)
         if columns is None or not self._simple(columns):
             return None
         self._hold(columns)
+        self._connection.execute(load("freed_remove"), {"last": last})
         read = Counter(columns.get("waits", ()))
-        return last, columns, {slot for slot, wanted in needed.items() if rooms[slot] > read[slot] == min(wanted, MOST)}
+        self.keep(slot for slot, wanted in needed.items() if rooms[slot] > read[slot] == min(wanted, MOST))
+        return columns
 
     # between queued jobs ----------------------------------------------------------------------------------------------
     def merge(self, queued: Columns) -> Columns:
@@ -204,14 +214,14 @@ class Lines:
         if not columns:
             return True
         lanes = {*zip(columns["queue"], columns["type"], strict=True)}
-        wanted = all(type in self._wants.get(queue, ()) for queue, type in lanes)
+        wanted = self._any or all(type in self._wants.get(queue, ()) for queue, type in lanes)
         return wanted and all(map(_has_one_limit, {*columns["rules"]}))
 
 
 def _needed(kept: list[Kept], rooms: Rooms, limit: int) -> tuple[int, Rooms]:
     """Return the number of the last slot that a claim needs, and how many jobs it wants of each up to there that has room."""
-    share, last, found = len(kept) if limit <= ALONE else -(-len(kept) // 2), 0, {}
-    for last, slot, _ in kept[:share]:  # noqa: B007
+    last, found = 0, {}
+    for last, slot, _ in kept:  # noqa: B007
         if rooms[slot] > 0:
             found[slot] = min(rooms[slot], limit)
             limit -= found[slot]
