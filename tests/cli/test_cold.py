@@ -52,3 +52,14 @@ def test_a_look_at_redis_imports_no_client_of_redis(redis_url, look):
     with closing(Mainstay(redis_url)) as app:
         job = app.enqueue("mail", {"to": "ada"}).id
     assert not imported([*look.format(job=job).split(), "--url", redis_url]) & NEVER
+
+
+def test_a_command_runs_with_garbage_collection_and_ends_without(tmp_path):
+    (tmp_path / "shop.py").write_text(
+        "import atexit, gc\nfrom mainstay import Mainstay\nprint('imported', gc.isenabled())\n"
+        "atexit.register(lambda: print('ended', gc.get_freeze_count() > 10_000))\napp = Mainstay('sqlite:///jobs.db')\n"
+    )
+    command = [sys.executable, "-m", "mainstay", "worker", "--app", "shop:app", "--drain"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    lines = done.stdout.splitlines()
+    assert (lines[0], lines[-1]) == ("imported True", "ended True"), done.stderr
