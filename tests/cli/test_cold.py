@@ -14,7 +14,7 @@ from tests.servers.engines import SERVERS
 SOURCE = str(Path(mainstay.__file__).parents[1])
 PACKAGES = str(Path(pytest.__file__).parents[1])
 LOOKS = ["status", "stats", "dead", "stuck", "dupes", "history 1h", "why {job}", "health", "ls state:dead"]
-NEVER = {"asyncio", "concurrent", "redis", "opentelemetry", "ssl", "logging", "email"}
+NEVER = {"asyncio", "concurrent", "redis", "opentelemetry", "ssl", "logging", "email", "mainstay.core.fingerprint"}
 HEAVY = NEVER | {"click", "dataclasses", "inspect", "json.tool", "msgspec", "pathlib", "subprocess", "uuid"}
 REDIS = [name for name in SERVERS if not name.startswith("postgres")]
 
@@ -52,6 +52,11 @@ def test_a_look_at_redis_imports_no_client_of_redis(redis_url, look):
     with closing(Mainstay(redis_url)) as app:
         job = app.enqueue("mail", {"to": "ada"}).id
     assert not imported([*look.format(job=job).split(), "--url", redis_url]) & NEVER
+
+
+def test_a_search_on_redis_that_an_index_answers_needs_no_sqlite(redis_url):
+    assert "sqlite3" not in imported(["ls", "state:dead", "--url", redis_url])
+    assert "sqlite3" in imported(["ls", "state:dead", "priority:5", "--url", redis_url])
 
 
 def test_a_command_runs_with_garbage_collection_and_ends_without(tmp_path):
