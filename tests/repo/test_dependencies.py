@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-# redis-py imports hiredis where it is installed: a faster parser. The other packages have another name than their module.
-LOADED_BY = {"hiredis": "redis", "opentelemetry-api": "opentelemetry", "phonenumberslite": "phonenumbers"}
+# Packages with another name than their module.
+LOADED_BY = {"opentelemetry-api": "opentelemetry", "phonenumberslite": "phonenumbers"}
 
 
 @functools.cache

@@ -55,10 +55,10 @@ def cut(writer):
 
 
 class Proxy:
-    """Listens on a port of its own and passes everything on to another port of this machine."""
+    """Listens on a port of its own and passes everything on to another port of this machine; with a context, by TLS."""
 
-    def __init__(self, target, seed=1):
-        self.target, self.port = target, 0
+    def __init__(self, target, seed=1, context=None):
+        self.target, self.port, self._context = target, 0, context
         self._random = random.Random(seed)
         self._links = []  # all there ever were: nothing else keeps the half-open ones from being cleared away
         self.watch = lambda: None  # called before and after each piece that passes, in either direction
@@ -132,7 +132,7 @@ class Proxy:
 
     async def _serve(self):
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._context)
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._over.wait()

@@ -56,6 +56,7 @@ def test_no_password_is_ever_shown():
         ("redis://a/0?prefix=a{b}", "printable"),
         ("redis://a/0?prefix=", "printable"),
         ("redis://a/0?socket_timeout=soon", "seconds"),
+        ("rediss://a/0?ssl_cert_reqs=maybe", "none, optional, required"),
         ("redis+cluster://a/1", "prefix="),
     ],
 )

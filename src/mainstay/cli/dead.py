@@ -8,9 +8,8 @@ import click
 
 from ..control import json_records
 from ..control.dead import dead_group
-from ..core.dead import OPEN, short_names
+from ..core.dead import OPEN, SHORTEST, short_names
 from ..core.errors import UsageError
-from ..core.fingerprint import SHORTEST
 from ..core.frames import frames
 from . import records
 from .changing import report

@@ -10,9 +10,8 @@ import click
 from ..control import json_records
 from ..control.health import DEGRADED, HEALTHY, UNHEALTHY, health as checked
 from ..core.errors import MainstayError
-from ..stores import existing
 from . import exits
-from .options import command, shaped, targeted
+from .options import command, opened, shaped, targeted
 
 if TYPE_CHECKING:
     from ..control.records import Health
@@ -43,10 +42,8 @@ def health(target: Target, output: Output, fail_on: str, timeout: str) -> int:
 
 def _asked(target: Target, timeout: str) -> Health:
     """Ask for the health. A store that hangs is not closed: that would wait for it."""
-    from ..app import Mainstay
-
     with target.located() as url:
-        app = Mainstay(existing(url))
+        app = opened(url)
         found = checked(app, timeout, target.start())
         if found.components[0].figures["reachable"]:
             with suppress(MainstayError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -136,6 +137,7 @@ class Program(click.Group):
         found: click.Command = getattr(
             import_module(f"mainstay.cli.{COMMANDS[cmd_name][0]}"), FUNCTIONS.get(cmd_name, cmd_name)
         )
+        gc.enable()  # which `__main__` has disabled
         return (
             found if COMPLETING not in os.environ else import_module("mainstay.cli.completion").attach(found, cmd_name)
         )

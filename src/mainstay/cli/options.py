@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import closing, contextmanager
 from functools import reduce, wraps
@@ -89,6 +90,20 @@ def command(examples: str) -> Callable[[Command], Example]:
     return made
 
 
+def opened(url: str, create: bool = False) -> Mainstay:
+    """Return an app on a store; a missing file is not created unless `create` is set.
+
+    No garbage is collected while the driver is imported, for the reason that `__main__` gives.
+    """
+    gc.disable()
+    try:
+        from ..app import Mainstay
+
+        return Mainstay(url if create else existing(url))
+    finally:
+        gc.enable()
+
+
 class Target:
     """The URL and the application from the command line, the environment or the settings file."""
 
@@ -133,9 +148,7 @@ class Target:
     @contextmanager
     def open(self, create: bool = False) -> Iterator[Mainstay]:
         """Open a store; a missing file is not created unless `create` is set."""
-        from ..app import Mainstay
-
-        with self.located() as url, closing(Mainstay(url if create else existing(url))) as app:
+        with self.located() as url, closing(opened(url, create)) as app:
             yield app
 
     @contextmanager
@@ -146,10 +159,8 @@ class Target:
             with self.open() as app:
                 yield app
             return
-        from ..app import Mainstay
-
         try:
-            with closing(Mainstay(existing(replica))) as app:
+            with closing(opened(replica)) as app:
                 say_lag(app.store.behind())
                 yield app
         except (StoreError, ConfigError) as error:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.dead import ACTOR, AGAIN, CAP, IGNORED, OPEN, RESOLVED, Group, group_status, grouped, since
+from ..core.dead import ACTOR, AGAIN, CAP, IGNORED, LENGTH, OPEN, RESOLVED, Group, group_status, grouped, since
 from ..core.errors import NotFound, StoreError, UsageError
-from ..core.fingerprint import LENGTH, print_of
 from ..core.job import Rule
 from ..core.payload import clean
 from ..core.rules import TRIAGE
@@ -107,6 +106,8 @@ def _groups(app: Mainstay) -> list[Group]:
 
 def _fill(app: Mainstay) -> int:
     """Give some jobs of an older version their fingerprint, in case no worker runs that does; 0 if the store is read-only."""
+    from ..core.fingerprint import print_of  # only jobs of an older version need one
+
     try:
         jobs = app.store.get_many(app.store.unprinted(0, FILLED))
         return app.store.set_fingerprints({job.id: print_of(job, app.store.attempts(job.id)) for job in jobs})

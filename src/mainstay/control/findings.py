@@ -6,8 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.clock import human
-from ..core.dead import short_names
-from ..core.fingerprint import SHORTEST
+from ..core.dead import SHORTEST, short_names
 from ..core.words import plural
 from .workers import live
 

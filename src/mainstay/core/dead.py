@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from .job import Rule
 
+LENGTH, SHORTEST = 12, 4  # hex digits of a fingerprint, and how many of them are shown at least
 CAP = 100_000  # dead jobs that are counted
 ACTOR, AGAIN = "mainstay", "a job died of it again"  # who reopens a resolved group, and why
 HOURS = 24  # of which a group says how many jobs died in each

@@ -10,6 +10,7 @@ import re
 from hashlib import sha1
 from typing import TYPE_CHECKING
 
+from .dead import LENGTH
 from .frames import top_frame
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from .job import Attempt, Job
 
-LENGTH = 12  # hex digits
-SHORTEST = 4  # that are shown
 LOOKED, KEPT = 2_000, 200  # characters of a message that are looked at, and of the normalised one
 SEPARATOR = "\n"
 

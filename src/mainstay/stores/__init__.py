@@ -78,9 +78,10 @@ def engine(url: str) -> str:
     if scheme in POSTGRES or scheme in REDIS:
         from importlib.util import find_spec
 
-        name, module = ("postgres", "psycopg") if scheme in POSTGRES else ("redis", "redis")
-        if find_spec(module) is None:
-            raise ConfigError(f'this URL needs the package {module}: pip install "mainstay[{name}]"')
+        name = "postgres" if scheme in POSTGRES else "redis"
+        for module in _needed(scheme):
+            if find_spec(module) is None:
+                raise ConfigError(f'this URL needs the package {module}: pip install "mainstay[{name}]"')
         return name
     from ..core.masking import masked
     from ..core.suggest import did_you_mean
@@ -89,6 +90,13 @@ def engine(url: str) -> str:
         f'store URL {masked(url)!r}{did_you_mean(scheme, ("sqlite", *POSTGRES, *REDIS))}: give "sqlite:///jobs.db" (a file in this folder), "sqlite:////var/lib/jobs.db" '
         '(an absolute path), "sqlite:///:memory:", "postgresql://user@host/database" or "redis://host:6379/0"'
     )
+
+
+def _needed(scheme: str) -> tuple[str, ...]:
+    """Return the modules that a scheme needs. redis-py finds the server behind sentinels or in a cluster."""
+    if scheme in POSTGRES:
+        return ("psycopg",)
+    return ("hiredis", "redis") if "+" in scheme else ("hiredis",)
 
 
 def folder(path: str) -> str:

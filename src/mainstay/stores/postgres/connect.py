@@ -149,10 +149,10 @@ class Database(ForkGuard):
         """Detect a pooler and check the schema, on the first connection and again after a failure."""
         if self._checked:
             return
+        scans, versions = schema.glance(connection, self.dialect)
         if self.pooled is None:
-            setting = connection.execute("SELECT current_setting('enable_seqscan')", prepare=False).fetchone()
-            self.pooled = setting != ("off",)
-        schema.ensure(connection, self)
+            self.pooled = scans != SETTINGS["enable_seqscan"]
+        schema.ensure(connection, self, versions)
         self._checked = True
 
     def connect(self, **given: str) -> Connection:

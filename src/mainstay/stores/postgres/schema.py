@@ -30,10 +30,25 @@ LEFT JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = 'schem
 """
 
 
-def ensure(connection: Connection, db: Database) -> None:
+# What every process asks first: mostly there is a schema, and one round trip is enough.
+_GLANCE = "SELECT current_setting('enable_seqscan'), v.* FROM mainstay.schema_version v"
+
+
+def glance(connection: Connection, dialect: PostgresDialect) -> tuple[str, tuple[int, int, int]]:
+    """Return a setting by which poolers are told apart, and what `versions` returns."""
+    try:
+        rows = execute(connection, dialect.with_schema(_GLANCE))
+    except psycopg.errors.UndefinedTable:
+        rows = []
+    if rows:
+        return rows[0][0], _versions(*rows[0][1:])
+    return execute(connection, "SELECT current_setting('enable_seqscan')")[0][0], versions(connection, dialect)
+
+
+def ensure(connection: Connection, db: Database, found: tuple[int, int, int]) -> None:
     """Raise an error that says what to do, unless this code can use the schema. With `db.create`, a missing one is created."""
     check_server(connection, db.place)
-    version, readable_from, _ = versions(connection, db.dialect)
+    version, readable_from, _ = found
     if not version and db.create:
         initialise(connection, db)
     elif not version:
@@ -76,8 +91,11 @@ def versions(connection: Connection, dialect: PostgresDialect) -> tuple[int, int
         raise SchemaMismatch(
             f"the table {dialect.schema}.schema_version is empty, so its version is not known: restore a backup"
         )
-    version, *rest = rows[0]
-    return version, *(rest or (version, 0))
+    return _versions(*rows[0])
+
+
+def _versions(version: int, readable_from: int | None = None, done: int = 0) -> tuple[int, int, int]:
+    return version, version if readable_from is None else readable_from, done
 
 
 def initialise(connection: Connection, db: Database) -> None:

@@ -12,6 +12,7 @@ PREFIX = "mainstay"
 PORTS = {"": 6379, "cluster": 6379, "sentinel": 26379}
 OURS = ("prefix", "socket_timeout", "socket_connect_timeout", "health_check_interval")
 TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
+CHECKS = ("none", "optional", "required")  # of the server's certificate
 
 
 class Address(NamedTuple):
@@ -20,7 +21,7 @@ class Address(NamedTuple):
     kind: str  # "" one server, "cluster", "sentinel"
     hosts: tuple[tuple[str, int], ...]
     service: str  # what the sentinels call the server
-    options: dict[str, Any]  # for redis-py
+    options: dict[str, Any]  # of a connection, by the names of redis-py
     prefix: str  # with its hash tag: "{mainstay}:"
     shown: str  # the URL without its password
 
@@ -47,7 +48,7 @@ def parse_url(url: str) -> Address:
     service = path.pop(0) if kind == "sentinel" and path else ""
     return Address(
         kind, _hosts(hosts, PORTS[kind], url), service or "mymaster",
-        _numbers(options, url) | _login(user) | _database(path, kind, url) | _tls(scheme, options),
+        _numbers(options, url) | _login(user) | _database(path, kind, url) | _tls(scheme, options, url),
         _prefix(options.get("prefix", PREFIX), url), masked(url),
     )  # fmt: skip
 
@@ -94,8 +95,10 @@ def _numbers(options: dict[str, str], url: str) -> dict[str, Any]:
         raise ConfigError(f"{masked(url)!r}: {', '.join(OURS[1:])} are seconds") from None
 
 
-def _tls(scheme: str, options: dict[str, str]) -> dict[str, Any]:
+def _tls(scheme: str, options: dict[str, str], url: str) -> dict[str, Any]:
     chosen: dict[str, Any] = {name: options[name] for name in TLS if name in options}
+    if chosen.get("ssl_cert_reqs", CHECKS[0]) not in CHECKS:
+        raise ConfigError(f"{masked(url)!r}: ssl_cert_reqs is {', '.join(CHECKS)}")
     if "ssl_check_hostname" in chosen:
         chosen["ssl_check_hostname"] = chosen["ssl_check_hostname"].lower() in ("1", "true", "yes")
     return {"ssl": True} | chosen if scheme == "rediss" else {}

@@ -14,7 +14,7 @@ from ...core.errors import refuse_nul
 from ...core.export import JobRecord
 from . import header, record
 from .actions import changed
-from .search import UNSEEN
+from .checks import UNSEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,12 +1,11 @@
-"""Errors of a Redis server and of the driver as errors of ours, which say what to do."""
+"""Errors of a Redis server and of connections as errors of ours, which say what to do."""
 
 from __future__ import annotations
 
 import re
 
-from redis import exceptions as theirs
-
 from ...core import errors
+from .wire import LOST, Refused
 
 Kind = tuple[type[errors.StoreError], str]
 UNREACHABLE: Kind = (
@@ -15,6 +14,7 @@ UNREACHABLE: Kind = (
 )
 _REFUSED = "The server refuses this user and password: check the URL"
 _NO_RIGHT = "This user lacks a right: mainstay needs ~{mainstay}:* (the prefix) and +@all -@dangerous +info"
+_MOVING = "The cluster is moving these keys to another node: try again"
 # What to do, by the words of the server's error. The word is at its beginning; in a script's error it is further on.
 _ADVICE: dict[type[errors.StoreError], dict[str, str]] = {
     errors.StoreFull: {
@@ -34,7 +34,8 @@ _ADVICE: dict[type[errors.StoreError], dict[str, str]] = {
         "WRONGPASS": _REFUSED,
         "invalid username-password": _REFUSED,
         "CLUSTERDOWN": "The cluster does not serve every slot: check its nodes",
-        "TRYAGAIN": "The cluster is moving these keys to another node: try again",
+        "TRYAGAIN": _MOVING,
+        "ASK": _MOVING,
         "MASTERDOWN": "The replica has lost its primary: check both",
         "NOREPLICAS": "min-replicas-to-write is not met: check the replicas",
         "MOVED": "This server is part of a cluster: write redis+cluster://host:port/",
@@ -45,11 +46,6 @@ _ADVICE: dict[type[errors.StoreError], dict[str, str]] = {
 }
 _KINDS: dict[str, Kind] = {word: (kind, advice) for kind, found in _ADVICE.items() for word, advice in found.items()}
 _WORD = re.compile(r"\b(" + "|".join(_KINDS) + r")\b")
-_CLASSES: dict[type, str] = {  # of redis-py, which drops the word from their texts
-    theirs.BusyLoadingError: "LOADING", theirs.NoPermissionError: "NOPERM", theirs.AuthenticationError: "NOAUTH",
-    theirs.ReadOnlyError: "READONLY", theirs.OutOfMemoryError: "OOM", theirs.ClusterDownError: "CLUSTERDOWN",
-    theirs.MovedError: "MOVED", theirs.AskError: "TRYAGAIN",
-}  # fmt: skip
 
 
 class Unknown(errors.StoreError):
@@ -57,10 +53,10 @@ class Unknown(errors.StoreError):
 
 
 def mapped(error: BaseException, where: str) -> BaseException:
-    """Return the same failure as one of ours; one that is not the driver's is returned unchanged."""
-    if isinstance(error, (UnicodeEncodeError, OverflowError, theirs.DataError)):
+    """Return the same failure as one of ours; one that is neither the server's nor the connection's is returned unchanged."""
+    if isinstance(error, (UnicodeEncodeError, OverflowError)):
         return errors.UsageError(f"a value cannot be stored: {error}")
-    if not isinstance(error, (theirs.RedisError, OSError)):
+    if not isinstance(error, (Refused, *LOST)):
         return error
     kind, advice = _kind(error)
     return kind(f"{where}: {str(error).rstrip('. ')}. {advice}".rstrip(". ") + ".")
@@ -68,9 +64,6 @@ def mapped(error: BaseException, where: str) -> BaseException:
 
 def _kind(error: BaseException) -> Kind:
     found = _WORD.search(str(error))
-    word = found[1] if found else next((_CLASSES[each] for each in type(error).__mro__ if each in _CLASSES), None)
-    if word:
-        return _KINDS[word]
-    if isinstance(error, (theirs.ConnectionError, theirs.TimeoutError, theirs.RedisClusterException, OSError)):
-        return UNREACHABLE
-    return errors.StoreError, ""
+    if found:
+        return _KINDS[found[1]]
+    return UNREACHABLE if isinstance(error, LOST) else (errors.StoreError, "")

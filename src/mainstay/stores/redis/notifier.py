@@ -12,16 +12,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from redis import exceptions as theirs
-
 from ...core.errors import StoreUnavailable
 from . import errors, script
 from .claim import claimed, packed
+from .wire import Lost, Refused, pack
 
 if TYPE_CHECKING:
     from ..results import SlotOffer
-    from .connect import Wire
     from .store import RedisStore
+    from .wire import Wire
 
 SLACK = 2_000  # ms beyond the wait after which a silent connection is given up
 REST = 0.003  # seconds between a notification and the next wait: the claim goes first
@@ -46,7 +45,7 @@ class RedisNotifier:
         self._connection: Wire | None = None
         self._seen = self._counts()
         self._notified = False  # by the last wait
-        self._last: tuple[Any, list[bytes]] = None, []  # what was sent last, and for what
+        self._last: tuple[Any, bytes] = None, b""  # what was sent last, and for what
 
     def _counts(self) -> str:
         """Return how many notifications there were so far, of jobs and of cancels."""
@@ -85,7 +84,7 @@ class RedisNotifier:
         """Arm and block in one round trip. The marker names the kind of notification, and the counts at that moment."""
         try:
             found = self._ask(timeout, offer)
-        except theirs.NoScriptError:  # it was not armed, so nothing would wake it: load the scripts and ask again
+        except Unarmed:  # nothing would wake it: load the scripts and ask again
             self._disconnect()
             for name in (
                 "arm",
@@ -102,24 +101,24 @@ class RedisNotifier:
         """Return the marker, or None where there was none in time."""
         if self._connection is None:
             self._connection = self._server.connection()
-        connection = self._connection
-        connection.send_packed_command(self._packed(connection, timeout, offer))
-        connection.read_response()
-        if not connection.can_read((timeout + SLACK) / 1000):
-            raise theirs.TimeoutError("no reply to a blocking wait")
-        found: list[str] | None = connection.read_response()
+        wire = self._connection
+        wire.send(self._packed(timeout, offer))
+        _reply(wire)
+        if not wire.arrived((timeout + SLACK) / 1000):
+            raise Lost("no reply to a blocking wait")
+        found: list[str] | None = _reply(wire)
         if offer is not None:
-            reply = connection.read_response()
+            reply = _reply(wire)
             if reply == "rules":  # the next claim takes them
                 self._store.flowing, reply = True, None
             offer.take(claimed(reply[1:], reply[0], self._worker) if reply else [])
         return found
 
-    def _packed(self, connection: Wire, timeout: int, offer: SlotOffer | None) -> list[bytes]:
+    def _packed(self, timeout: int, offer: SlotOffer | None) -> bytes:
         """Return what to send: the same as before while nothing happens."""
         same = (timeout, self._seen, self._store.flowing, offer and (offer.wants, self._store.engine_now(offer.now)))
         if self._last[0] != same:
-            self._last = same, connection.pack_commands(self._commands(timeout, offer))
+            self._last = same, pack(self._commands(timeout, offer))
         return self._last[1]
 
     def _commands(self, timeout: int, offer: SlotOffer | None) -> list[tuple[Any, ...]]:
@@ -136,7 +135,7 @@ class RedisNotifier:
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.disconnect()
+            connection.close()
 
     def close(self) -> None:
         """Disconnect, and remove the marker."""
@@ -145,3 +144,15 @@ class RedisNotifier:
             self._server.on_keys([("SREM", "armed", self._worker), ("DEL", f"bell:{self._worker}")])
         except StoreUnavailable:  # the rest expires: with the next notification, and a minute after that
             pass
+
+
+class Unarmed(Refused):
+    """The server does not know a script of the wait: it was restarted, or its script cache was cleared."""
+
+
+def _reply(wire: Wire) -> Any:
+    """Return the next reply; raise it if it is an error."""
+    found = wire.read()
+    if isinstance(found, Refused):
+        raise Unarmed(str(found)) if found.word == "NOSCRIPT" else found
+    return found

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from redis import exceptions as theirs
-
 from ...core.errors import ConfigError
 from ..schema import outdated, readable, unversioned
+from .wire import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,7 +50,7 @@ def usable(exchange: Exchange, prefix: str, shown: str, version: int, readable_f
         return readable(version, readable_from, VERSION, named(prefix, shown), "prefix=")
     try:
         (fresh,) = exchange([("EVAL", _BEGIN, 1, prefix, VERSION, READABLE_FROM)])
-    except theirs.ResponseError:  # a replica refuses, and the verb that follows says so
+    except Refused:  # a replica refuses, and the verb that follows says so
         return True
     if not fresh:
         raise unversioned(named(prefix, shown))
