@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .core import job as stored, retention
 from .core.draft import Draft
 from .core.errors import Conflict
-from .core.payload import decode_result
+from .core.payload import decode_result, loads
 from .core.review import unpack
 from .core.states import CANCELLED, ENDED
 
@@ -51,7 +51,7 @@ class Job(stored.Job[datetime, timedelta]):
     @property
     def args(self) -> Any:
         """The arguments by name, as plain JSON values."""
-        return json.loads(self.payload)
+        return loads(self.payload)
 
     @property
     def result(self) -> Any:

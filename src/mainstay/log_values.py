@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .core.payload import clean
+from .redacting import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +65,7 @@ def as_text(value: Any, limit: int) -> str:
     if type(value) is str and value.isprintable() and value.isascii() and len(value) <= limit:  # nearly always
         return value
     try:
-        return clean(str(value), limit)
+        text = str(value)
+        return clean(text, limit) if len(text) <= limit else kept(text, limit)
     except Exception as error:  # noqa: BLE001  (as above)
         return f"(its __str__ raised {type(error).__name__})"

@@ -36,6 +36,19 @@ def load() -> Redactor:
     return _use(Redactor(settings.redact, settings.redact_patterns))
 
 
+def kept(text: str, limit: int) -> str:
+    """Return a text without its secrets, and cut to what a store keeps of it: one that is cut first may not be recognised.
+
+    The work is bounded: of a text that is far too long, only as much is looked at around both ends as will be kept, and some more.
+    """
+    from .core.payload import clean
+
+    without, reach = redactor().text, 2 * limit
+    if len(text) <= 2 * reach:
+        return clean(without(text), limit)
+    return without(clean(without(text[:reach]) + text[reach:-reach] + without(text[-reach:]), limit))
+
+
 def in_archives(unredacted: bool = False) -> Redactor | None:
     """Return what takes secrets out of an export or an archive; None if nothing does: it is asked for so, or redaction is off."""
     found = redactor()

@@ -4,13 +4,15 @@ import base64
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from mainstay import Mainstay
 from mainstay.cli import exits
 from mainstay.core import fields
-from mainstay.core.export import JobRecord
+from mainstay.core.export import JobRecord, Rewrite
+from mainstay.core.outcome import Outcome
 from tests.cli.shop import Shop
 from tests.waiting import eventually
 
@@ -41,6 +43,7 @@ def test_keys_are_rotated(run, app, monkeypatch):
         "seals": "k2",
         "used": ["k1"],
         "missing": [],
+        "wrong": [],
     }
     assert "encrypted with the first key" in run("encryption", "rotate").err
     monkeypatch.setenv(KEYS, TWO)
@@ -73,7 +76,8 @@ def test_a_missing_key_is_named(run, app, monkeypatch):
     assert (status.code, "missing" in status.out) == (exits.FAILED, True)
     refused = run("enqueue", "mail")
     assert (refused.code, "'k1'" in refused.err) == (exits.USAGE, True)
-    assert run("show", job).code == exits.OK  # with its payload as it is stored
+    shown = run("show", job)
+    assert (shown.code, "'k1'" in shown.err, "mainstay encryption" in shown.err) == (exits.USAGE, True, True)
 
 
 @pytest.mark.parametrize("words", ["ls", "enqueue mail", "encryption rotate", "status"])
@@ -104,3 +108,38 @@ def test_it_is_not_encrypted(run, app, monkeypatch):
     monkeypatch.delenv(KEYS)
     app.store.inner.types()
     assert "not encrypted" in run("encryption").out
+
+
+def test_what_a_removed_key_has_sealed_in_the_audit_trail_stops_no_command(run, app, monkeypatch):
+    """The texts of the trail keep their key: once it is removed they show as they are stored."""
+    job = Shop(app).add(payload='{"to": "ann"}')
+    app.schedule("nightly", app.prepare("mail", {"to": "ann"}), every="1d")
+    app.subscriptions.add("ledger", "invoice.*", "mail", {"to": "ann"})
+    run("schedules", "set", "nightly", "to=bea")
+    run("subscriptions", "disable", "ledger")
+    run("amend", "type:mail", "--set", "to=cleo", "--yes")
+    monkeypatch.setenv(KEYS, f"{TWO},{ONE}")
+    assert run("encryption", "rotate").code == exits.OK
+    monkeypatch.setenv(KEYS, TWO)
+    for words in (("audit",), ("audit", "--json"), ("show", job), ("bulk",), ("schedules",), ("subscriptions",)):
+        assert run(*words).code == exits.OK
+    shown = run("audit").out
+    assert "amend: 1 of 1 job of type:mail (with=enc:1:k1:" in shown
+    assert "ann" not in shown + run("audit", "--json").out
+
+
+def test_a_damaged_value_stops_no_command_about_others(run, app):
+    shop = Shop(app)
+    job = shop.end(Outcome("completed", result='{"sum": 1}'), payload='{"to": "ann"}')
+    inner = app.store.inner
+    for column, raw in (("payload", inner.get(job).payload), ("result", inner.result(job))):
+        inner.rewrite(job, [Rewrite(column, raw, raw[:-6] + "AAAAA=")])
+    shown = run("show", job)
+    assert (shown.code, "[unreadable: a value that was encrypted with the key 'k1'" in shown.out) == (exits.OK, True)
+    assert json.loads(run("show", job, "--json").out)["result"].startswith("[unreadable: ")
+    waiting = shop.add(payload='{"to": "bea"}')
+    raw = inner.get(waiting).payload
+    inner.rewrite(waiting, [Rewrite("payload", raw, raw[:-6] + "AAAAA=")])
+    Path("new.json").write_text('{"to": "cleo"}', encoding="utf-8")
+    edited = run("edit", waiting, "--from", "new.json")
+    assert (edited.code, "is encrypted, and cannot be decrypted here" in edited.err) == (exits.USAGE, True)

@@ -265,6 +265,7 @@ def test_a_channel_that_is_added_later_is_told_what_is_open_and_nothing_of_the_p
         fleet.look()
         fleet.app.resume()
         fleet.look()
+        fleet.look("20m")  # it comes and goes: it is over when it stays away
     (rule,) = fleet.store.rules([TROUBLE], "disabled:")
     assert len(rule.value["owed"]) == core.KEPT  # it does not grow
     fleet.add(101)
@@ -298,6 +299,36 @@ def test_an_incident_that_ends_before_it_was_told_is_told_whole(fleet):
     fleet.look()
     fleet.post.broken = False
     assert fleet.look("10m") == [("opened", "disabled:"), ("recovered", "disabled:")]
+
+
+def test_a_clock_that_is_set_back_loses_no_notice(fleet):
+    fleet.app.pause()
+    fleet.look()
+    fleet.post.broken = True
+    fleet.app.resume()
+    fleet.look()
+    fleet.post.broken = False
+    fleet.clock.move_to(fleet.clock.now() - 2_000)
+    assert fleet.look("1s") == []
+    assert fleet.look("1m") == [("recovered", "disabled:")]
+
+
+def test_an_incident_that_comes_and_goes_is_told_a_few_times_and_not_each_minute(fleet):
+    told = []
+    for _ in range(30):
+        fleet.app.pause()
+        told += fleet.look()
+        fleet.app.resume()
+        told += fleet.look()
+    assert told == [("opened", "disabled:"), ("recovered", "disabled:")] * 3 + [("opened", "disabled:")]
+    assert len(fleet.app.alerts.open()) == 1
+    assert fleet.look("10m") == []
+    assert fleet.look("10m") == [("recovered", "disabled:")]
+    fleet.look("2d")
+    fleet.app.pause()
+    assert fleet.look() == [("opened", "disabled:")]
+    fleet.app.resume()
+    assert fleet.look() == [("recovered", "disabled:")]
 
 
 def test_two_that_see_the_same_incident_open_it_once(store, another, clock):
@@ -357,6 +388,14 @@ def test_a_rule_is_changed_live_and_audited(fleet):
     fleet.app.alerts.set("depth", threshold=1)
     fleet.app.alerts.set("depth", enabled=False)
     assert fleet.look() == []
+
+
+def test_a_threshold_is_read_with_its_unit(fleet):
+    fleet.app.alerts.set("oldest", threshold=90)
+    fleet.app.alerts.set("failures", threshold=0)
+    about = {rule.name: rule.about for rule in fleet.app.alerts.rules()}
+    assert about["oldest"].endswith("for more than 1m 30s")
+    assert about["failures"].endswith("more than 0% are dead")
 
 
 def test_a_silenced_rule_tells_nobody_until_the_silence_is_over(fleet):

@@ -13,7 +13,7 @@ from mainstay.core.redaction import MARK, Redactor, restored
 from mainstay.core.secret_patterns import PATTERNS
 from mainstay.core.updates import Line
 from mainstay.job_log import redacted
-from mainstay.log_values import encoded
+from mainstay.log_values import as_text, encoded
 
 USUAL = Redactor()
 OWN = Redactor(["ssn", "card.number"])
@@ -60,6 +60,35 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc=\n-----END RSA PRIVATE KEY--
         ("sk-proj-abcdefghijklmnop", "[redacted:openai]"),
         (f"key {PEM} end", "key [redacted:pem] end"),
         (PEM[:45], "[redacted:pem]"),
+        (
+            "[(b'authorization', b'Token abc'), (b'a', b'b')]",
+            "[(b'authorization', b'[redacted:authorization]'), (b'a', b'b')]",
+        ),
+        ('[["x-api-key", "abc"], ["a", "b"]]', '[["x-api-key", "[redacted:apikey]"], ["a", "b"]]'),
+        (
+            "\x1b[36mpwd\x1b[0m=\x1b[35mhunter2\x1b[0m \x1b[36ma\x1b[0m=b",
+            "\x1b[36mpwd\x1b[0m=\x1b[35m[redacted:pwd] \x1b[36ma\x1b[0m=b",
+        ),
+        ("password：hunter2 next", "password：[redacted:password] next"),
+        ("/login?next=%2Fx%3Faccess_token%3Dabc&b=1", "/login?next=%2Fx%3Faccess_token%3D[redacted:token]&b=1"),
+        ("%7B%22password%22%3A%22abc%22%7D", "%7B%22password%22%3A[redacted:password]"),
+        ("?store=redis%3A%2F%2Fann%3Ahunter2%40db%2F0", "?store=redis%3A%2F%2Fann:***@db%2F0"),
+        ('Authorization: Digest username="u", response="abc"\nnext', "Authorization: [redacted:authorization]\nnext"),
+        ("Authorization:\n  Bearer\n abcdef123456 x", "Authorization:\n  Bearer\n [redacted:bearer] x"),
+        ("Bearer\n abcdef123456 x", "Bearer\n [redacted:bearer] x"),
+        ("password = '''hun'ter''' + x", "password = '''[redacted:password]''' + x"),
+        ("ALTER USER ann WITH PASSWORD 'hunter2';", "ALTER USER ann WITH PASSWORD '[redacted:password]';"),
+        ("smtp(user=a, pass=hunter2, pw=x)", "smtp(user=a, pass=[redacted:pass], pw=[redacted:pw])"),
+        ("AccountKey=abc==;EndpointSuffix=x", "AccountKey=[redacted:key];EndpointSuffix=x"),
+        (
+            "https://s3.example/x?X-Amz-Signature=0123456789&b=1",
+            "https://s3.example/x?X-Amz-Signature=[redacted:signature]&b=1",
+        ),
+        (
+            "https://discord.com/api/webhooks/123456789012/" + "aB-3" * 12 + " x",
+            "https://discord.com/api/webhooks/[redacted:token] x",
+        ),
+        ("npm_" + "a1B2" * 9, "[redacted:token]"),
     ],
 )
 def test_a_secret_in_a_text_is_replaced(text, shown):
@@ -74,7 +103,8 @@ def test_a_secret_in_a_text_is_replaced(text, shown):
         "https://host:8080/path@2", "basic understanding", "Bearer authentication fails", "4111111111111112", "1700000000000",
         "monkey: a", "pinned: yes", "the password is wrong", "ann@example.com", "password=", "password=None", "01JQ93M7N78DSJ53ENQWTCSC00",
         "botocore.exceptions.NoCredentialsError: Unable to locate credentials",
-        "AuthorizationError: ask the owner of the account",
+        "AuthorizationError: ask the owner of the account", "unexpected token 'x' at 3", "columns ['password', 'mail'] are missing",
+        "3 pass: 12, fail=1", "second pass: reading", "https://a.example/?design=1&page=12345678", "secret 'shop' is not there",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_stays(text):
@@ -123,6 +153,45 @@ def test_flags_counts_and_nothing_stay():
 def test_headers_and_settings_have_their_name_beside_the_value():
     given = [{"name": "Authorization", "value": "x"}, {"name": "Accept", "value": "y"}]
     assert USUAL.value(given) == [{"name": "Authorization", "value": "[redacted:authorization]"}, given[1]]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [["Authorization", "x"], ["Accept", "y"]], [("Cookie", "x"), ("Accept", ["y"])],
+        [{"key": "DB_PASSWORD", "value": "x"}], [{"Key": "api_key", "Value": "x"}], {"user": "y", "pass": "x"},
+    ],
+)  # fmt: skip
+def test_names_that_stand_beside_their_values(given):
+    shown = json.dumps(USUAL.value(given))
+    assert '"x"' not in shown
+    assert MARK in shown
+    assert shown.count('"y"') == json.dumps(given).count('"y"')
+
+
+def test_a_table_of_two_columns_stays():
+    given = {"rows": [["ann", 1], ["bob", 2]], "names": [["token", 3]], "pass": 12}
+    assert USUAL.value(given) == given
+
+
+def test_what_is_cut_is_redacted_first():
+    """What is cut in the middle of a secret, or behind its name, is not recognised any more."""
+    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIE0123\n" * 200 + "-----END RSA PRIVATE KEY-----"
+    for text in (
+        "a" * 9_000 + key + "b" * 4_000,
+        "a" * 20_000 + "password='" + "s" * 30 + "hunter2' " + "b" * 4_970,
+        "a" * 99_000 + "password='" + "s" * 30 + "hunter2' " + "b" * 4_970,
+    ):
+        found = as_text(text, 10_000)
+        assert ("MIIE" in found, "hunter2" in found) == (False, False)
+        assert len(found) <= 10_100
+        assert "characters left out" in found
+
+
+def test_a_very_long_text_costs_no_more_than_a_long_one():
+    start = time.process_time()
+    as_text("password=x " * 2_000_000, 10_000)
+    assert time.process_time() - start < 3
 
 
 def test_a_number_may_be_a_card():
@@ -218,7 +287,8 @@ def test_an_edit_may_change_what_is_around_a_mark():
 HARD = {
     "names": "password", "values": "password=x ", "open quotes": 'password="\\', "open brackets": "password=[", "urls": "://a:", "ends": "://a:@", "jwt": "eyJ",
     "jwts": "eyJ ", "digits": "4", "spaced": "4 ", "pem": "-----BEGIN A-----", "bearer": "bearer ", "iban": "AB12 ", "keys": "sk-", "at": "a@a.",
-    "redacted headers": "authorization:*** ", "redacted cookies": "cookie=[redacted:x] ",
+    "pairs": "('password', '", "coloured": "password\x1b[0m", "percent": "password%3D%22", "signed": "?sig=", "encoded urls": "%3A%2F%2Fa%3A", "parameters": 'cookie: ="',
+    "triple quotes": "password='''", "redacted headers": "authorization:*** ", "redacted cookies": "cookie=[redacted:x] ",
 }  # fmt: skip
 
 

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from mainstay import Mainstay, Permanent, Review, Snooze, ctx, redacting
+from mainstay import Mainstay, Permanent, Retry, Review, Snooze, ctx, redacting
 from mainstay.cli.worker import WorkerLog
 from mainstay.core.export import PARTS
 
-SECRETS = ("hunter-error", "hunter-frame", "hunter-log", "hunter-field", "hunter-own", "hunter-stage", "hunter-said", "hunter-asked", "hunter-cause", "hunter-code", "hunter-exit", "hunter-progress")  # fmt: skip
+SECRETS = ("hunter-error", "hunter-frame", "hunter-log", "hunter-field", "hunter-own", "hunter-stage", "hunter-said", "hunter-asked", "hunter-cause", "hunter-code", "hunter-exit", "hunter-progress", "hunter-policy")  # fmt: skip
 
 
 @pytest.fixture
@@ -23,9 +23,14 @@ def app(tmp_path, monkeypatch):
     app.job(leaves, retry=1)
     app.job(waits)
     app.job(gives_up, process=True)
+    app.job(lambda: 1 / 0, name="undecided", retry=Retry(when=decide))
     yield app
     app.close()
     redacting.forget()
+
+
+def decide(error: BaseException) -> bool:
+    raise LookupError("password=hunter-policy")
 
 
 def fails() -> None:
@@ -62,7 +67,7 @@ def gives_up() -> None:
 def test_what_handlers_say_is_redacted_before_it_is_stored_or_logged(app, capfd, monkeypatch, form):
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     WorkerLog(app, "debug", form)
-    jobs = [app.enqueue(name) for name in ("fails", "asks", "waits", "gives_up", "leaves")]
+    jobs = [app.enqueue(name) for name in ("fails", "asks", "waits", "gives_up", "leaves", "undecided")]
     app.drain()
     stored = json.dumps([app.store.export_rows(part, None, 100).rows for part in PARTS])
     said = "".join(capfd.readouterr())

@@ -13,6 +13,7 @@ from ..core.bulk import PLACE, PLAN
 from ..core.clock import human, iso, milliseconds
 from ..core.errors import UsageError
 from ..core.limits import effective
+from ..core.payload import readable
 from ..core.rules import INCOMING, SCHEDULE, SUBSCRIPTION, TOKEN, TRIAGE, WATCH, WEBHOOK
 from ..redacting import redactor
 from . import rule_text
@@ -130,9 +131,13 @@ def _operation(action: str, detail: dict[str, Any]) -> str:
     jobs, matched, search, bulk = (detail.pop(name) for name in ("jobs", "matched", "search", "bulk"))
     stopped = ", stopped" if detail.pop(PLACE, None) else ""
     detail.pop(PLAN, None)
-    given = json.loads(detail.pop("with", "{}")).items()
+    given = readable(detail.pop("with", "{}"))
+    if not isinstance(given, dict):  # its key is not here any more
+        given = {"with": given}
     words = [
-        f"{name}={_given(name, value)}" for name, value in given if value not in ([], {}, "") and name not in detail
+        f"{name}={_given(name, value)}"
+        for name, value in given.items()
+        if value not in ([], {}, "") and name not in detail
     ]
     told = " ".join(filter(None, [*words, _details(detail), bulk]))
     return f"{action}: {jobs:,} of {plural(matched, 'job')} of {search or 'all'}{stopped} ({told})"

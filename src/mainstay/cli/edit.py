@@ -17,6 +17,7 @@ from ..core import retention
 from ..core.change import Wish, refusal
 from ..core.errors import Conflict, MainstayError, NotFound, UsageError
 from ..core.limits import Limit
+from ..core.payload import loads
 from ..core.redaction import restored
 from ..core.states import REVIEW
 from ..core.suggest import did_you_mean
@@ -132,7 +133,7 @@ def _edit_job(target: Target, output: Output, by: By, word: str, file: str | Non
 
 def _edit_arguments(app: Mainstay, output: Output, job: Job, file: str | None, by: By) -> int:
     """Change the arguments of one job, unless another has changed them meanwhile."""
-    before = json.loads(job.payload)
+    before = loads(job.payload)
     text = dumped(before, indent=2) + "\n"
     after, path = (_read(file), "") if file else edited(text, "job", ".json")
     try:

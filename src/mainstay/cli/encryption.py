@@ -36,7 +36,7 @@ def encryption(target: Target, output: Output) -> int:
     with target.open() as app:
         found = status(app.store)
     output.give(lambda: found, found["used"], lambda: _print(output, found))
-    return exits.FAILED if found["missing"] else exits.OK
+    return exits.FAILED if found["missing"] or found["wrong"] else exits.OK
 
 
 def _print(output: Output, found: dict[str, Any]) -> None:
@@ -44,10 +44,14 @@ def _print(output: Output, found: dict[str, Any]) -> None:
         output.line("this installation is not encrypted, and there are no keys here")
         return
     rows = [
-        [name, "yes" if name in found["keys"] else "missing", "yes" if name in found["used"] else "", "encrypts" * (name == found["seals"])]
+        [name, _here(found, name), "yes" if name in found["used"] else "", "encrypts" * (name == found["seals"])]
         for name in dict.fromkeys([*found["keys"], *found["used"]])
     ]  # fmt: skip
     output.table(["KEY", "HERE", "IN USE", ""], rows)
+
+
+def _here(found: dict[str, Any], name: str) -> str:
+    return "another key" if name in found["wrong"] else "yes" if name in found["keys"] else "missing"
 
 
 @subcommand(encryption, "new-key", "mainstay encryption new-key k2")

@@ -256,13 +256,14 @@ def _with_arguments(app: Mainstay, known: ScheduleRecord, words: Sequence[str]) 
     """Return the job of a schedule with other arguments: `name=value` changes one of them, a document replaces all."""
     from ..control.schedules import found
     from ..core.draft import restored
-    from ..core.payload import encode
+    from ..core.payload import encode, loads
     from ..core.schedule import effective
 
     whole = len(words) == 1 and (words[0] == "-" or words[0].startswith("@"))
     given = enqueue_args.read(known.type, words, None)
-    payload = given if whole else {**known.args, **given}
-    return restored(effective(found(app, known.name).value)["job"] | {"payload": encode(payload, app.max_payload)})
+    job = effective(found(app, known.name).value)["job"]
+    payload = given if whole else {**loads(job["payload"]), **given}
+    return restored(job | {"payload": encode(payload, app.max_payload)})
 
 
 def _changed(target: Target, output: Output, by: By, name: str, verb: str, told: str, same: str, undo: str = "") -> int:

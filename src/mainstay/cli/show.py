@@ -78,8 +78,8 @@ def _record(app: Mainstay, job: Job, now: int, target: Target) -> dict[str, Any]
     return json_records.of_job(job, now) | {
         "updated_at": iso(updated_at(job, attempts, actions)),
         "attempts": [_attempt(attempt) for attempt in attempts],
-        "result": json_records.loaded(store.result(job.id)),
-        "checkpoint": json_records.loaded(store.checkpoint(job.id)),
+        "result": json_records.kept(store.result, job.id),
+        "checkpoint": json_records.kept(store.checkpoint, job.id),
         "children": app.search(f"parent:{job.id}", CAP, exact=True).ids,
         "actions": [json_records.of(action) for action in actions],
         "waiting": [" → ".join([step.text, *step.next[:1]]) for step in _reasons(app, job, target)],
@@ -119,8 +119,12 @@ def print_job(app: Mainstay, output: Output, job: Job, target: Target, full: boo
     _section(
         output, "error", _error(job, attempts, full), more="--full prints all" if not full else "--json prints all"
     )
-    _section(output, "result" if job.state != "review" else "proposed result", _json(app.store.result(job.id)))
-    _section(output, "checkpoint", _json(app.store.checkpoint(job.id)))
+    _section(
+        output,
+        "result" if job.state != "review" else "proposed result",
+        _json(json_records.kept(app.store.result, job.id)),
+    )
+    _section(output, "checkpoint", _json(json_records.kept(app.store.checkpoint, job.id)))
     _print_children(app, output, job)
     _print_log(output, job, lines)
     _section(output, "history", [_action(output, action) for action in actions[:LINES]])
@@ -200,10 +204,10 @@ def _arguments(text: str) -> list[str]:
     return [f"{name:{width}}  {json.dumps(value, ensure_ascii=False)}" for name, value in args.items()]
 
 
-def _json(text: str | None) -> list[str]:
-    if text is None or text == "{}":
+def _json(value: Any) -> list[str]:
+    if value is None or value == {}:
         return []
-    return json.dumps(json_records.loaded(text), indent=2, ensure_ascii=False).split("\n")
+    return json.dumps(value, indent=2, ensure_ascii=False).split("\n")
 
 
 def _error(job: Job, attempts: Iterable[Attempt], full: bool) -> list[str]:

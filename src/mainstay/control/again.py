@@ -6,6 +6,7 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..core.payload import readable
 from ..redacting import redactor
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Commands(NamedTuple):
 
 def commands(job: Job, url: str) -> Commands:
     """Return the commands; `url` is where the API enqueues jobs."""
-    given = redactor().value(json.loads(job.payload))
+    given = redactor().value(readable(job.payload))
     args: dict[str, Any] = given if isinstance(given, dict) else {}
     options = {name: value for name in OPTIONS if (value := getattr(job, name))}
     tags = {"tags": list(job.tags)} if job.tags else {}

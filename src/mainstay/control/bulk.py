@@ -10,6 +10,7 @@ from ..core.bulk import PLACE, PLAN, REFUSED, Bulk as Line
 from ..core.change import NOW
 from ..core.codec import encode_result
 from ..core.errors import Conflict, NotFound, UsageError
+from ..core.payload import loads
 from ..core.suggest import did_you_mean
 from ..job import each_of
 from ..options import Options, instant
@@ -241,7 +242,7 @@ def resume(
 ) -> Report:  # fmt: skip
     """Go on with an operation from the place that it has reached. Another actor does not have the roles of the one who began it."""
     line = _line(app, operation)
-    detail, arguments = line.detail, json.loads(line.detail.get("with", "{}"))
+    detail, arguments = line.detail, loads(line.detail.get("with", "{}"), "operation")
     at, top = (json.loads(detail[PLAN])[name] for name in ("at", "top"))
     run = Run(app, VERBS[line.action], actor, arguments, detail["search"], parse(detail["search"], at), at, declared)
     run.id, run.matched, run.changed, run.top = detail["bulk"], detail["matched"], detail["jobs"], top

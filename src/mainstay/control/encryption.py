@@ -40,14 +40,15 @@ def sealing(store: Any) -> EncryptedStore:
 
 
 def status(store: Any) -> dict[str, Any]:
-    """Return the keys that are here, those that the installation uses, and which of these are missing here."""
+    """Return the keys that are here, those that the installation uses, and which of these are missing here, or are others here."""
     here = list(store.ring.names) if isinstance(store, EncryptedStore) else []
-    used = list(json.loads(store.setting(SETTING) or "{}"))
+    used: dict[str, str] = json.loads(store.setting(SETTING) or "{}")
     return {
         "keys": here,
         "seals": here[0] if here else None,
-        "used": used,
+        "used": list(used),
         "missing": [name for name in used if name not in here],
+        "wrong": [name for name, text in used.items() if name in here and not store.opens(name, text)],
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import templates
 from ..core.errors import InvalidPayload, UsageError
 from ..core.fields import sealed
-from ..core.payload import encode, loads
+from ..core.payload import encode, loads, readable
 from ..core.suggest import did_you_mean
 from ..options import Options, checked_name
 from .rules import check_type
@@ -82,6 +82,6 @@ def _keyed(options: dict[str, Any], key: str | None) -> dict[str, Any]:
     return {**options, "key": sealed(options["key"])} if "key" in options else options
 
 
-def shown_args(text: str | None) -> dict[str, Any] | None:
-    """Return stored arguments as people read them."""
-    return None if text is None else loads(text)
+def shown_args(text: str | None) -> Any:
+    """Return stored arguments as people read them: a dict, or None without any; the text if it cannot be read."""
+    return None if text is None else readable(text)

@@ -6,7 +6,7 @@ The command line (`--json`) and the HTTP API print the same records.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,16 @@ def loaded(text: str | None) -> Any:
         return None if text is None else redactor().value(json.loads(text))
     except ValueError:
         return text
+
+
+def kept(read: Callable[[str], str | None], job: str) -> Any:
+    """Return a result or a checkpoint as `loaded`; if it is there and cannot be decrypted, what is wrong with it."""
+    from ..core.keyring import Unreadable
+
+    try:
+        return loaded(read(job))
+    except Unreadable as error:
+        return f"[unreadable: {error}]"
 
 
 def short(args: Any) -> str:

@@ -12,7 +12,7 @@ from ..core.cron import cron, zone
 from ..core.draft import Draft
 from ..core.errors import Conflict, NotFound, UsageError
 from ..core.job import Rule, RuleChanged
-from ..core.payload import clean, loads
+from ..core.payload import clean, readable
 from ..core.rules import SCHEDULE, TICK
 from ..core.suggest import did_you_mean
 from ..options import instant as milliseconds_of
@@ -142,7 +142,7 @@ def _record(app: Flow, rule: Rule, was: Mapping[str, Any] | None, jobs: Mapping[
     job = jobs.get(state.job) if state and state.job else None
     upcoming = _next(rule.value, was, app.clock.now())
     return ScheduleRecord(
-        rule.name, spec["job"]["type"], loads(spec["job"]["payload"]), spec["cron"], _span(spec["every"]), words(spec), spec["tz"],
+        rule.name, spec["job"]["type"], readable(spec["job"]["payload"]), spec["cron"], _span(spec["every"]), words(spec), spec["tz"],
         instant(spec["start"]), instant(spec["end"]), spec["limit"], _span(spec["jitter"]), spec["catch_up"], spec["overlap"],
         found.get("paused"), instant(upcoming), instant(state.last if state else None),
         state.job if state else None, job.label if job else None, *((state.fired, state.missed, state.skipped) if state else (0, 0, 0)),
@@ -179,7 +179,7 @@ def shown(values: Mapping[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, value in values.items():
         if name == "job":
-            made |= {"type": value["type"], "args": loads(value["payload"])}
+            made |= {"type": value["type"], "args": readable(value["payload"])}
             made |= {
                 each: given
                 for each, given in value.items()

@@ -23,6 +23,7 @@ SEVERITIES = ("warning", "error", "high")
 OPENED, RECOVERED, TEST = "opened", "recovered", "test"
 KEPT = 20  # earlier times at which the same incident was open; notices that are still to be told
 FORGET = 7 * DAY  # after which a closed incident is removed
+OFTEN, CALM = 3, 15 * MINUTE  # an incident that was open so often in a day before is over when it stays away so long
 STALE = DAY  # after which a notice that nobody could deliver is given up
 SHORTEST = 30_000  # ms that a job runs before anybody looks whether it runs too long
 
@@ -95,15 +96,14 @@ class Held(NamedTuple):
     @property
     def about(self) -> str:
         """When it fires, in words."""
-        value = self.threshold
-        shown = (
-            f"{value:.0%}"
-            if isinstance(value, float)
-            else ", ".join(value)
-            if isinstance(value, (list, tuple))
-            else value
-        )
-        return RULES[self.name].about.format(shown, least=self.least)
+        value, usual = self.threshold, RULES[self.name].threshold
+        if isinstance(usual, float):
+            value = f"{value:.0%}"
+        elif isinstance(usual, tuple):
+            value = ", ".join(value)
+        elif isinstance(usual, str) and not isinstance(value, str):
+            value = human(milliseconds(value))
+        return RULES[self.name].about.format(value, least=self.least)
 
     def quiet(self, now: int) -> bool:
         """Whether nobody is told of its incidents now."""
@@ -337,6 +337,18 @@ def closed(value: Mapping[str, Any], now: int) -> dict[str, Any]:
     """Return an incident that is over; whoever was told that it began is told that it is over."""
     over = {**value, "closed_at": now}
     return owing(over, RECOVERED, now) if value["told"] else over
+
+
+def unsettled(value: Mapping[str, Any], now: int) -> bool:
+    """Whether an incident of which nothing is seen now counts as open still: it comes and goes, and has not stayed away for long."""
+    often = sum(abs(now - since) < DAY for since, _ in value["past"]) >= OFTEN
+    since = value.get("away_since")
+    return often and (since is None or abs(now - since) < CALM)
+
+
+def forgotten(value: Mapping[str, Any], now: int) -> bool:
+    """Whether an incident that is over has been so for a week. A clock that was set back by a little forgets none."""
+    return bool(abs(now - value["closed_at"]) >= FORGET)
 
 
 def checked_at(value: Mapping[str, Any] | None, now: int) -> bool:

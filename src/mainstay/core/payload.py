@@ -212,4 +212,19 @@ def loads(text: str, what: str = "payload") -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
+        from .keyring import MARK
+
+        if text.startswith(MARK):
+            raise InvalidPayload(
+                f"the stored {what} is encrypted, and cannot be decrypted here: its key is missing, or it is damaged",
+                "mainstay encryption",
+            ) from None
         raise InvalidPayload(f"the stored {what} is not readable JSON: {error}") from error
+
+
+def readable(text: str) -> Any:
+    """Return the value of a stored JSON text for people; the text itself if it cannot be read: what is damaged stays visible."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

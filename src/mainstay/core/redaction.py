@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import named_secrets
 from .errors import UsageError
+from .named_secrets import A_WORD, COUNTS
 from .secret_patterns import DEFAULT, PATTERNS
 
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ OFF = ("off",)  # the setting `redact` that switches it off
 DEEPEST = 200  # levels of a value that are looked at
 SHORTEST = 13  # characters of a secret that is known by its pattern
 MARK = "[redacted:"
-GATES = ("-", "_", ":")  # most texts lack these: then no hint with one of them needs to be looked for
-NAMED = ("value", "before", "after")  # whose name is that in `name`: of headers, of settings
+GATES = ("-", "_", ":", "%", "/", "=")  # most texts lack these: then no hint with one of them needs to be looked for
+NAMED = {  # fields whose name is the value of another field: of headers, of settings, of variables
+    "name": ("value", "before", "after"), "key": ("value",), "Name": ("Value",), "Key": ("Value",),
+}  # fmt: skip
 TEXTS, JSON = (
     ("reason", "error", "traceback", "message", "stage"),
     ("payload", "result", "checkpoint", "children", "review", "fields", "detail", "details"),
@@ -34,9 +37,12 @@ AT_END = {
     "secret": "secret", "secrets": "secret", "token": "token", "tokens": "token", "cookie": "cookie", "cookies": "cookie",
     "accesskey": "key", "secretkey": "key", "signingkey": "key", "encryptionkey": "key", "accesskeys": "key",
     "secretkeys": "key", "signingkeys": "key", "encryptionkeys": "key", "sessionid": "session",
+    "accountkey": "key", "sharedkey": "key", "masterkey": "key", "hmackey": "key", "sshkey": "key",
 }  # fmt: skip
-WORDS = {name: name for name in ("secret", "pwd", "jwt", "cvv", "cvc", "otp", "pin")} | {"cookie": "cookie"}
-LETTERS = ("pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "key", "session", "jwt", "cvv", "cvc", "otp", "pin")  # fmt: skip
+WORDS = {name: name for name in ("secret", "pwd", "pw", "creds", "bearer", "jwt", "cvv", "cvc", "otp", "pin")} | {
+    "cookie": "cookie"
+}
+LETTERS = ("pass", "pw", "secret", "token", "cred", "authorization", "cookie", "key", "session", "bearer", "jwt", "cvv", "cvc", "otp", "pin")  # fmt: skip
 _FAILURE = re.compile(r"[a-z](Error|Exception)\Z")  # a class: what follows NoCredentialsError is its message
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 
@@ -71,7 +77,7 @@ class Redactor:
         for gate, hints in self._hints:
             if gate in text and _has(lowered, hints):
                 return True
-        if ("=" in text or ":" in text or ">" in text or "--" in text) and _has(lowered, self._letters):
+        if named_secrets.may_name(text) and _has(lowered, self._letters):
             return True
         return len(text) > 13 and any([_compiled(hint).search(text) for hint in self._bare])  # noqa: C419  (a list is faster here)
 
@@ -127,23 +133,37 @@ class Redactor:
         if isinstance(value, list | tuple):
             if depth >= DEEPEST:
                 return f"{MARK}depth]"
+            if value and all(map(_is_pair, value)):  # as an ASGI server and httpx have headers
+                return [self._pair(name, each, path, depth + 1) for name, each in value]
             return [self._value(each, path, depth + 1) for each in value]
         if isinstance(value, int) and value in CARD_NUMBERS:
             shown = self.text(str(value))
             return value if shown == str(value) else shown
         return value
 
+    def _pair(self, name: str, value: Any, path: str, depth: int) -> list[Any]:
+        found = self._mapping({name: value}, path, depth + 1)
+        return [*found, *found.values()]
+
     def _mapping(self, given: dict[Any, Any], path: str, depth: int) -> dict[Any, Any]:
-        named = self.kind(given["name"]) if isinstance(given.get("name"), str) and "kind" not in given else None
+        named = self._named(given)
         found = {}
         for name, value in given.items():
             kind = self.kind(f"{path}.{name}" if path and self._paths else str(name))
-            if named and name in NAMED:  # {"name": "Authorization", "value": …}
-                kind = named
+            kind = named.get(name, kind)  # {"name": "Authorization", "value": …}
             hidden = kind is not None and is_secret(kind, value)
             shown = self.text(name) if isinstance(name, str) and len(name) >= SHORTEST else name
             found[shown] = f"{MARK}{kind}]" if hidden else self._value(value, f"{path}.{name}"[-200:], depth)
         return found
+
+    def _named(self, given: dict[Any, Any]) -> dict[str, str]:
+        """Return the fields of a mapping whose name is the value of another field, if it is that of a secret."""
+        for field, values in NAMED.items():
+            name = given.get(field)
+            kind = self.kind(name) if isinstance(name, str) and "kind" not in given else None
+            if kind is not None:
+                return dict.fromkeys(values, kind)
+        return {}
 
     def _kind(self, name: str) -> str | None:
         """Return what a value of that name is, if it is a secret. A name may be a path; without paths of the user, its end decides."""
@@ -154,6 +174,8 @@ class Redactor:
             return None
         last = _words(name.rpartition(".")[2][:100])
         flat = last.replace("_", "")
+        if flat == A_WORD:
+            return A_WORD
         found = next((word for word in ANYWHERE if word in flat), None)
         found = found or next((kind for end, kind in AT_END.items() if flat.endswith(end)), None)
         return found or next((WORDS[word] for word in last.split("_") if word in WORDS), None)
@@ -163,7 +185,11 @@ def is_secret(kind: str, value: Any) -> bool:
     """Whether a value under such a name has to go. A number called token is a count; an empty text or a flag tells nothing."""
     if value is None or isinstance(value, bool) or value in ("", [], {}):
         return False
-    return kind != "token" or not isinstance(value, int | float)
+    return kind not in COUNTS or not isinstance(value, int | float)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str)
 
 
 def _ends(words: str, name: str) -> bool:

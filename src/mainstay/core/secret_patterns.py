@@ -82,8 +82,13 @@ PATTERNS: dict[str, Pattern] = {
         r"""(://[^\s:/?#@"'<>]{0,256}):(?:[^\s/"'<>]{1,256}@(?![^\s"'<>?#]{0,256}@)|(?!\d{1,5}(?:[/?#]|\Z))[^\s"'<>?#]{1,256}@)""",
         r"\1:***@",
     ),
+    "quoted_url": Pattern(  # one in the query of another
+        ("%3a%2f%2f", "%3a//"),
+        r"""(?i)(%3A(?:%2F%2F|//)[\w.~+-]{0,256}+)%3A(?:[\w.~+!*'()-]|%(?!40|2F)[0-9A-F]{2}){1,256}+%40""",
+        r"\1:***@",
+    ),
     "jwt": Pattern(("eyj",), _EDGE + r"eyJ[\w-]{6,}+\.[\w-]{4,}+(?:\.[\w-]*+)?"),
-    "bearer": Pattern(("bearer ",), r"(?i)\b(bearer\s{1,3})([\w.~+/=-]{8,}+)", _MARKED, is_opaque),
+    "bearer": Pattern(("bearer",), r"(?i)\b(bearer\s{1,3})([\w.~+/=-]{8,}+)", _MARKED, is_opaque),
     "basic": Pattern(("basic ",), r"(?i)\b(basic\s{1,3})([\w+/-]{6,}+={0,2})", _MARKED, is_basic),
     "aws": Pattern(("akia", "asia"), r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
     "github": Pattern(("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"), _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{20,}+|github_pat_\w{20,}+)"),
@@ -93,6 +98,12 @@ PATTERNS: dict[str, Pattern] = {
     "stripe": Pattern(("k_live_", "k_test_", "whsec_"), _EDGE + r"(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{10,}+"),
     "mainstay": Pattern(("mst_", "encryption_keys="), _EDGE + r"mst_[0-9a-f]{8,}+_[0-9a-f]{32,}+|(?<=ENCRYPTION_KEYS=)[\w:,+/=-]{40,}+"),  # tokens of the HTTP API; keys
     "google": Pattern(("aiza",), _EDGE + r"AIza[\w-]{30,}+"),
+    "token": Pattern(  # of services whose tokens begin in a way of their own
+        ("npm_", "pypi-", "hf_", "sg.", "_v1_", "shpat_", "shpss_", "hvs.", "age-secret-key-", "/webhooks/", "telegram.org/bot"),
+        _EDGE + r"(?:npm_[A-Za-z0-9]{30,}+|pypi-[\w-]{30,}+|hf_[A-Za-z0-9]{20,}+|SG\.[\w-]{16,64}\.[\w-]{16,}+|do[opr]_v1_[0-9a-f]{32,}+|shp(?:at|ss)_[0-9a-fA-F]{24,}+"
+        r"|hvs\.[\w-]{20,}+|AGE-SECRET-KEY-1[A-Z0-9]{30,}+)|(?<=/webhooks/)\d{8,20}/[\w-]{30,}+|(?<=api\.telegram\.org/bot)\d{5,12}:[\w-]{20,}+",
+    ),
+    "signature": Pattern(("signature=", "sig="), r"(?i)([?&](?:x-(?:amz|goog)-signature|signature|sig)=)([^\s&\"'<>#]{8,}+)", _MARKED),  # of URLs that open without more
     "card": Pattern((), r"(?<![\w.])[2-6](?:[ -]?\d){13,18}(?![\w-])", hint=r"[2-6](?:[ -]?\d){13}", check=is_card),
     "mail": Pattern(("@",), r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}"),
     "iban": Pattern((), r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", hint=r"[A-Z][A-Z]\d\d[ A-Z0-9]", check=is_iban),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..core.search_terms import Page, Term
     from ..core.updates import Update
     from .contract import Store
+    from .operations import Operations
     from .results import Claims, DueReview, SlotOffer
 
 SETTING = "encryption"  # the names of the keys in use, each with a sealed text that only that key opens
@@ -46,7 +47,10 @@ class EncryptedStore:
     """A store whose values are sealed. Every verb that is not here passes as it is."""
 
     def __init__(self, store: Store, ring: Keyring) -> None:
-        self.inner, self.ring, self.sealer, self._checked = store, ring, Sealer(ring), False
+        self.inner, self.ring, self._sealer = store, ring, Sealer(ring)
+        self.verified = self._recorded = (
+            False  # whether the keys are known to be right; whether the first is in the setting
+        )
         fields.hashed = ring.hashed
 
     def __getattr__(self, name: str) -> Any:
@@ -58,24 +62,54 @@ class EncryptedStore:
     def __exit__(self, *_: object) -> None:
         self.inner.close()
 
+    @property
+    def sealer(self) -> Sealer:
+        """What seals and opens values here. With keys that are not those of the installation, no verb can get it."""
+        self.verify()
+        return self._sealer
+
+    def verify(self) -> None:
+        """Raise `ConfigError` unless the keys that the installation uses are here. Writes nothing, and looks once."""
+        if not self.verified:
+            self._used()
+
     def check(self) -> None:
-        """Raise `ConfigError` unless the keys that the installation uses are here; record the one that seals from now on."""
-        if self._checked:
+        """Verify the keys, and record the one that seals from now on."""
+        if self._recorded:
             return
-        try:
-            used: dict[str, str] = json.loads(self.inner.setting(SETTING) or "{}")
-        except SchemaMismatch:  # no tables yet: what is written next makes them, or says what is wrong
+        used = self._used()
+        if used is None:
             return
-        for name, sealed in used.items():
-            try:
-                self.ring.open(sealed, f"check {name}")
-            except Unreadable as error:
-                raise ConfigError(f"this installation is encrypted. {error}") from None
         if self.ring.first not in used:
             used[self.ring.first] = self.ring.seal("", f"check {self.ring.first}")
             self.inner.seal()
             self.inner.set_setting(SETTING, json.dumps(used), "the keys of this installation; each opens its own text")
-        self._checked = True
+        self._recorded = True
+
+    def _used(self) -> dict[str, str] | None:
+        try:
+            return self.used(self.inner.setting(SETTING))
+        except SchemaMismatch:  # no tables yet: what is written next makes them, or says what is wrong
+            return None
+
+    def used(self, stored: str | None) -> dict[str, str]:
+        """Return the keys in use, each with its text, from the setting as it is stored; raise `ConfigError` unless they are here."""
+        used: dict[str, str] = json.loads(stored or "{}")
+        for name, sealed in used.items():
+            try:
+                self.ring.open(sealed, f"check {name}")
+            except Unreadable as error:
+                raise ConfigError(f"this installation is encrypted. {error}", "mainstay encryption") from None
+        self.verified = True
+        return used
+
+    def opens(self, name: str, sealed: str) -> bool:
+        """Whether the key of that name here is the one with which the installation sealed its text."""
+        try:
+            self.ring.open(sealed, f"check {name}")
+        except Unreadable:
+            return False
+        return True
 
     # jobs ---------------------------------------------------------------------------------------------------------
     def enqueue(self, drafts: Sequence[Draft], now: int) -> list[tuple[str, bool]]:
@@ -83,7 +117,7 @@ class EncryptedStore:
         return self.inner.enqueue(self.sealer.drafts(drafts, now), now)
 
     def outbox(self) -> SealingOutbox:
-        return SealingOutbox(self.sealer, self.inner.outbox())
+        return SealingOutbox(self, self.inner.outbox())
 
     def claim(
         self, worker: str, wants: Mapping[str, Sequence[str]], limit: int, now: int, finishing: Sequence[Transition] = (),
@@ -233,11 +267,11 @@ class EncryptedStore:
 
     def result(self, job_id: str) -> str | None:
         text = self.inner.result(job_id)
-        return None if text is None else self.ring.open(text, f"result {job_id}")
+        return None if text is None else self.sealer.ring.open(text, f"result {job_id}")
 
     def checkpoint(self, job_id: str) -> str | None:
         text = self.inner.checkpoint(job_id)
-        return None if text is None else self.ring.open(text, "checkpoint", f"checkpoint {job_id}")
+        return None if text is None else self.sealer.ring.open(text, "checkpoint", f"checkpoint {job_id}")
 
     def attempts(self, job_id: str) -> list[Attempt]:
         return [self.sealer.opened(each, ("error", "traceback"), job_id) for each in self.inner.attempts(job_id)]
@@ -274,17 +308,26 @@ class EncryptedStore:
 class SealingOutbox:
     """The verbs in a caller's transaction, with values sealed."""
 
-    def __init__(self, sealer: Sealer, outbox: Any) -> None:
-        self._sealer, self._outbox = sealer, outbox
+    def __init__(self, store: EncryptedStore, outbox: Any) -> None:
+        self._store, self._outbox = store, outbox
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._outbox, name)
 
-    def enqueue(self, drafts: Sequence[Draft], now: int) -> Any:
-        return self._outbox.enqueue(self._sealer.drafts(drafts, now), now)
+    def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[list[tuple[str, bool]]]:
+        yield from self._verify()
+        found: list[tuple[str, bool]] = yield from self._outbox.enqueue(self._store.sealer.drafts(drafts, now), now)
+        return found
 
-    def finish(self, transition: Transition) -> Any:
-        return self._outbox.finish(*self._sealer.ends([transition], transition.at))
+    def finish(self, transition: Transition) -> Operations[bool]:
+        yield from self._verify()
+        applied: bool = yield from self._outbox.finish(*self._store.sealer.ends([transition], transition.at))
+        return applied
+
+    def _verify(self) -> Operations[None]:
+        """Verify the keys on the caller's connection: the store's own may have to wait for the caller's transaction."""
+        if not self._store.verified:
+            self._store.used((yield from self._outbox.setting(SETTING)))
 
 
 class SealingNotifier:

@@ -150,9 +150,11 @@ class Alerts:
             alert = self._named(alert)
             made = core.opened(alert, value, now, IDS.new(now), quiet)
         elif quiet or value["told"]:
+            if value.get("away_since") is not None:
+                self._write(alert.name, {**value, "away_since": None}, rule, now)
             return
         else:
-            alert, made = core.Alert(*value["alert"]), core.owing(value, core.OPENED, now)
+            alert, made = core.Alert(*value["alert"]), core.owing({**value, "away_since": None}, core.OPENED, now)
         if self._write(alert.name, made, rule, now) and not quiet:
             self._events.emit("alert", what=core.OPENED, alert=self._told(alert))
 
@@ -171,10 +173,17 @@ class Alerts:
         """Close the incidents that are over; forget those that were closed long ago, and what nobody could deliver."""
         for name, rule in gone.items():
             if rule.value["closed_at"] is None:
-                if self._write(name, core.closed(rule.value, now), rule, now) and rule.value["told"]:
-                    self._events.emit("alert", what=core.RECOVERED, alert=self._told(core.Alert(*rule.value["alert"])))
-            elif not 0 <= now - rule.value["closed_at"] < core.FORGET:
+                self._close(name, rule, now)
+            elif core.forgotten(rule.value, now):
                 self._write(name, None, rule, now)
+
+    def _close(self, name: str, rule: Rule, now: int) -> None:
+        """Close an incident that is over, unless it comes and goes: then it has to stay away for a while first."""
+        if core.unsettled(rule.value, now):
+            if rule.value.get("away_since") is None:
+                self._write(name, {**rule.value, "away_since": now}, rule, now)
+        elif self._write(name, core.closed(rule.value, now), rule, now) and rule.value["told"]:
+            self._events.emit("alert", what=core.RECOVERED, alert=self._told(core.Alert(*rule.value["alert"])))
 
     def _write(self, name: str, value: dict[str, Any] | None, was: Rule | None, now: int) -> bool:
         """Change an incident if it is as it was read; return whether it was."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING, Any, cast
 
+from .. import redacting
 from ..context import Context, current
 from ..core import outcome as ended
 from ..core.codec import encode_result
 from ..core.errors import InvalidPayload
 from ..core.failures import error_code, retry_after
 from ..core.outcome import COMPLETED, Outcome
-from ..core.payload import clean
 from ..core.retry import Undecided
-from ..redacting import redactor
 from ..stores.outbox import alet_go, let_go
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def _failed(type: JobType[..., Any, Any], error: BaseException) -> Outcome:
         retry = type.retry.retryable(error)
     except Undecided as undecided:  # a mistake in the policy must not end the job
         text = f"{described(error)} ({undecided})"
-        return Outcome("failed", error=clean(text, ERROR), traceback=trace + _trace(undecided), code=code)
+        return Outcome("failed", error=redacting.kept(text, ERROR), traceback=trace + _trace(undecided), code=code)
     reason = None if retry else f"{_name(error)} is final for {type.name}"
     return Outcome(
         "failed",
@@ -150,7 +149,7 @@ def _signalled(context: Context, error: ended.Signal) -> Outcome:
 def _code(error: BaseException) -> str | None:
     """Return the code of an exception; None for one with a secret in it."""
     code = error_code(error)
-    return code if code is None or redactor().text(code) == code else None
+    return code if code is None or redacting.redactor().text(code) == code else None
 
 
 def _interrupted(error: BaseException) -> bool:
@@ -160,12 +159,12 @@ def _interrupted(error: BaseException) -> bool:
 def described(error: BaseException) -> str:
     """Return an exception in one line: its class and message."""
     text = _text(error)
-    return clean(redactor().text(f"{_name(error)}: {text}" if text else _name(error)), ERROR)
+    return redacting.kept(f"{_name(error)}: {text}" if text else _name(error), ERROR)
 
 
 def _stored(text: Any) -> str | None:
     """Return a handler's reason in a form that can be stored; None if there is none."""
-    return clean(redactor().text(_text(text)), ERROR) if text else None
+    return redacting.kept(_text(text), ERROR) if text else None
 
 
 def _text(value: Any) -> str:
@@ -189,4 +188,4 @@ def _trace(error: BaseException) -> str:
 
 def kept(trace: str) -> str:
     """Return a traceback as it is stored: without secrets, and not too long."""
-    return clean(redactor().text(trace), TRACEBACK)
+    return redacting.kept(trace, TRACEBACK)

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
         def finish(self, transition: Transition) -> Operations[bool]:
             """Apply one transition; return False if its token is no longer current."""
 
+        def setting(self, name: str) -> Operations[str | None]:
+            """As the store's `setting`."""
+
         def in_transaction(self, caller: CallerConnection, operations: Operations[T]) -> Joined[T]:
             """Return the operations inside the caller's transaction: in the same database, and whole or not at all."""
 

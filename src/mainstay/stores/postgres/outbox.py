@@ -76,6 +76,11 @@ class PostgresOutbox:
             yield from self._notify("jobs")
         return True
 
+    def setting(self, name: str) -> Operations[str | None]:
+        from ..sql.maintenance import setting_operations
+
+        return setting_operations(self._dialect, name)
+
     def _notify(self, what: str) -> Operations[None]:
         """Notify with the caller's commit: only the server knows when that is."""
         if self._db.listen != "no":

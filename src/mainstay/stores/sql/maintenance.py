@@ -213,6 +213,12 @@ def setting(store: SqlStore, name: str) -> str | None:
     return value(store, "setting", name=name)
 
 
+def setting_operations(dialect: Dialect, name: str) -> Operations[str | None]:
+    """Return one setting, or None, as operations on any connection."""
+    found = (yield dialect.statement("setting", name=name)).rows
+    return found[0][0] if found else None
+
+
 def set_setting(
     store: SqlStore, name: str, value: str | None, description: str | None = None, now: int | None = None, actor: str = ""
 ) -> None:  # fmt: skip

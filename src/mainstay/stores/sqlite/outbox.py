@@ -51,6 +51,12 @@ class SqliteOutbox:
 
         return finish_operations(transition)
 
+    def setting(self, name: str) -> Operations[str | None]:
+        from ..sql.maintenance import setting_operations
+        from .dialect import DIALECT
+
+        return setting_operations(DIALECT, name)
+
     def mapped(self, error: BaseException) -> BaseException:
         return errors.mapped(error, self.place)
 

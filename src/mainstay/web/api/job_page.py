@@ -108,8 +108,8 @@ def read_job(call: Call, id: str) -> JobPageRecord:
     shown_lines, total = _last_lines(call, job, lines)
     return JobPageRecord(
         job=_detail(call, job, attempts, actions),
-        result=json_records.loaded(store.result(job.id)),
-        checkpoint=json_records.loaded(store.checkpoint(job.id)),
+        result=json_records.kept(store.result, job.id),
+        checkpoint=json_records.kept(store.checkpoint, job.id),
         review=review_detail(call, job) if job.state == REVIEW else None,
         attempts=[attempt_record(attempt) for attempt in attempts],
         logs=line_records(shown_lines, total - len(shown_lines), attempt_numbers(attempts)),

@@ -85,7 +85,7 @@ def _page(call: Call, limit: int, after: str | None) -> tuple[list[Job], str | N
 
 def review_detail(call: Call, job: Job) -> ReviewDetail:
     """Return the review of a job with what it proposes."""
-    output = json_records.loaded(call.app.store.result(job.id))
+    output = json_records.kept(call.app.store.result, job.id)
     return ReviewDetail(
         **json_records.plain(review_of(job)), tenant=job.tenant, args=json_records.loaded(job.payload), output=output,
         before=output.get(BEFORE) if isinstance(output, dict) else None, may_decide=may_decide(call, job),
