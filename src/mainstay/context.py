@@ -18,9 +18,8 @@ from .core.errors import UsageError
 from .core.outcome import COMPLETED, Cancelled, Snooze, Stopping
 from .core.review import LastReview
 from .core.rules import rate_slots, unpack
-from .core.suggest import did_you_mean
 from .core.updates import LEVELS, Checkpoint, Progress, Update
-from .job_log import JobLog, LineTaker
+from .job_log import JobLog, LineTaker, refuse_level
 from .log_values import as_text, encode
 from .redacting import redactor
 
@@ -181,12 +180,13 @@ class Context:
     def log(self, message: str, *, level: Level = "info", **fields: Any) -> None:
         """Add a line to the job's log."""
         if level not in LEVELS:
-            near, known = did_you_mean(str(level), LEVELS), ", ".join(LEVELS)
-            raise UsageError(f"level={level!r}: there is no such level{near}; there are: {known}")
+            refuse_level(level)
         self._write(level, message, fields)
 
     def _write(self, level: str, message: str, fields: dict[str, Any]) -> None:
-        lines = self.lines or self.__dict__.setdefault("lines", JobLog(self._reporter, self.job))
+        lines = self.lines
+        if lines is None:  # threads of a handler may come here at once
+            lines = self.__dict__.setdefault("lines", JobLog(self._reporter, self.job))
         lines.add(level, self._stage, message, fields)
 
     def end_log(self) -> None:
@@ -337,7 +337,12 @@ plain_items: ContextVar[int] = ContextVar("mainstay.items", default=1)  # of a b
 class _Proxy:
     """Passes every attribute on to the context of the job that runs here."""
 
-    log = property(lambda self: current.get(_OUTSIDE).log)  # a fraction of the time of __getattr__
+    def log(self, message: str, *, level: Level = "info", **fields: Any) -> None:  # as `Context.log`, with a call less
+        if level not in LEVELS:
+            refuse_level(level)
+        current.get(_OUTSIDE)._write(level, message, fields)  # noqa: SLF001  (what this is the proxy of)
+
+    # a fraction of the time of __getattr__
     progress = property(lambda self: current.get(_OUTSIDE).progress)
     save = property(lambda self: current.get(_OUTSIDE).save)
 

@@ -16,8 +16,13 @@ MESSAGE = 10_000  # characters of a log line
 FIELDS = 100_000  # bytes of its fields, as JSON
 
 
-def encoded(fields: dict[str, Any]) -> str | None:
-    """Return the fields of a log line as JSON. Those that JSON cannot carry are written as text: a log line fails no attempt."""
+def encoded(fields: dict[str, Any], simple: str | None = None) -> str | None:
+    """Return the fields of a log line as JSON: `simple`, what `simple_encoder` made of them, if that is right.
+
+    Those that JSON cannot carry are written as text: a log line fails no attempt.
+    """
+    if simple is not None and simple_encoder()[1](simple):
+        return simple
     try:
         return encode(fields, FIELDS)
     except Exception:  # noqa: BLE001  (a value's own code may raise anything)
@@ -53,11 +58,11 @@ def encode(value: Any, *limit: int) -> str | None:
 
 
 @cache
-def short_encoder() -> Callable[[Any], str | None]:
-    """Return what encodes short and simple values fast; it returns None for others. It is imported with the first value, as above."""
-    from .core.codec import encode_short
+def simple_encoder() -> tuple[Callable[[Any], bytes], Callable[[str], bool]]:
+    """Return what encodes simple values fast, and whether a text is of one. Imported with the first value, as above."""
+    from .core.codec import encode_simple, is_simple
 
-    return encode_short
+    return encode_simple, is_simple
 
 
 def as_text(value: Any, limit: int) -> str:

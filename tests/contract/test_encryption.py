@@ -19,7 +19,7 @@ from mainstay.core.updates import Line
 from mainstay.stores import move, open_store
 from mainstay.stores.encrypted import SETTING
 from mainstay.stores.sealing import PRIVATE, SECRETS
-from mainstay.worker.packed_lines import pack
+from mainstay.worker.packed_lines import cleaned, pack
 from tests.contract.building import checkpoint, draft, log, progress
 from tests.servers.engines import ONE_OF_EACH
 
@@ -81,7 +81,8 @@ def fill(desk):
     ids = {}
     for name, outcome in (("dead", FAILED), ("review", REVIEW), ("done", DONE)):
         job = desk.run(payload=PAYLOAD)
-        several = pack(job.seq, job.token, [Line(n, 7, "error", "s", f"{n} {SECRET}", PAYLOAD) for n in (2, 3)], 9)
+        lines = [Line(n, 7, "error", "s", f"{n} {SECRET}", PAYLOAD) for n in (2, 3)]
+        several = cleaned(pack((job.seq, job.token), lines, 9))
         told = progress(job)._replace(details=PAYLOAD)
         lines = [log(job, message=f"sent {SECRET}", fields=PAYLOAD), *several, checkpoint(job, PAYLOAD), told]
         desk.store.finish([], lines)
@@ -252,7 +253,8 @@ def test_old_rows_stay_readable_and_rotation_seals_them(desk):
     ((old, _),) = plain.enqueue([draft(payload=PAYLOAD)], desk.now)
     assert desk.job(old).payload == PAYLOAD
     (job,) = desk.take(1)
-    several = pack(job.seq, job.token, [Line(n, 7, "info", None, f"{n} é {SECRET}", PAYLOAD) for n in (2, 3)], 9)
+    lines = [Line(n, 7, "info", None, f"{n} é {SECRET}", PAYLOAD) for n in (2, 3)]
+    several = cleaned(pack((job.seq, job.token), lines, 9))
     plain.finish([], [log(job, message=SECRET, fields=PAYLOAD), *several, checkpoint(job, PAYLOAD)])
     assert desk.store.checkpoint(old) == PAYLOAD
     assert Rotation(desk.store).run(lambda count: None) == {"sealed": 8}

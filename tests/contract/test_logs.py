@@ -6,13 +6,13 @@ from mainstay import Mainstay, UsageError
 from mainstay.core.job import updated_at
 from mainstay.core.outcome import COMPLETED
 from mainstay.core.updates import Line, Progress
-from mainstay.worker.packed_lines import pack
+from mainstay.worker.packed_lines import cleaned, pack
 from tests.contract.building import FAILED, log
 
 
 def packed(job, *messages, at=7, level="info", first=1):
     lines = [Line(n, at, level, None, message, '{"n":1}') for n, message in enumerate(messages, first)]
-    return pack(job.seq, job.token, lines, 100)
+    return cleaned(pack((job.seq, job.token), lines, 100))
 
 
 def messages(desk, job, *page):

@@ -1,10 +1,13 @@
 """What running handlers report: logs, progress and checkpoints are kept while their token is current, and never doubled."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from mainstay.core.events import Events
 from mainstay.core.outcome import COMPLETED, RELEASED
 from mainstay.worker.reporter import WorkerReporter
+from mainstay.worker.update_buffer import UpdateBuffer
 from tests.contract.building import CANCELLED, FAILED, FINAL, REVIEW, checkpoint, log, progress, transition
 
 
@@ -41,7 +44,7 @@ def test_a_checkpoint_is_there_for_the_next_attempt(desk):
 
 def test_an_attempt_that_lost_its_job_reads_no_later_checkpoint(desk):
     """The job may have been replaced by new work meanwhile: a handler that goes on must not continue that."""
-    reporter = WorkerReporter(desk.store, None, desk.clock, None, Events())
+    reporter = WorkerReporter(desk.store, SimpleNamespace(updates=UpdateBuffer()), desk.clock, None, Events())
     attempts = [desk.run()]
     for _ in range(2):
         desk.end(attempts[-1], RELEASED)
@@ -115,6 +118,30 @@ def test_the_last_words_are_written_before_the_end(desk):
     assert desk.store.finish([transition(job, COMPLETED, desk.now)], [log(job), checkpoint(job)]) == ["stored"]
     assert len(desk.store.logs(job.id, 0, 9)) == 1
     assert desk.store.checkpoint(job.id) == '{"page":1}'
+
+
+@pytest.mark.parametrize("outcome", [COMPLETED, FAILED, RELEASED, REVIEW, FINAL], ids=lambda outcome: outcome.kind)
+def test_outcomes_and_updates_of_many_attempts_are_written_together(desk, outcome):
+    """Of the attempts that end, of one that goes on, and of an older one, which is refused; the second time everything is old."""
+    old = desk.run()
+    desk.end(old, RELEASED)
+    new, ends, goes_on = desk.take_this(old.id), desk.run(), desk.run()
+    transitions = [transition(new, outcome, desk.now), transition(ends, COMPLETED, desk.now)]
+    said = [log(new), progress(ends), log(goes_on), log(ends), checkpoint(goes_on), log(old, message="too late")]
+    for verdict in ("stored", "already"):
+        assert desk.store.finish(transitions, said) == [verdict] * 2
+        assert [[line.message for line in desk.store.logs(each.id, 0, 9)] for each in (new, ends, goes_on)] == [
+            ["hello"]
+        ] * 3
+        assert (desk.job(ends.id).done, desk.store.checkpoint(goes_on.id)) == (1.0, '{"page":1}')
+
+
+def test_updates_come_before_an_outcome_that_is_refused(desk):
+    stays, ends = desk.run(), desk.run()
+    desk.store.cancel([stays.id], desk.now, "me")
+    transitions = [transition(each, COMPLETED, desk.now) for each in (stays, ends)]
+    assert desk.store.finish(transitions, [log(stays), log(ends)]) == ["cancelling", "stored"]
+    assert [len(desk.store.logs(each.id, 0, 9)) for each in (stays, ends)] == [1, 1]
 
 
 def test_the_last_words_come_with_the_next_claim(desk):

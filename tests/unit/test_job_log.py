@@ -1,12 +1,19 @@
 """Log lines on their way to the store: handlers add them on any thread, without a lock, while the claimer takes them."""
 
 import gc
+import json
 import threading
+from datetime import UTC, datetime, time, timedelta, timezone
+from decimal import Decimal
+from uuid import UUID
 
 import pytest
 
+from mainstay import job_log
 from mainstay.core.updates import Progress
-from mainstay.worker import update_buffer
+from mainstay.log_values import encoded
+from mainstay.redacting import redactor
+from mainstay.worker import packed_lines, update_buffer
 from mainstay.worker.update_buffer import UpdateBuffer
 from tests.unit.test_outcome_buffer import Announced, lines_of
 
@@ -26,14 +33,20 @@ def test_a_line_may_be_taken_before_its_thread_has_counted_it(characters):
     assert buffer.take(characters=characters)[0] == []
 
 
-def test_a_line_that_cannot_be_packed_takes_no_other_with_it():
+def test_a_line_that_cannot_be_cleaned_takes_no_other_with_it(monkeypatch):
+    def broken(text):
+        if "boom" in text:
+            raise ZeroDivisionError
+        return False
+
+    monkeypatch.setattr(packed_lines, "odd", broken)
     buffer = UpdateBuffer(pause=0)
     buffer.add(Progress(1, 4, 7, 0.5, 1.0, None, None))
     lines_of(2, buffer).put(line())
     wrong = lines_of(3, buffer)
-    for number, text in enumerate(["before", b"no text", "behind"], 1):
+    for number, text in enumerate(["before", "boom", "behind"], 1):
         wrong.put(line(number, text))
-    with pytest.raises(TypeError):
+    with pytest.raises(ZeroDivisionError):
         buffer.take()
     taken, left = buffer.take()
     assert [(each.seq, getattr(each, "message", None)) for each in taken] == [
@@ -43,6 +56,113 @@ def test_a_line_that_cannot_be_packed_takes_no_other_with_it():
         (3, "behind"),
     ]
     assert not left
+
+
+def test_a_handler_packs_what_is_left_of_its_log_when_it_ends():
+    buffer = UpdateBuffer(pause=0)
+    log = lines_of(1, buffer)
+    for n in range(3):
+        log.add("info", "read", "page", {"n": n})
+    log.end()
+    assert (log.waiting, buffer.announced, len(buffer), log.pending) == ([], {}, 3, 0)
+    taken, left = buffer.take()
+    assert [(each.seq, each.token, each.n, each.level, each.lines) for each in taken] == [(1, 4, 1, "info", 3)]
+    assert [line[3:] for line in json.loads(taken[0].message)] == [["read", "page", f'{{"n":{n}}}'] for n in range(3)]
+    assert (left, len(buffer)) == (set(), 0)
+
+
+def test_lines_that_another_thread_begins_to_take_are_left_to_it_at_the_end_of_their_handler():
+    buffer = UpdateBuffer(pause=0)
+    log = lines_of(1, buffer)
+    log.add("info", None, "line", {})
+    with job_log._taking:
+        log.end()
+        assert (buffer.take()[0], list(buffer.announced)) == ([], [log])
+    assert [each.message for each in buffer.take()[0]] == ["line"]
+
+
+def test_packed_lines_of_handlers_that_ended_fill_a_round_as_others_do():
+    buffer = UpdateBuffer(pause=0)
+    for seq in range(5):
+        log = lines_of(seq, buffer)
+        for n in range(4):
+            log.add("info", None, "x" * 10, {"n": n})
+        log.end()
+    taken, left = buffer.take(most=6)
+    assert ([each.seq for each in taken], left) == ([0, 1], {(2, 4), (3, 4), (4, 4)})
+    taken, left = buffer.take(characters=1)
+    assert ([each.seq for each in taken], left) == ([2], {(3, 4), (4, 4)})
+    buffer.put_back(taken)
+    assert [each.seq for each in buffer.take()[0]] == [2, 3, 4]
+
+
+def test_a_handler_waits_while_too_many_packed_lines_wait(monkeypatch):
+    monkeypatch.setattr(update_buffer, "MANY", 4)
+    buffer = UpdateBuffer(pause=0)
+    log = lines_of(1, buffer)
+    for _ in range(4):
+        log.add("info", None, "line", {})
+    assert buffer.is_full()
+    log.end()
+    assert buffer.is_full()
+    buffer.take()
+    assert not buffer.is_full()
+
+
+def test_secrets_are_found_however_often_the_same_texts_come():
+    clean, secret = ("a page", {"n": 1}), ("password=hunter2", {"password": "hunter2", "n": 1})
+    for _ in range(2):
+        buffer = UpdateBuffer(pause=0)
+        for seq, lines in enumerate([[clean] * 2, [clean, secret], [secret]]):
+            log = lines_of(seq, buffer)
+            for message, fields in lines:
+                log.add("info", None, message, fields)
+            log.end()
+        first, second, third = buffer.take()[0]
+        assert "hunter2" not in str((first, second, third))
+        assert json.loads(second.message)[1][4:] == ["password=[redacted:password]", third.fields]
+        assert [line[4] for line in json.loads(first.message)] == ["a page"] * 2
+        assert json.loads(third.fields) == {"password": "[redacted:password]", "n": 1}
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_no_store_can_hold_is_replaced(text, count):
+    buffer = UpdateBuffer(pause=0)
+    log = lines_of(1, buffer)
+    for _ in range(count):
+        log.add("info", None, text, {})
+    log.end()
+    (found,) = buffer.take()[0]
+    lines = [found.message] if count == 1 else [line[4] for line in json.loads(found.message)]
+    assert lines == ["a\ufffdb"] * count
+
+
+def test_few_texts_are_remembered(monkeypatch):
+    monkeypatch.setattr(packed_lines, "KNOWN", 10)
+    known = redactor().known
+    known.clear()
+    for n in range(50):
+        packed_lines.cleaned(packed_lines.pack((1, 4), [line(1, f"line {n}"), line(2, "x" * 1_000)], 9))
+        assert f"line {n}" in known
+        assert len(known) <= 10
+        assert "x" * 1_000 not in known
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1, -1, 1.5, True, None, "a", "é", "\0", 2**63 - 1, 2**63, -(2**63) - 1, 10**30, float("nan"), float("inf"), {"a": [1, {}]},
+        "x" * 300, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=timezone(timedelta(hours=-3))),
+        datetime(2026, 1, 2, tzinfo=timezone(timedelta(minutes=7, seconds=9))), time(1, 2, tzinfo=timezone(-timedelta(seconds=59))),
+        {1, 2}, b"x", object, UUID(int=7), Decimal("1.5"), "2026-01-02T03:04:05+01:00", "\ud800", "\\u0000", "\n", 12345678901234567890123,
+    ],
+)  # fmt: skip
+def test_fields_are_written_fast_as_they_are_written_carefully(value):
+    log = lines_of(1, UpdateBuffer(pause=0))
+    log.add("info", None, "line", {"value": value})
+    log.add("info", None, "line", {"v": value, "text": "x" * 30})
+    assert [line[5] for line in log.waiting] == [encoded({"value": value}), encoded({"v": value, "text": "x" * 30})]
 
 
 def test_lines_are_there_before_the_outcome_though_another_thread_is_late_to_announce_the_log():

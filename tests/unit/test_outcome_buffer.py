@@ -9,8 +9,9 @@ import pytest
 
 from mainstay.core.clock import ManualClock, SystemClock
 from mainstay.core.events import Events
+from mainstay.core.log_lines import unpack
 from mainstay.core.outcome import COMPLETED
-from mainstay.core.updates import Checkpoint, Log, LogLimits, Progress
+from mainstay.core.updates import Checkpoint, Line, Log, LogLimits, Progress
 from mainstay.core.verdict import ALREADY, BUSY, CANCELLING, LOST, STORED
 from mainstay.job_log import JobLog
 from mainstay.worker import outcome_buffer, update_buffer
@@ -220,7 +221,7 @@ class Announced:
     """What a log needs of its reporter."""
 
     def __init__(self, buffer):
-        self.announced, self.announce, self.hold = buffer.announced, buffer.open, buffer.hold
+        self.announced, self.announce, self.hold, self.close = buffer.announced, buffer.open, buffer.hold, buffer.pack
         self.now, self.limits = SystemClock().now, LogLimits()
 
 
@@ -255,6 +256,40 @@ def test_no_line_is_lost_while_many_attempts_begin_to_log(switching):
     while len(buffer):
         found += buffer.take()[0]
     assert sorted(each.seq for each in found) == [*range(2_000), *range(10_000, 12_000), *range(20_000, 22_000)]
+
+
+def test_no_line_is_lost_or_out_of_order_while_handlers_end_and_their_threads_go_on_to_log(switching):
+    buffer = UpdateBuffer(pause=0)
+
+    def handlers(first):
+        for seq in range(first, first + 500):
+            log = lines_of(seq, buffer)
+            late = threads.submit(add, log, "late")
+            add(log, "own")
+            log.end()
+            late.result()
+
+    def add(log, text):
+        for n in range(4):
+            log.add("info", None, f"{text} {n}", {"n": n})
+
+    found = []
+    with ThreadPoolExecutor(5) as threads:
+        runs = [threads.submit(handlers, first) for first in (10_000, 20_000)]
+        while not all(run.done() for run in runs):
+            found += buffer.take(20)[0]
+        for run in runs:
+            run.result()
+    while len(buffer):
+        found += buffer.take()[0]
+    by_seq = {}
+    for each in sorted(found):  # as a store returns them
+        by_seq.setdefault(each.seq, []).extend(unpack(Line._make(each[2:8]), each.lines))
+    assert len(by_seq) == 1_000
+    for lines in by_seq.values():
+        assert sorted(line.n for line in lines) == list(range(1, 9))
+        for text in ("own", "late"):
+            assert [line.message for line in lines if text in line.message] == [f"{text} {n}" for n in range(4)]
 
 
 def test_outcomes_stay_when_the_updates_cannot_be_taken():

@@ -1,6 +1,7 @@
 """`ctx` knows its job, in each kind of slot: what a claim brings, and what is read from the store when a handler asks."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,6 +9,7 @@ from mainstay import LeaseLost, Mainstay, UsageError, ctx
 from mainstay.core.job import Labels, WorkerInfo
 from mainstay.testing import Trial
 from mainstay.worker.reporter import WorkerReporter
+from mainstay.worker.update_buffer import UpdateBuffer
 from tests.worker.conftest import everywhere
 
 KINDS = ["knows", "knows_async", "knows_separately"]
@@ -84,7 +86,7 @@ def test_an_attempt_that_has_lost_its_job_is_told():
     job = app.job(name="work")(lambda: None).options(tenant="acme").enqueue()
     app.store.register(WorkerInfo("w", "h", 1, 1, ("default",), ("work",), now, now, now + 60_000, 0, stopping=False))
     (claimed,) = app.store.claim("w", {"default": ["work"]}, 1, now).jobs
-    reporter = WorkerReporter(app.store, None, app.clock, None, app.events)
+    reporter = WorkerReporter(app.store, SimpleNamespace(updates=UpdateBuffer()), app.clock, None, app.events)
     assert reporter.labels(claimed) == Labels(tenant="acme")
     for lost in (claimed._replace(token=claimed.token + 1), claimed._replace(id="0" + job.id[1:-1] + "Z")):
         with pytest.raises(LeaseLost):

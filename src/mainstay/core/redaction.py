@@ -68,6 +68,7 @@ class Redactor:
         self._bare = tuple(pattern.hint for pattern, _ in self._patterns if not pattern.needles)
         self._letters = tuple(dict.fromkeys((*LETTERS, *(each.split("_")[-1] for each in self._paths))))
         self.kind = lru_cache(4096)(self._kind)
+        self.known: set[str] = set()  # texts of log lines that have no secret, see `worker.packed_lines`
 
     def suspects(self, text: str) -> bool:
         """Whether a text may hold a secret. It is fast; only a False is certain."""

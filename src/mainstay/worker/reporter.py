@@ -35,6 +35,8 @@ class WorkerReporter:
         self, store: Store, outcomes: OutcomeBuffer, clock: Clock, wake: Callable[[], None], events: Events
     ) -> None:
         self.store, self._outcomes, self.now, self._wake = store, outcomes, clock.now, wake
+        self.announced = outcomes.updates.announced  # the logs whose lines the next round takes
+        self.close, self.hold = outcomes.updates.pack, outcomes.updates.hold
         self._events, self._on_progress = events, events.listeners("progress")
 
     def report(self, update: Update) -> None:
@@ -44,19 +46,10 @@ class WorkerReporter:
         if first:
             self._wake_soon()
 
-    @property
-    def announced(self) -> dict[JobLog, None]:
-        """The logs whose lines the next round takes."""
-        return self._outcomes.updates.announced
-
     def announce(self, log: JobLog) -> None:
         """Take the lines of a log with the next round."""
         if self._outcomes.updates.open(log):
             self._wake_soon()
-
-    def hold(self) -> None:
-        """Wait while too many lines wait."""
-        self._outcomes.updates.hold()
 
     def _wake_soon(self) -> None:
         self._outcomes.fresh = True

@@ -5,19 +5,17 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..core.updates import Checkpoint, Log, Progress, Update
-from .packed_lines import pack, pack_all
+from .packed_lines import CHUNK, CHUNK_CHARACTERS, cleaned, cleaned_apart, pack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..job_log import Entry, JobLog
-
-    Attempt = tuple[int | str, int]  # seq, token
+    from ..job_log import JobLog
+    from .packed_lines import Attempt, Row
 
 ROUND, ROUND_CHARACTERS = 5_000, 4 << 20  # of updates in one round: some 100 ms of a server
 MANY, MANY_CHARACTERS = 2 * ROUND, 2 * ROUND_CHARACTERS  # above this a report waits
@@ -41,11 +39,13 @@ class UpdateBuffer:
         self._lines: deque[Log] = deque()
         self._newest: dict[tuple[Any, ...], Progress | Checkpoint] = {}
         self.announced: dict[JobLog, None] = {}  # logs with lines that wait
+        self._rows: list[Row] = []  # of attempts whose handlers have ended
         self._claimer_called = False  # since the last `take` began
         self._characters = 0
 
     def __len__(self) -> int:
-        return len(self._lines) + len(self._newest) + sum(len(each.waiting) for each in list(self.announced))
+        waiting = sum(len(each.waiting) for each in list(self.announced))
+        return len(self._lines) + len(self._newest) + waiting + sum(row.lines or 1 for row, _ in self._rows[:])
 
     def open(self, log: JobLog) -> bool:
         """Take the lines of a log with the next round. Return whether to call the claimer for it: the first log does.
@@ -58,6 +58,30 @@ class UpdateBuffer:
             return False
         self._claimer_called = True
         return True
+
+    def pack(self, log: JobLog) -> None:
+        """Pack the lines of a log whose handler has ended, in its own thread: where they are at hand, it costs half.
+
+        If there are many, the first of them. Those that the claimer begins to take are left to it.
+        """
+        if self.announced.pop(log, self) is None:
+            try:
+                self._rows.extend(self._packed(log, CHUNK, CHUNK_CHARACTERS)[0])
+            except Exception:  # noqa: BLE001, S110  (no memory: they wait, and the claimer tells)
+                pass
+
+    def _packed(self, log: JobLog, most: int, characters: int) -> tuple[list[Row], int, int]:
+        """Take lines of a log as rows; return also how many lines and characters they have."""
+        try:
+            lines, length = log.take(most, characters)
+            try:
+                return pack(log.attempt, lines, length) if lines else [], len(lines), length
+            except BaseException:
+                log.give_back(lines, length)
+                raise
+        finally:
+            if log.waiting:  # also if its handler has added one in this moment
+                self.announced[log] = None
 
     def hold(self) -> None:
         """Wait while too many lines wait."""
@@ -72,7 +96,7 @@ class UpdateBuffer:
             if many and self._pause and _key(update) not in self._newest:
                 self._wait()
             # Looked at after the wait, in which others may have been taken.
-            alone = not (self._lines or self._newest or self.announced)
+            alone = not (self._lines or self._newest or self._rows or self.announced)
             if isinstance(update, Log):
                 self._lines.append(update)
                 self._characters += size(update)
@@ -109,41 +133,42 @@ class UpdateBuffer:
                 self._characters -= size(update)
             if not self._lines:
                 try:
-                    taken += self._take_logs(most - len(taken), characters, bool(taken))
+                    taken += self._take_lines(most - len(taken), characters, bool(taken))
                 except BaseException:
                     self._keep(taken)
                     raise
             self._change.notify_all()
-            left = {update[:2] for update in (*self._newest.values(), *self._lines)}
+            left = {update[:2] for update in (*self._newest.values(), *self._lines, *(row for row, _ in self._rows[:]))}
             return taken, left | {log.attempt for log in list(self.announced)}  # handlers add to them meanwhile
 
-    def _take_logs(self, most: int, characters: int, some: bool) -> list[Log]:
-        """Take lines of the logs, each log's packed; at least one unless there is `some` update already."""
-        taken: list[tuple[Attempt, list[Entry], int]] = []
-        for log in list(self.announced):
-            if (some or taken) and (most <= 0 or characters < 0):
+    def _take_lines(self, most: int, characters: int, some: bool) -> list[Log]:
+        """Take lines of logs, of those first whose handlers have ended; at least one unless there is `some` update already."""
+        rows: list[Row] = []
+        for each in self._rows[:]:
+            if (some or rows) and (most <= 0 or characters < 0):
                 break
-            del self.announced[log]
-            size = log.pending
-            lines = log.take(max(1, most), characters)
-            most, characters = most - len(lines), characters - size
-            taken.append((log.attempt, lines, size))
-            if log.waiting:  # also if its handler has added one in this moment
-                self.announced[log] = None
+            rows.append(each)
+            most, characters = most - (each[0].lines or 1), characters - size(each[0])
+        del self._rows[: len(rows)]
         try:
-            return pack_all(taken)
+            for log in list(self.announced):
+                if (some or rows) and (most <= 0 or characters < 0):
+                    break
+                if self.announced.pop(log, self) is None:  # else its handler ends
+                    packed, lines, length = self._packed(log, max(1, most), characters)
+                    rows += packed
+                    most, characters = most - lines, characters - length
+            return cleaned(rows)
         except BaseException:
-            self._keep_lines(taken)
+            self._keep_rows(rows)
             raise
 
-    def _keep_lines(self, taken: list[tuple[Attempt, list[Entry], int]]) -> None:
-        """Keep the lines that were taken for the next round; leave out those that cannot be packed, so that others can be."""
-        for attempt, lines, _ in taken:
-            for line in lines:
-                with suppress(Exception):
-                    (update,) = pack(*attempt, [line], 0)
-                    self._lines.append(update)
-                    self._characters += size(update)
+    def _keep_rows(self, rows: list[Row]) -> None:
+        """Keep the rows that were taken for the next round; leave out the lines that cannot be cleaned, so that others can be."""
+        for row in rows:
+            for update in cleaned_apart(row):
+                self._lines.append(update)
+                self._characters += size(update)
 
     def put_back(self, updates: Sequence[Update]) -> None:
         """Add updates that were taken, before all others; those that were replaced meanwhile are left out."""
@@ -161,6 +186,7 @@ class UpdateBuffer:
     def is_full(self, times: int = 1) -> bool:
         """Return whether a report waits, where so many times the usual number may be here."""
         characters = self._characters + sum(each.pending for each in list(self.announced))
+        characters += sum(size(row) for row, _ in self._rows[:])
         return len(self) >= times * MANY or characters >= times * MANY_CHARACTERS
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import repeat
+from json.encoder import encode_basestring as quoted
 from typing import TYPE_CHECKING, Any
 
 from ...core.counting import packed as counted
@@ -186,20 +187,33 @@ def _updates(updates: Sequence[Update]) -> list[Any]:
     attempts: dict[tuple[int | str, int], list[Update]] = {}
     for each in updates:
         attempts.setdefault(each[:2], []).append(each)
-    return [len(attempts), *(value for attempt, some in attempts.items() for value in _packed_updates(*attempt, some))]
+    values: list[Any] = [len(attempts)]
+    for attempt, some in attempts.items():
+        values += _packed_updates(*attempt, some)
+    return values
 
 
 def _packed_updates(seq: int | str, token: int, updates: list[Update]) -> list[Any]:
-    said, checkpoint, warned, lines = ("", ""), "", "", []
+    others: list[str] = []
+    lines, warned = [], 0
     for each in updates:
         if type(each) is Log:
-            stage = each.stage if each.lines is None else [each.lines]
-            line = header.dumps((each.at, each.level, stage, each.message, each.fields))
-            lines.append(f"{token:08x}{each.n:08x}{line}")
+            lines.append(_member(each))
             if each.level in WARNED:
-                warned = str(each.at)
+                warned = each.at
         elif type(each) is Progress:
-            said = header.dumps((each.done, each.total, each.stage)), each.details or ""
+            others += "progress", header.dumps((each.done, each.total, each.stage))
+            others += ("details", each.details) if each.details else ()
         elif type(each) is Checkpoint:
-            checkpoint = each.body
-    return [seq, token, *said, checkpoint, warned, len(lines), *lines]
+            others += "checkpoint", each.body
+    if warned:
+        others += "warned", str(warned)
+    return [seq, token, len(lines), len(others) // 2, *others, *lines]
+
+
+def _member(log: Log) -> str:
+    """Return a log line, or several, as `reads.log_lines` reads it."""
+    _, token, n, at, level, stage, message, fields, lines = log
+    if lines is None:
+        return f"{token:08x}{n:08x}{header.dumps((at, level, stage, message, fields))}"
+    return f'{token:08x}{n:08x}[{at},"{level}",[{lines}],{quoted(message)},null]'  # in a fifth of the time

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...core.updates import Update
     from ..operations import Operations
 
-_DONE = field_getter(Completed, "seq", "token", "finished_at")
+_DONE, _HOLDER = field_getter(Completed, "seq", "token", "finished_at"), field_getter(Transition, "seq", "token")
 RULED = field_getter(Transition, "rules")
 _ATTEMPT = field_getter(
     Transition, "seq", "token", "number", "worker", "started_at", "at", "outcome", "error", "traceback", "code"
@@ -32,24 +32,37 @@ def write_outcomes(
     connection: sqlite3.Connection, transitions: Sequence[Transition], updates: Sequence[Update]
 ) -> tuple[list[str], set[str]]:
     """Write updates and transitions; return a verdict for each, and the slots that may have room now."""
-    if updates:
-        from .updates import write_updates
-
-        write_updates(connection, updates)
+    late = bool(updates) and set(map(type, transitions)) == {
+        Completed
+    }  # a completed job still takes updates, no other does
+    if not late:
+        _update(connection, updates)
     if not transitions:
         return [], set()
     connection.execute("SAVEPOINT batch")
     if _finish_all(connection, transitions):
         connection.execute("RELEASE batch")
+        if late:
+            _update(connection, updates, transitions)
         return [STORED] * len(transitions), run(connection, _effects(transitions))
     connection.execute("ROLLBACK TO batch")
     connection.execute("RELEASE batch")
+    if late:
+        _update(connection, updates)
     verdicts, freed = [], set()
     for t in transitions:
         applied = run(connection, _finish_one(t))
         verdicts.append(refused(connection, t) if applied is None else STORED)
         freed |= applied or set()
     return verdicts, freed
+
+
+def _update(connection: sqlite3.Connection, updates: Sequence[Update], applied: Sequence[Transition] = ()) -> None:
+    """Write updates. Attempts whose transitions were applied held their jobs: that need not be looked up."""
+    if updates:
+        from .updates import write_updates
+
+        write_updates(connection, updates, set(map(_HOLDER, applied)))
 
 
 def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from ...core.updates import Checkpoint, Log, Progress
@@ -9,25 +10,30 @@ from .sql import batched, load
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set as AbstractSet
     from typing import Any
 
     from ...core.updates import Update
 
     Attempt = tuple[int | str, int]  # seq, token
 
+_ATTEMPT = itemgetter(0, 1)  # of every kind of update
 _STATEMENTS: dict[type, str] = {Log: "update_log", Progress: "update_progress", Checkpoint: "update_checkpoint"}
 
 
-def write_updates(connection: sqlite3.Connection, updates: Sequence[Update]) -> None:
-    """Write updates in order; one of an attempt that no longer holds its job changes nothing."""
-    attempts = {update[:2] for update in updates}
-    known = current(connection, attempts)
-    written = updates if len(known) == len(attempts) else [update for update in updates if update[:2] in known]
+def write_updates(
+    connection: sqlite3.Connection, updates: Sequence[Update], known: AbstractSet[Attempt] = frozenset()
+) -> None:
+    """Write updates in order; one of an attempt that no longer holds its job changes nothing. Of the `known` it is sure that they do."""
+    unsure = set(map(_ATTEMPT, updates)) - known
+    refused = unsure - current(connection, unsure) if unsure else unsure
+    written = [each for each in updates if each[:2] not in refused] if refused else updates
+    kinds = set(map(type, written))
     for kind, name in _STATEMENTS.items():
-        rows: list[Any] = [update for update in written if type(update) is kind]
-        for statement in batched(load(name), rows):
-            connection.execute(statement.text, statement.values)
+        if kind in kinds:
+            rows: Any = [each for each in written if type(each) is kind] if len(kinds) > 1 else written
+            for statement in batched(load(name), rows):
+                connection.execute(statement.text, statement.values)
 
 
 def current(connection: sqlite3.Connection, attempts: set[Attempt]) -> set[Attempt]:

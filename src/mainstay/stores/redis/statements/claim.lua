@@ -27,8 +27,8 @@ if not ruled then
 end
 
 local next_lanes, at = lanes_wanted(WANTS)
-local first = write_updates(ARGV, at + 1, tonumber(ARGV[at]))
-local verdicts, news = apply(ARGV, first, worker, now)
+local first, known = write_updates(ARGV, at + 1, tonumber(ARGV[at]))
+local verdicts, news = apply(ARGV, first, worker, now, known)
 promote(now, 500)
 ruled = ruled or (made and made.opened)
 

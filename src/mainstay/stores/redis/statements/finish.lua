@@ -5,9 +5,9 @@ if not flow and call("EXISTS", P .. "flow") == 1 then
     return "rules"
 end
 allow_oom()
-local first = write_updates(ARGV, 4, tonumber(ARGV[3]))
+local first, known = write_updates(ARGV, 4, tonumber(ARGV[3]))
 local now = instant(ARGV[1])
-local verdicts, queued = apply(ARGV, first, ARGV[2], now)
+local verdicts, queued = apply(ARGV, first, ARGV[2], now, known)
 local more = made and made.settle(now)
 if more or queued then
     notify("jobs")

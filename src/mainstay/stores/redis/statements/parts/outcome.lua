@@ -63,17 +63,22 @@ local function move(r, id, expires, extra)
     end
 end
 
--- Applies the transitions from `first` to the end of the list. Returns the verdicts, and whether there are new jobs to claim.
-local function apply(list, first, worker, now)
-    local ids, extras, letters, born = {}, {}, {}, {}
+-- Applies the transitions from `first` to the end of the list. Some records are `known`. Returns the verdicts, and whether there are
+-- new jobs to claim.
+local function apply(list, first, worker, now, known)
+    local ids, unread, extras, letters, born = {}, {}, {}, {}, {}
     for n = 1, (#list - first + 1) / 5 do
         local i = first + (n - 1) * 5
-        ids[n] = string.sub(list[i], SEQ_LENGTH + 1)
+        local id = string.sub(list[i], SEQ_LENGTH + 1)
+        ids[n] = id
+        if not known[id] then
+            unread[#unread + 1] = id
+        end
         extras[n] = list[i + 4] ~= "" and cjson.decode(list[i + 4])
     end
-    local found, news = read(ids), false
+    local found, news = read(unread), false
     for n, id in ipairs(ids) do
-        local i, r, extra = first + (n - 1) * 5, found[id], extras[n]
+        local i, r, extra = first + (n - 1) * 5, known[id] or found[id], extras[n]
         local seq, token = string.sub(list[i], 1, SEQ_LENGTH), tonumber(list[i + 1])
         local letter = verdict(r, seq, token, extra and extra.worker or worker, extra and extra.state or "c")
         letters[n] = letter

@@ -1,6 +1,6 @@
--- What running attempts report, attempt by attempt: seq, token, progress and its details, checkpoint, when it last warned, how many log
--- lines, and these, each with its place in front. An empty text stands for none. An attempt that neither has the job nor has completed
--- it is left out. (A script that completed the job may have been sent again with its updates.) Returns the position behind the last.
+-- What running attempts report, attempt by attempt: seq, token, how many log lines, how many other reports, these (each with its kind in
+-- front), and the lines, each with its place in front. An attempt that neither has the job nor has completed it is left out. (A script
+-- that completed the job may have been sent again with its updates.) Returns the position behind the last, and the records that it read.
 local MEMBERS = 1000 -- in one command
 
 local function write_lines(id, list, first, last)
@@ -14,27 +14,33 @@ local function write_lines(id, list, first, last)
     end
 end
 
-local function write_updates(list, i, count)
-    for _ = 1, count do
-        local seq, id, lines = string.sub(list[i], 1, SEQ_LENGTH), string.sub(list[i], SEQ_LENGTH + 1), tonumber(list[i + 6])
-        local r = read_one(id)
-        if r and (r[STATE] == "r" or r[STATE] == "c") and r[TOKEN] == tonumber(list[i + 1]) and r[SEQ] == seq then
-            if list[i + 2] ~= "" then
-                call("HSET", P .. "progress", id, list[i + 2])
-                call("HDEL", P .. "details", id)
-            end
-            if list[i + 3] ~= "" then
-                call("HSET", P .. "details", id, list[i + 3])
-            end
-            if list[i + 4] ~= "" then
-                call("HSET", P .. "checkpoint", id, list[i + 4])
-            end
-            if list[i + 5] ~= "" then
-                call("ZADD", P .. "warned", list[i + 5], id)
-            end
-            write_lines(id, list, i + 7, i + 6 + lines)
-        end
-        i = i + 7 + lines
+local function write_other(id, kind, value)
+    if kind == "warned" then -- an instant
+        call("ZADD", P .. "warned", value, id)
+        return
     end
-    return i
+    call("HSET", P .. kind, id, value)
+    if kind == "progress" then -- its details may follow
+        call("HDEL", P .. "details", id)
+    end
+end
+
+local function write_updates(list, i, count)
+    local ids, places = {}, {}
+    for n = 1, count do
+        ids[n], places[n] = string.sub(list[i], SEQ_LENGTH + 1), i
+        i = i + 4 + list[i + 2] + 2 * list[i + 3]
+    end
+    local found = read(ids)
+    for n, id in ipairs(ids) do
+        local at, r = places[n], found[id]
+        if r and (r[STATE] == "r" or r[STATE] == "c") and r[TOKEN] == tonumber(list[at + 1]) and r[SEQ] == string.sub(list[at], 1, SEQ_LENGTH) then
+            local first = at + 4 + 2 * list[at + 3]
+            for k = at + 4, first - 1, 2 do
+                write_other(id, list[k], list[k + 1])
+            end
+            write_lines(id, list, first, first + list[at + 2] - 1)
+        end
+    end
+    return i, found
 end
