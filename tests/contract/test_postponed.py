@@ -60,7 +60,7 @@ def test_a_full_claim_examines_all_of_them_when_the_turn_is_over(desk, rush):
     assert rush.in_line == "q" * FULL
 
 
-@pytest.mark.engines("sqlite")  # on PostgreSQL such a claim queues them
+@pytest.mark.engines("sqlite")  # on PostgreSQL a claim after one for two jobs does not postpone
 def test_a_full_claim_whose_turn_it_is_takes_jobs_in_line_in_their_places(desk, rush):
     """Those of the keys come before the others that wait, and two of a lower priority behind them."""
     send(desk, *(limited(f"l{n}", priority=9) for n in range(2)))
@@ -75,7 +75,6 @@ def test_a_full_claim_whose_turn_it_is_takes_jobs_in_line_in_their_places(desk, 
     assert all(holders <= 1 for holders, _ in held(desk).values())
 
 
-@pytest.mark.engines("sqlite")
 def test_a_full_claim_whose_turn_it_is_takes_the_highest_priority_in_line_first(desk, rush):
     urgent = send(desk, *(limited(key, priority=5) for key in KEYS))
     rush.postpone()
@@ -85,7 +84,6 @@ def test_a_full_claim_whose_turn_it_is_takes_the_highest_priority_in_line_first(
     assert all(holders <= 1 for holders, _ in held(desk).values())
 
 
-@pytest.mark.engines("sqlite")
 def test_a_full_claim_whose_turn_it_is_queues_jobs_in_line_of_other_workers(desk, another):
     first, second, theirs = send(desk, limited("a"), limited("b"), limited("a", type="other"))
     send(desk, *(draft() for _ in range(4 * FULL)))

@@ -8,9 +8,9 @@ import pytest
 from mainstay.core.clock import ManualClock
 from mainstay.core.outcome import COMPLETED
 from mainstay.stores import open_store
-from mainstay.stores.turns import FULL
-from tests.contract.building import Desk, draft, transition
-from tests.contract.ruled import limited, send, states
+from mainstay.stores.turns import FULL, TURN
+from tests.contract.building import WORKER, Desk, draft, transition
+from tests.contract.ruled import held, limited, send, states
 from tests.servers import postgres
 
 pytestmark = pytest.mark.engines("postgres")
@@ -73,10 +73,106 @@ def test_lines_are_read_by_one_statement_that_decides_about_single_limits(desk, 
     with psycopg.connect(place, cursor_factory=psycopg.RawCursor) as connection:
         more = """'{"breaker":[0.5,4,1],' || substr(rules, 2)"""
         connection.execute(f"UPDATE {schema}.job SET rules = {more} WHERE waits LIKE '%k0'")
-        for name, values in (("admit_try", {}), ("admit_lines", {"limit": 9, "most": 9})):
+        for name, values in (
+            ("admit_try", {}),
+            ("admit_lines", {"lines": 9, "most": 9, "enough": 9, "heads": 9, "row": 9}),
+        ):
             statement = desk.store.dialect.statement(name, **values)
             left = connection.execute(statement.text, statement.values).fetchone()
     assert left == (1,)
     assert states(desk, *waiting) == "b" + "q" * (FULL - 1)
     desk.take(50)
     assert states(desk, *waiting) == "r" * FULL
+
+
+@contextmanager
+def moves(url):
+    """Which states jobs come from and go to, while the block runs, in the order of the rows' changes."""
+    place, schema = postgres.place(url)
+    with psycopg.connect(place, autocommit=True) as connection:
+        connection.execute(f"""
+            CREATE TABLE {schema}.move (n serial, was text, became text);
+            CREATE FUNCTION {schema}.note() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN INSERT INTO {schema}.move (was, became) VALUES (OLD.state, NEW.state); RETURN NULL; END';
+            CREATE TRIGGER note AFTER UPDATE ON {schema}.job FOR EACH ROW EXECUTE FUNCTION {schema}.note()
+        """)
+        seen = []
+        yield seen
+        seen += connection.execute(f"SELECT was, became FROM {schema}.move ORDER BY n").fetchall()
+
+
+def order(desk, jobs):
+    """The ids of claimed jobs, which a claim returns in their order."""
+    return [job.id for job in jobs]
+
+
+def test_a_claim_takes_the_first_jobs_in_line_without_queueing_them(desk, engine_url):
+    running, waiting = jobs_in_line(desk, 0)
+    with moves(engine_url) as seen:
+        assert order(desk, finish(desk, running).jobs) == waiting
+    assert set(seen) == {("running", "completed"), ("blocked", "running")}
+    assert {job.token for job in desk.store.claimed_by(WORKER)} == {1}
+    assert len(held(desk)) == FULL
+
+
+def test_jobs_in_line_come_among_those_of_the_lanes_by_priority_and_order(desk):
+    send(desk, *(limited(key) for key in KEYS))
+    running = desk.take(FULL)
+    high, low = send(desk, limited(KEYS[0], priority=1), limited(KEYS[1]))
+    late = send(desk, draft(priority=2), *(draft() for _ in range(FULL - 3)), draft(priority=-1))
+    taken = finish(desk, running)
+    assert order(desk, taken.jobs) == [late[0], high, low, *late[1:-1]]
+    assert desk.state(late[-1]) == "queued"
+
+
+def test_jobs_in_line_that_come_after_those_of_the_lanes_stay_there(desk):
+    running, waiting = jobs_in_line(desk, 0)
+    first = send(desk, *(draft(priority=1) for _ in range(FULL)))
+    assert order(desk, finish(desk, running).jobs) == first
+    assert states(desk, *waiting) == "b" * FULL
+    assert order(desk, desk.take(2 * FULL)) == waiting
+
+
+def test_a_claim_takes_no_more_lines_than_it_needs(desk, engine_url):
+    """The slots of the others stay kept, a hundred a row."""
+    keys = [f"k{n}" for n in range(150)]
+    ids = send(desk, *(limited(key) for key in keys * 2))
+    running = desk.take(len(keys))
+    assert order(desk, finish(desk, running).jobs) == ids[150 : 150 + FULL]
+    place, schema = postgres.place(engine_url)
+    with psycopg.connect(place) as connection:
+        rows = connection.execute(f"SELECT cardinality(slots) FROM {schema}.freed").fetchall()
+    assert sum(n for (n,) in rows) == 150 - FULL + 1
+    assert max(rows) <= (100,)
+    assert sorted(order(desk, desk.take(200))) == sorted(ids[150 + FULL :])
+
+
+def test_a_job_in_line_that_another_worker_has_to_run_is_queued(desk):
+    running, _ = jobs_in_line(desk, 0)
+    other, mine = send(desk, limited(KEYS[0], type="other", priority=1), limited(KEYS[1], priority=1))
+    assert mine in order(desk, finish(desk, running).jobs)
+    assert desk.state(other) == "queued"
+    assert held(desk)[f"mail\n{KEYS[0]}"] == (1, 1)
+
+
+def test_a_job_in_line_that_a_transaction_has_locked_is_passed_over(desk, engine_url):
+    running, waiting = jobs_in_line(desk, 0)
+    (second,) = send(desk, limited(KEYS[0]))
+    place, schema = postgres.place(engine_url)
+    with psycopg.connect(place) as connection:
+        connection.execute(f"SELECT FROM {schema}.job WHERE waits LIKE '%k0' ORDER BY seq LIMIT 1 FOR UPDATE")
+        assert order(desk, finish(desk, running).jobs) == [*waiting[1:], second]
+    assert states(desk, waiting[0]) == "b"
+
+
+def test_an_outcome_leaves_lines_to_the_next_claim_if_the_last_was_filled_from_lines(desk):
+    keys = [f"k{n}" for n in range(3 * FULL)]
+    ids = send(desk, *(limited(key) for key in keys * 2))
+    running = desk.take(3 * FULL)
+    assert len(finish(desk, running[: 2 * FULL]).jobs) == FULL
+    left = running[2 * FULL :]
+    desk.store.finish([transition(job, COMPLETED, desk.now) for job in left[1:]])
+    assert states(desk, *ids[3 * FULL + FULL :]) == "b" * 2 * FULL
+    desk.clock.move_to(desk.now + TURN)
+    desk.store.finish([transition(left[0], COMPLETED, desk.now)])
+    assert states(desk, *ids[3 * FULL + FULL :]) == "q" * 2 * FULL

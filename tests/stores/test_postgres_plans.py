@@ -23,13 +23,22 @@ from tests.servers.engines import postgres_server
 FILES = {path.stem for folder in (own.FOLDER, operations.SHARED) for path in Path(folder).glob("*.sql")}
 UPDATED = ("log", "progress", "checkpoint")
 NAMES = sorted(
-    FILES - {"body", "remove", "update"}
-    | {"body:result", "body:checkpoint", "enqueue:keyed"}
+    FILES - {"body", "claim_lines", "remove", "update"}
+    | {
+        "body:result",
+        "body:checkpoint",
+        "claim_lines:first",
+        "claim_lines:kept",
+        "enqueue:keyed",
+        "finish_completed:held",
+    }
     | {f"remove:{table}" for table in BELONGINGS}
     | {f"update:{table}" for table in UPDATED}
 )
 # What must be in the plan, and how often at least.
 INDEXES = {
+    "claim_lines:first": ("Index Scan using job_blocked", 2), "claim_lines:kept": ("using hold_pkey", 1), "admit_lines": ("using hold_pkey", 1),
+    "finish_completed:held": ("Index Scan using job_pkey", 1),
     "claim": ("Index Scan using job_lane", 6), "claim_lane": ("Index Scan using job_lane", 3), "claim_wide": ("using job_lane", 4), "claim_ready": ("using job_due", 2),
     "finish": ("Index Scan using job_pkey", 1), "depth": ("using job_later", 1),
     "finish_completed": ("Index Scan using job_pkey", 1), "finish_refused": ("Index Scan using job_pkey", 1),
@@ -55,7 +64,7 @@ SMALL = ("worker", "declaration", "type", "setting", "schema_version", "rule", "
 WHOLE = {
     "reviews": {"job_review"}, "prune_actions": {"action_pkey"}, "orphans": {"job_running"}, "orphans_look": {"job_running"}, "workers": {"job_running"}, "dead_counts": {"job_dead"},
     # These stop at the first row, or at the first of a few.
-    "duplicates": {"job_pkey"}, "duplicates_beyond": {"job_pkey"}, "admit_missed": {"job_blocked"}, "claim_next": {"job_ruled", "job_due"}, "claim": {"job_ruled"}, "claim_lane": {"job_ruled"}, "claim_wide": {"job_ruled"}, "claim_ready": {"job_ruled"}, "pause_holders": {"job_ruled"}, "finish_completed": {"after_child"},
+    "duplicates": {"job_pkey"}, "duplicates_beyond": {"job_pkey"}, "admit_missed": {"job_blocked"}, "claim_next": {"job_ruled", "job_due"}, "claim": {"job_ruled"}, "claim_lane": {"job_ruled"}, "claim_wide": {"job_ruled"}, "claim_lines:first": {"job_ruled"}, "claim_lines:kept": {"job_ruled"}, "claim_ready": {"job_ruled"}, "pause_holders": {"job_ruled"}, "finish_completed": {"after_child"}, "finish_completed:held": {"after_child"},
     "listen_poll": {"job_lane"}, "counts": {"job_lane", "job_due", "job_running", "job_review", "job_dead", "job_blocked"},
 }  # fmt: skip
 
@@ -166,12 +175,31 @@ def test_a_claim_locks_one_row_after_the_other(store, name):
     assert "Memoize" not in found
 
 
-@pytest.mark.parametrize("name", ["finish", "finish_completed", "lock_jobs"])
+@pytest.mark.parametrize("name", ["finish", "finish_completed", "finish_completed:held", "lock_jobs"])
 def test_jobs_are_locked_in_the_order_given(store, name):
     """No join goes through a hash table: two batches with the same jobs would deadlock."""
     found = plan(store, name)
     assert "Hash Join" not in found
     assert "Merge Join" not in found
+
+
+@pytest.mark.parametrize("name", ["claim_lines:first", "claim_lines:kept", "admit_lines"])
+def test_lines_are_read_one_after_the_other_until_there_are_enough_jobs(store, name):
+    """Nothing between the limit and the rows that are counted and locked reads ahead, and only the first jobs are sorted."""
+    found = plan(store, name)
+    head = found.split("CTE head")[1].split("CTE rest")[0]
+    assert re.search(r"Limit\n +->  Nested Loop\n", head), found
+    assert re.search(
+        r"LockRows\n +->  Index Scan using job_blocked on job[^\n]*\n +Index Cond: \(waits = f[^\n]*slot\)", head
+    ), found
+    assert re.search(r"using hold_pkey on hold h\n +Index Cond: \(slot = f", head), found
+    assert "Sort" not in head, found
+
+
+def test_holds_of_one_slot_are_removed_by_the_primary_key(store):
+    found = plan(store, "finish_completed:held")
+    assert "Index Cond: ((slot = s.slot) AND (job >= s.first) AND (job <= s.last)" in found, found
+    assert "Tid Scan on hold t" in found, found
 
 
 def test_counts_walk_the_index_of_each_state(store):

@@ -18,26 +18,32 @@ from ...core.job import Claimed, field_getter
 from ...core.states import COMPLETED, QUEUED
 from ...core.updates import Log, Progress
 from ...core.verdict import BUSY, STORED, refusal
-from ..operations import together
+from ..operations import Result, together
 from ..results import Claims
 from ..sql.actions import keep_children
 from ..sql.admission import examine
-from ..turns import FULL, is_turn
+from ..turns import FULL, is_turn, may_postpone
 from . import columns, lanes, ruled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ...core.updates import Update
-    from ..operations import Operations, Result, Statement
+    from ..operations import Operations, Statement
     from .dialect import PostgresDialect
     from .lanes import Lane, Wants
     from .store import PostgresStore
 
+FIRST, KEPT = "first", "kept"  # orders of lines
+ORDERED = (
+    100  # milliseconds between two claims of a process that compare the lines of many slots, while claims are full
+)
+COMPARED = 1_000  # so many places
+LINES, RULES = "lines", "rules"  # what a claim has to look at for jobs that it did not get at once
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _QUEUE = field_getter(Claimed, "queue")
-_SEQ, _WORKER = field_getter(Completed, "seq"), field_getter(Completed, "worker")
+_SEQ, _WORKER, _RULES = (field_getter(Completed, name) for name in ("seq", "worker", "rules"))
 _claimed = partial(tuple.__new__, Claimed)  # saves the hot path a call of `_make`
 _completed, _finished = columns.of(Completed, columns.COMPLETED), columns.of(Transition, columns.FINISH)
 _updated = {kind: columns.of(kind, kind._fields) for kind in columns.UPDATES}
@@ -59,13 +65,15 @@ def finish(store: PostgresStore, transitions: Sequence[Transition], updates: Seq
 def _finish_round(store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update]) -> Claims:
     if not ruled.simple(transitions):
         return Claims(ruled.finish(store, transitions, updates), [], None)
+    at = transitions[0].at if transitions else 0
     freed = ruled.give_back(store.dialect, transitions)
-    asked = [*freed, *(ruled.looks(store.dialect) if freed else ()), store.dialect.statement("admit_look")]
+    # The last claim was filled from lines alone: the next one, which comes soon, takes the first in line directly.
+    later = store.filled and not store.full and may_postpone(store, FULL, at)
+    looks = ruled.looks(store) if any(map(_RULES, transitions)) and not later else ()
+    asked = [*freed, *looks, store.dialect.statement("admit_marked" if later else "admit_look")]
     verdicts, results = _round(store, transitions, updates, asked)
     if results[-1].rows:  # the children of a parent that has ended, or lines that others examine or that take more
-        store.write(
-            lambda: examine(store.dialect, store.engine_now(transitions[0].at if transitions else 0)), by_worker=True
-        )
+        store.write(lambda: examine(store.dialect, store.engine_now(at)), by_worker=True)
     return Claims(verdicts, [], None)
 
 
@@ -113,40 +121,84 @@ def _claim(
         if store.ruled or not ruled.simple(finishing):
             return ruled.claim(store, worker, wants, limit, now, promote, finishing, updates)
         claims, look = _claim_at_once(store, worker, wants, limit, now, promote, finishing, updates)
-        if not look:
-            return claims
-        more = ruled.claim(store, worker, wants, limit - len(claims.jobs), now, promote, (), ())
+        if look == LINES:
+            some, look = _claim_at_once(
+                store, worker, wants, limit - len(claims.jobs), now, promote, (), (), waits=True
+            )
+            claims = _joined(claims, some, wants)
+        if look:
+            some = ruled.claim(store, worker, wants, limit - len(claims.jobs), now, promote, (), ())
+            claims = _joined(claims, some, wants)
     except MainstayError as error:
         if isinstance(error.__cause__, psycopg.errors.InvalidTextRepresentation) and "holds no lease" in str(error):
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out") from error
         raise
-    wait = None if len(claims.jobs) >= limit > 0 else more.wait
-    return Claims(claims.verdicts, ruled.ordered(claims.jobs + more.jobs, wants), wait)
+    return claims if claims.wait is None or len(claims.jobs) < limit or limit <= 0 else claims._replace(wait=None)
+
+
+def _joined(claims: Claims, more: Claims, wants: Wants) -> Claims:
+    """Return what a claim got by two trips."""
+    return Claims(claims.verdicts, ruled.ordered(claims.jobs + more.jobs, wants), more.wait)
 
 
 def _claim_at_once(
     store: PostgresStore, worker: str, wants: Wants, limit: int, now: int, promote: Statement,
-    finishing: Sequence[Transition], updates: Sequence[Update],
-) -> tuple[Claims, bool]:  # fmt: skip
-    """Do a round in one trip; return what it got, and whether to look at rules and lines for the rest."""
+    finishing: Sequence[Transition], updates: Sequence[Update], waits: bool = False,
+) -> tuple[Claims, str]:  # fmt: skip
+    """Do a round in one trip; return what it got, and what to look at for the rest: LINES, RULES or nothing.
+
+    It looks at lines if it is its turn and the lock of admission is free, or if it `waits` for that lock.
+    """
     few, front = lanes.few(wants), store.placed
     freed = ruled.give_back(store.dialect, finishing)
-    looks = ruled.looks(store.dialect) if (freed or store.placed) and is_turn(store, limit, now) else []
-    asked = [*freed, *looks, promote, *claim_statements(store, worker, wants, few, limit, now)]
-    verdicts, results = _round(store, finishing, updates, asked)
-    left = looks and results[len(freed) + 1].rows[0][0]
+    turn = waits or bool((store.kept or any(map(_RULES, finishing))) and is_turn(store, limit, now))
+    direct = bool(turn and few and limit >= FULL)
+    looks, in_line = ruled.looks(store, now, waits, direct) if turn else [], 0
+    taking = claim_statements(store, worker, wants, few, limit, now, _order(store, limit, now, waits) if direct else "")
+    verdicts, results = _round(store, finishing, updates, [*freed, *looks, promote, *taking])
+    left = results[len(freed) + 1].rows[0][0] if turn and not direct else None
     results = results[len(freed) + len(looks) :]
     _, _, store.ruled, paused, placed, kept = results[0].rows[0]
-    store.placed = placed or kept
+    if direct:
+        (left, kept, behind, in_line), results[1] = _looked(results[1])
+        placed = placed or behind
+    store.placed, store.kept = bool(placed or kept), bool(kept)
     claims = _claims(verdicts, results, wants, limit)
-    enough, store.full = len(claims.jobs) >= limit > 0, len(claims.jobs) >= limit >= FULL
-    # More jobs are due than were queued, a lane is not empty, or what was examined is queued: the places are anywhere.
+    enough = len(claims.jobs) >= limit > 0
+    store.filled = enough and limit >= FULL
+    store.full = store.filled and in_line < len(claims.jobs)  # jobs come from lanes: lines can wait for the turn
+    _note(store, few, claims, now, paused, enough, direct)
+    missed = not enough and (store.ruled or (store.placed and not front))
+    if not (missed or left or (kept and not store.filled)):
+        return claims, ""
+    return claims, RULES if waits or left or store.ruled else LINES
+
+
+def _note(
+    store: PostgresStore, few: dict[Lane, int] | None, claims: Claims, now: int, paused: bool, enough: bool, direct: bool
+) -> None:  # fmt: skip
+    """Keep where a claim ended, or forget it if jobs may be anywhere.
+
+    They may if more jobs are due than were queued, a lane is not empty, or what was examined is queued. Jobs in line have old places.
+    """
     if claims.wait == 0 or paused or store.placed:
         store.cursors.forget()
     elif few is not None:
-        store.cursors.note(few, claims.jobs, enough, now)
-    missed = not enough and (store.ruled or (store.placed and not front))
-    return claims, missed or bool(left if store.full else kept)
+        store.cursors.note(few, [job for job in claims.jobs if not job.rules] if direct else claims.jobs, enough, now)
+
+
+def _order(store: PostgresStore, limit: int, now: int, waits: bool) -> str:
+    """Return in which order a claim reads lines: nearly always as they come, so that few of them are read to fill it."""
+    if not waits and limit >= FULL and 0 <= now - store.ordered_at < ORDERED:
+        return KEPT
+    store.ordered_at = now
+    return FIRST
+
+
+def _looked(result: Result) -> tuple[Iterable[int], Result]:
+    """Return what `claim_lines` says of the lines, and the jobs that it took."""
+    rows = result.rows
+    return map(int, rows[0][0].split()), Result([row[1:] for row in rows] if rows[0][1] is not None else [], 0)
 
 
 def claim_statements(
@@ -160,17 +212,22 @@ def claim_statements(
 ) -> list[Statement]:
     """Return the claim's statement, or none if nothing is wanted.
 
-    With the `end` choose it only locks the jobs; with take_free it takes them, unless there are rates to be charged.
+    With the `end` choose it only locks the jobs; with take_free it takes them, unless there are rates to be charged. With FIRST and KEPT it also
+    takes the first jobs in line at slots that were given back: of all lines, or of those that were kept first.
     """
     if limit <= 0 or few == {}:
         return []
-    asked = {"worker": worker, "now": store.engine_now(now), "limit": limit, "ruled": end != ""}
+    direct = end in (FIRST, KEPT)
+    asked = {"worker": worker, "now": store.engine_now(now), "limit": limit, "ruled": end != "" and not direct}
     end = end and ":" + end
     if few is None:
         return [store.dialect.statement("claim_wide" + end, **asked, **store.many_lanes.columns(wants))]
     queues, types = map(list, zip(*few, strict=True))
     priorities, ords, seqs = map(list, zip(*store.cursors.starts(few, now), strict=True))
     bound = {"queues": queues, "types": types, "priorities": priorities, "ords": ords, "seqs": seqs}
+    if direct:
+        bounds = ruled.BOUNDS | {"enough": limit if end == ":" + KEPT else COMPARED, "heads": limit}
+        return [store.dialect.statement("claim_lines" + end, **asked, **bound, **bounds, places=list(few.values()))]
     name = "claim" if len(few) > 1 else "claim_lane"
     return [store.dialect.statement(name + end, **asked, **bound, places=list(few.values()))]
 
@@ -258,6 +315,11 @@ def _groups(transitions: Sequence[Transition]) -> list[list[Transition]]:
     return list(groups.values())
 
 
+def not_simple(transitions: Sequence[Transition]) -> list[Transition]:
+    """Return those that do more than to complete a job."""
+    return [t for t in _others(transitions) if not _is_simple(t)]
+
+
 def _is_simple(transition: Transition) -> bool:
     t = transition
     return type(t) is Completed or (t.state == COMPLETED and t.reason is None and t.outcome == "completed")
@@ -272,9 +334,10 @@ def _finish_statement(dialect: PostgresDialect, group: list[Transition]) -> Stat
     bound = _completed(group)
     if bound["result"].count(None) == len(group):
         bound["result"] = []
-    return dialect.statement(
-        "finish_completed", **bound, **columns.counts(of_transitions(group)), worker=group[0].worker
-    )
+    held = ruled.held(group)
+    name = "finish_completed:held" if held["slots"] else "finish_completed"
+    bound |= held | columns.counts(of_transitions(group))
+    return dialect.statement(name, **bound, worker=group[0].worker)
 
 
 def _applied(groups: list[list[Transition]], results: Sequence[Result]) -> set[int | str]:

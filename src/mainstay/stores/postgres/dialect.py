@@ -33,7 +33,7 @@ SCHEMA = "mainstay"
 FRAGMENTS = {
     "writer": "writer,", "nobody": "0,",
     "bounds": f"ARRAY{list(BOUNDS)}::bigint[]", "buckets": str(len(BOUNDS)), "tries": f"ARRAY{list(ATTEMPTS)}::bigint[]",
-    "ids": "mainstay.body", "number": "job", "end_": "{take}", "end_choose": "{choose}", "end_take_free": "{take_free}",
+    "ids": "mainstay.body", "number": "job", "end_": "{take}", "end_choose": "{choose}", "end_take_free": "{take_free}", "released_": "",
     "admission_lock": "hashtextextended('mainstay.admission', 0)",
     "charged": """(j.rules LIKE '%"rates"%' OR j.rules LIKE '%"fair"%')""",
     "statement_now": "coalesce(:now::bigint, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)",

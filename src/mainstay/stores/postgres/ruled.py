@@ -1,7 +1,8 @@
 """What claims and outcomes of jobs with rules take beyond one trip: a transaction under the lock of admission.
 
 Limits alone take none. A queued job holds its slot, so any claim may take it. Outcomes give slots back without the lock: that only makes
-room, and `freed` keeps the slots. Lines are examined by `looks`, in the same trip, if no other transaction has the lock (`turns` says when).
+room, and `freed` keeps the slots. Claims take the first jobs in line directly (`claim_lines`), or `looks` queues them, in the same trip, if no other
+transaction has the lock (`turns` says when).
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 _claimed = partial(tuple.__new__, Claimed)
 _RULES, _HELD = field_getter(Transition, "rules"), field_getter(Transition, "seq", "rules")
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
+ALL = 2**31
+BOUNDS = {"lines": LINES, "most": AHEAD, "enough": ALL, "heads": ALL, "row": 100}  # of what one statement examines
 ROUNDS = 10  # times that one claim looks again: what it started lets others pass
 
 
@@ -96,12 +99,20 @@ def _at_once(finishing: Sequence[Transition]) -> bool:
 
 
 def give_back(dialect: Dialect, finishing: Sequence[Transition]) -> list[Statement]:
-    """Return the statement that removes the holds of jobs that have run, and keeps their slots for whoever examines lines next."""
-    held = [(slot, seq, running) for seq, text in map(_HELD, finishing) if text for slot, running in _limits(text)]
-    if not held:
-        return []
-    slots, jobs, running = map(list, zip(*held, strict=True))
-    return [dialect.statement("finish_holds", slots=slots, jobs=jobs, running=running)]
+    """Return the statement that removes the holds of jobs that have run, and keeps their slots for whoever examines lines next.
+
+    Those that simply completed are left out: the statement that finishes them does it.
+    """
+    found = held(plain.not_simple(finishing))
+    return [dialect.statement("finish_holds", **found)] if found["slots"] else []
+
+
+def held(finishing: Sequence[Transition]) -> dict[str, list[Any]]:
+    """Return the slots of the limits of jobs, the jobs, and the numbers of the limits: a list a column."""
+    if not any(map(_RULES, finishing)):
+        return {"slots": []}
+    rows = [(slot, seq, running) for seq, text in map(_HELD, finishing) if text for slot, running in _limits(text)]
+    return {name: [row[n] for row in rows] for n, name in enumerate(("slots", "jobs", "running"))}
 
 
 @lru_cache(10_000)
@@ -111,9 +122,14 @@ def _limits(text: str) -> list[tuple[str, int]]:
     return [(slot, rule[2]) for slot, rule in zip(each.limits, each.rules.get("limits", ()), strict=True)]
 
 
-def looks(dialect: Dialect) -> list[Statement]:
-    """Return the statements that examine the lines of kept slots, unless another transaction does."""
-    return [dialect.statement("admit_try"), dialect.statement("admit_lines", limit=LINES, most=AHEAD)]
+def looks(store: PostgresStore, now: int = 0, waits: bool = False, direct: bool = False) -> list[Statement]:
+    """Return the statements that examine the lines of kept slots if the lock is free, or wait for it.
+
+    A `direct` claim needs only the lock: its own statement examines the lines.
+    """
+    dialect = store.dialect
+    lock = dialect.statement("admit_lock", now=store.engine_now(now)) if waits else dialect.statement("admit_try")
+    return [lock] if direct else [lock, dialect.statement("admit_lines", **BOUNDS)]
 
 
 def _begin_in_turn(
@@ -140,7 +156,7 @@ def _begin(
 ) -> Operations[Begun]:
     """Do all of it in one trip, but for lines and jobs that take more than that."""
     dialect = store.dialect
-    lock, lines = dialect.statement("admit_lock", now=now), dialect.statement("admit_lines", limit=LINES, most=AHEAD)
+    lock, lines = dialect.statement("admit_lock", now=now), dialect.statement("admit_lines", **BOUNDS)
     read = [dialect.statement("admit_look"), dialect.statement("rules", kinds=["breaker", "pause"]), lock]
     asked = [*give_back(dialect, finishing), promote, lines, *read]
     verdicts, results = yield from plain.finish_operations(dialect, finishing, updates, asked, [lock])

@@ -46,6 +46,9 @@ class PostgresStore(Verbs):
         self.ruled = False  # whether the next claim has to look at rules, as far as is known
         self.placed = False  # whether jobs are or may soon be queued at old places, as far as is known
         self.full, self.examined_at = False, 0  # see `turns`
+        self.kept = False  # whether slots are kept whose lines are to be looked at
+        self.filled = False  # whether the last claim got all it asked for, from lanes and lines
+        self.ordered_at = 0  # when a claim compared all lines
         self._outbox: Outbox | None = None
 
     # what the shared verbs use, see `sql.store` -------------------------------------------------------------------

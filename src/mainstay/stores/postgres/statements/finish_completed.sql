@@ -1,4 +1,4 @@
--- As finish, for the many jobs of one worker that simply completed; the array of results is empty if there are none.
+-- As finish, for the many jobs of one worker that simply completed; the array of results is empty if there are none. `:held` also gives their slots back.
 WITH given AS MATERIALIZED (
     SELECT * FROM {completions}
 ), done AS (
@@ -10,7 +10,7 @@ WITH given AS MATERIALIZED (
     RETURNING j.seq, j.lock_until, j.finished_at, j.type, j.started_at, j.ord, j.token, j.attempt, j.crashes
 ), batch AS MATERIALIZED (
     SELECT count(*) = cardinality(:seq::bigint[]) AS complete FROM done
-), tallied AS (
+), {released_{table}} tallied AS (
     {tallied}
 ), freed AS (
     UPDATE mainstay.body b SET lock = NULL FROM done WHERE done.lock_until = -1 AND b.job = ANY (ARRAY[done.seq])
