@@ -99,7 +99,7 @@ def test_a_secret_in_a_text_is_replaced(text, shown):
 @pytest.mark.parametrize(
     "text",
     [
-        "token=3 max_tokens=400", "login(user, password=password)", "login(user, token=self.api_token)", "def f(token: str):",
+        "token=3 max_tokens=400", 'curl --oauth2-bearer "$API_TOKEN"', 'password="${DB_PASSWORD}"', "login(user, password=password)", "login(user, token=self.api_token)", "def f(token: str):",
         "https://host:8080/path@2", "basic understanding", "Bearer authentication fails", "4111111111111112", "1700000000000",
         "monkey: a", "pinned: yes", "the password is wrong", "ann@example.com", "password=", "password=None", "01JQ93M7N78DSJ53ENQWTCSC00",
         "botocore.exceptions.NoCredentialsError: Unable to locate credentials",

@@ -25,6 +25,7 @@ _SEPARATOR = re.compile(
     rf"""(?:\\*["']|%(?:25)*2[27])?{_PAINT}\s{{0,4}}(?:=>|==?|:=?|>|[：＝]|%(?:25)*3[AaDd]){_PAINT}\s{{0,4}}{_PAINT}"""
 )
 _QUOTE = re.compile(r"""[bBrRuUfF]{0,2}(\\*)(\"{3}|'{3}|["'])""")
+_VARIABLE = re.compile(r"\$(?:[A-Z][A-Z0-9_]{2,64}|\{[A-Z][A-Z0-9_]{2,64}\})")  # of a shell: $MAINSTAY_TOKEN
 _QUOTES = {
     mark: re.compile(rf"(?<!\\)(\\*+){mark}") for mark in ('"""', "'''", '"', "'")
 }  # each with all backslashes before it
@@ -143,8 +144,8 @@ def _balanced(text: str, start: int) -> int:
 
 
 def _is_shown(value: str, kind: str, kind_of: Callable[[str], str | None]) -> bool:
-    """Whether a value tells nothing: it is empty, a count of tokens, or code that names a secret (`password=password`)."""
-    if not value.strip() or value.casefold() in PLAIN:
+    """Whether a value tells nothing: it is empty, a count of tokens, a variable, or code that names a secret (`password=password`)."""
+    if not value.strip() or value.casefold() in PLAIN or _VARIABLE.fullmatch(value):
         return True
     if kind in COUNTS and value.isdecimal():
         return True
