@@ -11,6 +11,7 @@ from mainstay.core.states import COMPLETED
 from mainstay.stores.operations import Statement
 from mainstay.stores.sql import admission, enqueue as ruled_enqueue, rules, schedules
 from mainstay.stores.sqlite import claim
+from mainstay.stores.sqlite.lines import Lines
 from mainstay.upkeep.admit import Admit
 from mainstay.worker.slots import Slots
 from tests.simulation.patches import patched, statements, variant
@@ -154,7 +155,7 @@ def resumed_without_a_look() -> AbstractContextManager[object]:
 @variant("I29", only="limits")
 def kept_slots_forgotten() -> AbstractContextManager[object]:
     """A full claim leaves lines for later, and nobody looks at them then."""
-    return patched((admission, "keep", lambda dialect, slots: []), NO_ADMIT)
+    return patched((Lines, "keep", lambda lines, slots: None), NO_ADMIT)
 
 
 # schedules ------------------------------------------------------------------------------------------------------------

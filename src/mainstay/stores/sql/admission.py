@@ -73,12 +73,6 @@ def wake(dialect: Dialect, slots: Iterable[str]) -> Operations[None]:
             yield dialect.statement("admit_wake", seqs=[row[0] for row in rows])
 
 
-def keep(dialect: Dialect, slots: Iterable[str]) -> list[Statement]:
-    """Return the statement that keeps slots which may have room for the next claim that examines lines."""
-    found = sorted(set(slots) - {EXAMINE})
-    return [dialect.statement("freed_add", slots=found)] if found else []
-
-
 def defer(drafts: Iterable[Draft]) -> None:
     """Let drafts wait for the next claim, which examines them: whoever inserts them must not lock a limit."""
     for draft in drafts:
