@@ -36,6 +36,7 @@ SLOTS, FEW = 500, 50  # slots read at once: as many as jobs are wanted, within t
 ALONE = 100  # a claim for more jobs leaves half of the slots to others: a job that waits in a worker for a thread uses up its limit
 MOST = 100  # jobs read of one line
 JOBS = 500  # jobs queued at once without a claim
+READ = 2_000  # jobs read to compare their places with those of queued ones
 ARMS = 8  # groups of lines with the same room that one statement reads
 
 
@@ -124,6 +125,9 @@ class Lines:
             return queued
         held = self._connection.execute(DIALECT.text("admit_holders"), {"slots": json.dumps(slots)}).fetchall()
         rooms = self._rooms((dict.fromkeys(slots, 0) | dict(held)).items())
+        if rooms is not None:
+            rooms = _bounded({slot: rooms[slot] for slot in slots})
+            slots = [slot for slot in slots if slot in rooms]
         columns = self._first({slot: room for slot, room in rooms.items() if room > 0}) if rooms else None
         if rooms is None or columns is None or not self._simple(columns):
             self.undecided += slots
@@ -140,7 +144,7 @@ class Lines:
         return joined(only(queued, [n for n in chosen if n < number]), taken)
 
     def _ahead(self, bound: Place) -> tuple[list[str], list[str]]:
-        """Return the slots whose first job in line comes before a place; and those that are another worker's, or a rate's."""
+        """Return the slots whose first job in line comes before a place, in this order; and those that are another worker's, or a rate's."""
         store = self._store
         found = self._connection.execute(load("freed_heads"), {"after": store.looked_at, "limit": SLOTS}).fetchall()
         store.looked_at = found[-1][0] if len(found) == SLOTS else 0
@@ -149,8 +153,8 @@ class Lines:
             if measure(slot)[1] or type not in self._wants.get(queue, ()):
                 others.append(slot)
             elif (self._queues[queue], *place) < bound:
-                ahead.append(slot)
-        return ahead, others
+                ahead.append(((self._queues[queue], *place), slot))
+        return [slot for _, slot in sorted(ahead)], others
 
     def examine_rest(self, last: Claimed) -> None:
         """Examine what cannot wait for a claim that finds fewer queued jobs than it wants; `last` is the last job that was claimed."""
@@ -228,6 +232,18 @@ def _needed(kept: list[Kept], rooms: Rooms, limit: int) -> tuple[int, Rooms]:
         if limit <= 0:
             break
     return last, found
+
+
+def _bounded(rooms: Rooms) -> Rooms:
+    """Return the first of some lines: as many as have room for the jobs that may be read, and at least one."""
+    found: Rooms = {}
+    left = READ
+    for slot, room in rooms.items():
+        if left <= 0:
+            break
+        found[slot] = room
+        left -= min(max(room, 0), MOST)
+    return found
 
 
 @cache
