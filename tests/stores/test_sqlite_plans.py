@@ -32,6 +32,7 @@ INDEXES = {
     "claim_lanes": "SEARCH n USING INDEX mainstay_job_lane (queue=? AND type>?)",
     "claim_rows": "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)",
     "line_heads": "SEARCH h USING INDEX mainstay_job_blocked (waits=?)",
+    "line_holds": "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)",
     "line_rows": "SEARCH h USING INDEX mainstay_job_blocked (waits=?)",
     "promote": "SEARCH mainstay_job USING INDEX mainstay_job_due (run_at<?)",
     "claim_next_due": "SEARCH mainstay_job USING INDEX mainstay_job_due",

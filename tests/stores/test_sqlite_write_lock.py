@@ -1,9 +1,14 @@
-"""Waiting for SQLite's write lock."""
+"""SQLite's write lock: how a writer waits for it, and what it writes while it has it."""
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
+from pathlib import Path
 
+import pytest
+
+from mainstay.core.draft import Draft
 from mainstay.stores import open_store
+from mainstay.stores.sqlite import sql
 
 
 def test_a_writer_looks_often_whether_the_lock_is_free(tmp_path, monkeypatch):
@@ -24,3 +29,36 @@ def test_a_writer_looks_often_whether_the_lock_is_free(tmp_path, monkeypatch):
         other.close()
     assert len(pauses) == 50
     assert max(pauses) <= 0.005
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists the open files of a process so")
+def test_what_a_savepoint_would_bring_back_is_kept_in_memory(tmp_path):
+    """SQLite writes it to a file beyond 64 KiB: of a claim for hundreds of jobs with limits, more than the claim itself."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'jobs.db'}")) as store:
+        store.enqueue([Draft("work", "{}") for _ in range(1_000)], 0)
+
+        def work(connection):
+            connection.execute("SAVEPOINT batch")
+            connection.execute("UPDATE mainstay_job SET priority = 1")
+            return _temporary_files()
+
+        assert store.db.write(work) == []
+
+
+def _temporary_files():
+    found = []
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # of the listing itself
+            found.append(each.readlink().name)
+    return [name for name in found if name.startswith("etilqs_")]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 9, 25, 26, 99, 100, 101, 329, 480])
+def test_a_batch_is_cut_into_few_pieces_that_are_filled_with_null(count):
+    pieces = sql.spacious(count)
+    assert sum(size for _, size in pieces) >= count
+    assert len(pieces) <= count // 100 + 4
+    rows = [(n, "x") for n in range(count)]
+    values = [value for start, size in pieces for value in sql.filled(rows[start : start + size], size, 2)]
+    assert [value for value in values if value is not None] == [value for row in rows for value in row]
+    assert len(values) == 2 * sum(size for _, size in pieces)

@@ -7,7 +7,7 @@ import os
 import sqlite3
 from contextlib import suppress
 from functools import cache, partial
-from itertools import repeat
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from ...core.errors import LeaseLost
@@ -114,13 +114,14 @@ def _take_more(
     if len(jobs) >= limit > 0:
         lines.examine_rest(jobs[-1])
         return jobs
-    more, undecided = [], True
+    found, undecided = [jobs] if jobs else [], True
     if limit > 0 and _plain(connection, freed):
         columns, undecided = lines.take(limit - len(jobs))
-        more = _given(connection, worker, wants, now, columns) if columns else []
+        if columns:
+            found.append(_given(connection, worker, wants, now, columns))
     if undecided and _examine(connection, now, freed, finishing):
-        more += _take_open(connection, worker, wants, limit - len(jobs) - len(more), now)
-    return _ordered([*jobs, *more], wants) if more else jobs
+        found.append(_take_open(connection, worker, wants, limit - sum(map(len, found)), now))
+    return _ordered([*chain.from_iterable(found)], wants) if len(found) > 1 else next(iter(found), [])
 
 
 def _take(

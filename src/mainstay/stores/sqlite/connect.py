@@ -199,6 +199,9 @@ class Database(ForkGuard):
         if self._writer is None:
             self._writer = self._open(create=True)
             self._writer.execute("PRAGMA busy_timeout = 0")  # `_take_write_lock` waits
+            # Before a savepoint or a statement changes a page, SQLite keeps a copy: above 64 KiB in a file, unless all is kept in memory.
+            # In a claim for hundreds of jobs these copies were half of all writes. A transaction is bounded, so this memory is.
+            self._writer.execute("PRAGMA temp_store = MEMORY")
         return self._writer
 
     def _reading(self, mine: threading.local) -> RLock:

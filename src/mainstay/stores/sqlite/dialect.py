@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..operations import Statement
 from ..sql.dialect import Dialect
 from .inserts import BODY
-from .sql import FOLDER, batched, batches, tally
+from .sql import FOLDER, batched, filled, spacious, tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,8 +73,8 @@ class SqliteDialect(Dialect):
         """Return statements in which each row is looked up by itself. Given a list, SQLite walks through the whole table."""
         names = tuple(columns)
         return [
-            Statement(_deletion(table, names, size), [value for row in rows[start : start + size] for value in row])
-            for start, size in batches(len(rows))
+            Statement(_deletion(table, names, size), filled(rows[start : start + size], size, len(names)))
+            for start, size in spacious(len(rows))
         ]
 
     def update(

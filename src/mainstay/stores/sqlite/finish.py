@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from ...core.counting import of_transitions
@@ -12,7 +11,7 @@ from ...core.rules import EXAMINE
 from ...core.states import COMPLETED
 from ...core.verdict import STORED, refusal
 from ..operations import Statement, together
-from .sql import batched, batches, load, many, run, tally
+from .sql import batched, filled, load, many, run, spacious, tally
 
 if TYPE_CHECKING:
     import sqlite3
@@ -73,9 +72,9 @@ def _finish_all(connection: sqlite3.Connection, transitions: Sequence[Transition
         others = [t._asdict() for t in transitions if t.state != COMPLETED or t.reason is not None]
         applied = connection.executemany(load("finish"), others).rowcount
     worker = simple[0].worker if simple else None  # nearly always that of all; the others are applied one by one
-    for start, size in batches(len(simple)):
-        values = [*chain.from_iterable(map(_DONE, simple[start : start + size])), worker]
-        applied += connection.execute(many(load("finish_completed"), size), values).rowcount
+    for start, size in spacious(len(simple)):
+        values = filled(map(_DONE, simple[start : start + size]), size, 3)
+        applied += connection.execute(many(load("finish_completed"), size), [*values, worker]).rowcount
     return applied == len(transitions)
 
 

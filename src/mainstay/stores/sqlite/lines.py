@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.admission import carried, measure
 from ...core.rules import EXAMINE
-from ..operations import together
-from ..sql.admission import HOLD, examine, limits_of
+from ..sql.admission import examine, limits_of
 from .claim import IN_LINE, joined, only, read
 from .dialect import DIALECT
 from .sql import load, run
@@ -206,8 +205,8 @@ class Lines:
 
     def _hold(self, columns: Columns) -> None:
         """Let jobs hold the slots at which they stand in line."""
-        held = [*zip(columns.get("waits", ()), columns.get("seq", ()), strict=True)]
-        run(self._connection, together(*DIALECT.insert("hold", HOLD, held)))
+        if columns:
+            self._connection.execute(load("line_holds"), {"seqs": str(columns["seq"])})
 
     def _forget(self, slots: list[str]) -> None:
         if slots:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 
 from ..operations import Result, Statement, admitted, drive, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, TypeVar
 
     from ...core.tally import Counts
@@ -65,6 +66,22 @@ def batches(count: int) -> list[tuple[int, int]]:
             pieces.append((start, size))
             start += size
     return pieces
+
+
+def spacious(count: int) -> list[tuple[int, int]]:
+    """Return a batch cut as by `batches`, but into few pieces: a last one may be larger than what is left, and is filled with NULL."""
+    pieces, start = [], 0
+    while start < count:
+        size = next(size for size in SIZES if count - start > size // 4)
+        pieces.append((start, size))
+        start += size
+    return pieces
+
+
+def filled(rows: Iterable[Sequence[Any]], size: int, width: int) -> list[Any]:
+    """Return the values of rows, and as many NULLs as make `size` rows of them. A comparison with NULL matches no row."""
+    values = [*chain.from_iterable(rows)]
+    return values if len(values) == size * width else values + [None] * (size * width - len(values))
 
 
 def run(connection: sqlite3.Connection, operations: Operations[T]) -> T:
