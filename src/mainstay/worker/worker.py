@@ -40,7 +40,7 @@ from .outcome_buffer import OutcomeBuffer
 from .registration import Heartbeat, Registration, new_identity
 from .service import Service
 from .shutdown import signalled_block, stop_on_order, stop_uninterrupted, until_signalled
-from .slots import Slots
+from .slots import Process, Slots
 from .update_buffer import UpdateBuffer
 from .wanted import wanted_by, warn_unknown
 
@@ -146,7 +146,7 @@ class Worker:
             why_closed = None
         if why_closed:
             raise Conflict(why_closed)
-        self.slots.process = os.getpid()
+        self.slots.process = Process.id
         self.registration.register()
         warn_unknown(self.app, self.wants)
         self.listener.open()
