@@ -23,7 +23,7 @@ from ..results import Claims
 from ..sql.actions import keep_children
 from ..sql.admission import examine
 from ..turns import FULL, is_turn, may_postpone
-from . import columns, lanes, ruled
+from . import lanes, outcome_columns, ruled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -45,8 +45,11 @@ _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 _QUEUE = field_getter(Claimed, "queue")
 _SEQ, _WORKER, _RULES = (field_getter(Completed, name) for name in ("seq", "worker", "rules"))
 _claimed = partial(tuple.__new__, Claimed)  # saves the hot path a call of `_make`
-_completed, _finished = columns.of(Completed, columns.COMPLETED), columns.of(Transition, columns.FINISH)
-_updated = {kind: columns.of(kind, kind._fields) for kind in columns.UPDATES}
+_completed, _finished = (
+    outcome_columns.of(Completed, outcome_columns.COMPLETED),
+    outcome_columns.of(Transition, outcome_columns.FINISH),
+)
+_updated = {kind: outcome_columns.of(kind, kind._fields) for kind in outcome_columns.UPDATES}
 
 
 def claim(
@@ -336,7 +339,7 @@ def _finish_statement(dialect: PostgresDialect, group: list[Transition]) -> Stat
         bound["result"] = []
     held = ruled.held(group)
     name = "finish_completed:held" if held["slots"] else "finish_completed"
-    bound |= held | columns.counts(of_transitions(group))
+    bound |= held | outcome_columns.counts(of_transitions(group))
     return dialect.statement(name, **bound, worker=group[0].worker)
 
 
@@ -368,7 +371,7 @@ def _update_statements(dialect: PostgresDialect, updates: Sequence[Update]) -> l
         found.setdefault(type(each), {})[place] = each
     return [
         dialect.statement(
-            f"update:{columns.UPDATES[kind]}", **_update_columns(kind, [chosen[p] for p in sorted(chosen)])
+            f"update:{outcome_columns.UPDATES[kind]}", **_update_columns(kind, [chosen[p] for p in sorted(chosen)])
         )
         for kind, chosen in found.items()
     ]

@@ -78,6 +78,11 @@ class PostgresDialect(Dialect):
         self.schema = schema
         self._texts: dict[str, tuple[str, list[str]]] = {}
 
+    def late_fragments(self) -> Mapping[str, str]:
+        from .outcome_columns import FRAGMENTS
+
+        return FRAGMENTS
+
     def with_schema(self, text: str) -> str:
         """Return a text that says `mainstay.job` with the name of this schema."""
         return text if self.schema == SCHEMA else _PREFIX.sub(f'"{self.schema}".', text)
@@ -129,7 +134,9 @@ class PostgresDialect(Dialect):
         return [Statement(self.with_schema(text.format(f"unnest({arrays})")), values)] if rows else []
 
     def tally(self, counts: Counts) -> list[Statement]:
-        return [self.statement("tally", **columns.counts(counts))] if counts else []
+        from .outcome_columns import counts as columns_of
+
+        return [self.statement("tally", **columns_of(counts))] if counts else []
 
     def enqueue(self, drafts: Sequence[Draft], now: int) -> Operations[Any]:
         from .enqueue import enqueue_operations

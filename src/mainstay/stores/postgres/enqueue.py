@@ -30,7 +30,7 @@ ROUNDS = 10  # tries for a draft whose key is held by a job that is gone when we
 CHUNK = 5_000  # drafts a statement
 WAITED = {"limits", "running", "every", "fair", "aging"}  # values of types and queues for which jobs may wait
 
-_all, _plain = columns.of(Draft, columns.DRAFT), columns.of(Draft, columns.PLAIN)
+_all, _plain = columns.of(columns.DRAFT), columns.of(columns.PLAIN)
 _rare = attrgetter(*columns.RARE)
 _USUAL = _rare(Draft("", ""))
 

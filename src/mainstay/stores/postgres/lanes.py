@@ -9,13 +9,16 @@ worker released to its old place, is found by a claim from the front, which ther
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core.job import Claimed, field_getter
 from .arrays import Packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from operator import itemgetter
+
+    from ...core.job import Claimed
 
     Wants = Mapping[str, Sequence[str]]
     Lane = tuple[str, str]  # queue, type
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 FEW = 64  # lanes that a claim reads all, from its cursors; of more, the server first finds those in which jobs wait
 SLACK = 250
 WHOLE = 1.0
-_LANE = field_getter(Claimed, "queue", "type")
 
 
 def few(wants: Wants) -> dict[Lane, int] | None:
@@ -90,10 +92,13 @@ class ClaimCursors:
         places = self._places
         return [_start(places.get(lane), now) for lane in lanes]
 
-    def note(self, lanes: Iterable[Lane], jobs: Sequence[Claimed], full: bool, now: int) -> None:
+    def note(self, lanes: Collection[Lane], jobs: Sequence[Claimed], full: bool, now: int) -> None:
         """Keep where a claim ended; `jobs` are in order. If the claim was not `full`, a lane without a job is empty."""
         places = dict(self._places)
-        last = dict(zip(map(_LANE, jobs), jobs, strict=True))
+        if len(lanes) > 1:
+            last = dict(zip(map(_lane(), jobs), jobs, strict=True))
+        else:
+            last = dict.fromkeys(lanes, jobs[-1]) if jobs else {}
         for lane in lanes:
             job = last.get(lane)
             if job is not None:
@@ -101,6 +106,13 @@ class ClaimCursors:
             elif not full:
                 places.setdefault(lane, Place(0, now, 0))
         self._places = places
+
+
+@cache
+def _lane() -> itemgetter[Any]:
+    from ...core.job import Claimed, field_getter  # a producer claims nothing
+
+    return field_getter(Claimed, "queue", "type")
 
 
 def _start(place: Place | None, now: int) -> Place:

@@ -16,21 +16,19 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ...core import change, export, job, updates
 from ..operations import SHARED, admitted, read
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from ...core import export
     from ...core.draft import Draft
     from ...core.tally import Counts
     from ..operations import Operations, Statement
 
-_READ = (job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo, change.Standing, updates.Line)
-RECORDS: dict[str, Any] = {kind.__name__: kind for kind in (*export.PARTS.values(), *_READ)}
-RECORDS["Orphaned"] = job.Claimed  # a sweep needs no payload
 # Fields of a job that are no column of their own name; with a record before it, a field of that record only.
 COLUMNS = {
     "result": "r.body", "children": "r.children", "checkpoint": "c.body", "done": "p.done", "total": "p.total", "stage": "p.stage",
@@ -57,6 +55,16 @@ _FRAGMENT = re.compile(r"\{(?:(\w+)\.)?(\w+)\}")
 _TYPES = {"int": "bigint", "str": "text", "float": "double precision"}
 
 
+@cache
+def records() -> dict[str, Any]:
+    """Return the records that a statement may name, by name. A producer names none, and does not import them."""
+    from ...core import change, export, job, updates
+
+    read = (job.Job, job.Claimed, job.Attempt, job.LogLine, job.Action, job.WorkerInfo, change.Standing, updates.Line)
+    found: dict[str, Any] = {kind.__name__: kind for kind in (*export.PARTS.values(), *read)}
+    return found | {"Orphaned": job.Claimed}  # a sweep needs no payload
+
+
 class Dialect:
     """One engine's form of the shared statements.
 
@@ -73,6 +81,10 @@ class Dialect:
     ) -> None:
         self.body, self._folder = body, folder
         self._fragments, self._columns = {**FRAGMENTS, **fragments}, {**COLUMNS, **(columns or {})}
+
+    def late_fragments(self) -> Mapping[str, str]:
+        """Return fragments that a producer does not need, and that import what it does not need either."""
+        return {}
 
     def statement(self, name: str, /, **values: Any) -> Statement:
         """Return a statement by name, with its parameters bound."""
@@ -130,12 +142,12 @@ class Dialect:
         return os.path.exists(os.path.join(self._folder, name + ".sql"))
 
     def _fragment(self, table: str | None, name: str) -> str:
-        if name in RECORDS:
-            return ", ".join(self._column(field, table, name) for field in RECORDS[name]._fields)
+        if name[0].isupper():
+            return ", ".join(self._column(field, table, name) for field in records()[name]._fields)
         if name in self._fragments:
             return self._fragments[name]
         part = os.path.join("parts", name)
-        return self._read(part) if self._has(part) else self._column(name, table)
+        return self._read(part) if self._has(part) else self.late_fragments().get(name) or self._column(name, table)
 
     def _column(self, field: str, table: str | None, record: str = "") -> str:
         special = self._columns.get(f"{record}.{field}")
