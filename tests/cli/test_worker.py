@@ -11,6 +11,7 @@ import pytest
 
 from mainstay import JobFailed, Mainstay, Retry
 from mainstay.cli import exits
+from mainstay.cli.worker import WorkerLog
 from mainstay.core.draft import Draft
 from tests.waiting import eventually
 
@@ -99,6 +100,25 @@ def test_it_runs_jobs_and_stops_when_asked(start, app):
         assert part in said, said
     assert all(re.match(r"\d{4}-\d\d-\d\dT[\d:.]+Z ", line) for line in said.splitlines())  # as in any other pipe
     assert app.store.workers() == []
+
+
+def test_each_completed_job_has_one_line_when_its_outcome_is_stored(start, app):
+    process = start()
+    handles = [app.enqueue("speaks"), app.enqueue("greet", {"name": "ada"}), app.enqueue("speaks")]
+    for handle in handles:
+        handle.result(30)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    lines = process.stderr.read().splitlines()
+    for handle in handles:
+        (line,) = [line for line in lines if f"{handle.id} completed" in line]
+        assert re.search(rf" ✓ (speaks|greet) {handle.id} completed in \d+ms$", line)
+
+
+def test_a_log_of_warnings_costs_a_completed_job_nothing(app):
+    WorkerLog(app, "warning", "text")
+    assert not app.events.listeners("ended")
+    assert not app.events.listeners("stored")
 
 
 def test_it_logs_json_for_machines(start, app):

@@ -9,29 +9,34 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from ..core.clock import human, iso
+from ..core.decide import Transition
+from ..core.job import field_getter
 from .exits import printable
 from .output import dumped
 
 if TYPE_CHECKING:
-    from ..core.job import Claimed
+    from collections.abc import Iterable, Iterator, Sequence
 
 PAUSE = 0.02  # seconds for which lines are collected
+_SHOWN = field_getter(Transition, "type", "id", "at", "started_at")
 
 
 class CompletedLines:
-    """Writes a line for each job that completed, at most a moment later. `flush` writes what there is."""
+    """Writes a line for each job that completed, at most a moment later. `flush` writes what there is.
+
+    A thread of its own writes them: whoever reads the log may stop reading, and the worker goes on.
+    """
 
     def __init__(self, as_json: bool, mark: str) -> None:
         self._json, self._mark = as_json, mark
-        self._waiting: deque[tuple[Claimed, int]] = deque()
+        self._waiting: deque[Sequence[Transition]] = deque()
         self._lock, self._event = threading.Lock(), threading.Event()
         self._thread: threading.Thread | None = None
         self._called = False
-        self._heads: tuple[int, str] = (-1, "")  # the second, and how it is written
 
-    def add(self, job: Claimed, at: int) -> None:
-        """Add a job that completed at this instant."""
-        self._waiting.append((job, at))
+    def add(self, completed: Sequence[Transition]) -> None:
+        """Add jobs that have completed."""
+        self._waiting.append(completed)
         if not self._called:
             self._called = True
             self._start()
@@ -53,24 +58,25 @@ class CompletedLines:
     def flush(self) -> None:
         """Write the lines that wait."""
         with self._lock:
-            line = self._as_json if self._json else self._as_text
-            lines = [line(*self._waiting.popleft()) for _ in range(len(self._waiting))]
-            if lines:
-                sys.stderr.write("".join(lines))
+            form = self._as_json if self._json else self._as_text
+            for _ in range(len(self._waiting)):
+                sys.stderr.write("".join(form(self._waiting.popleft())))
 
-    def _as_text(self, job: Claimed, at: int) -> str:
-        second = at // 1000
-        if self._heads[0] != second:
-            self._heads = second, iso(second * 1000)[:-4]
-        took = at - job.started_at
-        text = f"{job.type} {job.id}"
-        shown = text if text.isprintable() else printable(text)
-        lasted = f"{took}ms" if 0 <= took < 1000 else human(max(took, 0))
-        return f"{self._heads[1]}{at % 1000:03}Z {self._mark} {shown} completed in {lasted}\n"
+    def _as_text(self, completed: Iterable[Transition]) -> Iterator[str]:
+        before, head, mark = -1, "", self._mark
+        for type, id, at, started_at in map(_SHOWN, completed):
+            second, ms = divmod(at, 1000)
+            if second != before:
+                before, head = second, iso(second * 1000)[:-4]
+            text, took = f"{type} {id}", at - started_at
+            shown = text if text.isprintable() else printable(text)
+            lasted = f"{took}ms" if 0 <= took < 1000 else human(max(took, 0))
+            yield f"{head}{ms:03}Z {mark} {shown} completed in {lasted}\n"
 
-    def _as_json(self, job: Claimed, at: int) -> str:
-        record = {
-            "at": iso(at), "level": "info", "event": "ended", "job": job.id, "type": job.type, "attempt": job.attempt,
-            "outcome": "completed", "ms": max(at - job.started_at, 0), "error": None, "code": None, "reason": None,
-        }  # fmt: skip
-        return dumped(record) + "\n"
+    def _as_json(self, completed: Iterable[Transition]) -> Iterator[str]:
+        for each in completed:
+            record = {
+                "at": iso(each.at), "level": "info", "event": "ended", "job": each.id, "type": each.type, "attempt": each.number,
+                "outcome": "completed", "ms": max(each.at - each.started_at, 0), "error": None, "code": None, "reason": None,
+            }  # fmt: skip
+            yield dumped(record) + "\n"

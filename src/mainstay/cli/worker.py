@@ -15,8 +15,10 @@ import click
 from ..context import current
 from ..core.alerts import RECOVERED
 from ..core.clock import human, iso
+from ..core.decide import Completed
 from ..core.errors import UsageError
 from ..core.masking import masked
+from ..core.states import COMPLETED
 from ..settings_file import load_settings
 from ..stores import without_driver
 from . import enqueue_args
@@ -27,11 +29,14 @@ from .options import command, targeted
 from .output import GLYPHS, STYLES, dumped, local_time, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..app import Mainstay
     from ..context import Context
     from ..control.records import Discrepancy, Reconciliation
     from ..core.alerts import Alert
     from ..core.clock import Clock
+    from ..core.decide import Transition
     from ..core.job import Claimed
     from ..core.outcome import Outcome
     from ..core.settings import Settings
@@ -40,7 +45,7 @@ if TYPE_CHECKING:
 LEVELS = ("debug", "info", "warning", "error")
 INFO = LEVELS.index("info")
 EVENTS = (
-    "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended", "lost", "swept", "lease_lost", "store_error", "late",
+    "unknown_queue", "worker_started", "worker_stopping", "worker_stopped", "ended_otherwise", "lost", "swept", "lease_lost", "store_error", "late",
     "stuck", "left", "cancelling", "unresponsive", "pruned", "review_reminder", "review_expired", "dead_reopened", "worker_asked", "alert",
     "alert_failed", "discrepancy", "reconciled",
 )  # fmt: skip
@@ -196,6 +201,8 @@ class WorkerLog(Log):
         self._completed = CompletedLines(self._json, self._painted(GLYPHS["completed"], "completed"))
         for name in EVENTS:
             app.events.on(name, getattr(self, f"_{name}"))
+        if self._least <= INFO:  # else nearly every job costs a call for nothing
+            app.events.on("stored", self._stored)
         root = logging.getLogger()
         if not root.handlers:  # else the application has set up itself what handlers and libraries log by `logging`
             root.addHandler(self)
@@ -247,12 +254,20 @@ class WorkerLog(Log):
     def _worker_stopped(self, worker: Any) -> None:
         self.write("info", "worker_stopped", "stopped", worker=worker.id)
 
-    def _ended(self, job: Claimed, outcome: Outcome) -> None:
-        if outcome.kind == "completed" and self._least > INFO:  # nearly every job: build no text that is not shown
+    def _stored(self, transitions: Sequence[Transition]) -> None:
+        """Log the jobs that have completed, as soon as that is stored; other ends are logged when they come."""
+        if set(map(type, transitions)) == {Completed}:
+            completed = transitions
+        else:
+            completed = [t for t in transitions if t.state == COMPLETED and t.outcome == "completed" and not t.reason]
+        if completed and (self._json or not self._tty):
+            self._completed.add(completed)
             return
-        if outcome.kind == "completed" and not (self._tty or outcome.reason):
-            self._completed.add(job, self._clock.now())
-            return
+        for each in completed:
+            text = f"{each.type} {each.id} completed in {human(max(each.at - each.started_at, 0))}"
+            self.write("info", "ended", text, "completed")
+
+    def _ended_otherwise(self, job: Claimed, outcome: Outcome) -> None:
         took = max(self._clock.now() - job.started_at, 0)
         failed = outcome.error is not None
         final = failed and outcome.kind != "released" and (not outcome.retry or job.attempt >= job.max_attempts)

@@ -20,6 +20,7 @@ NAMES = (
     "started",  # job: its handler is about to be called
     "progress",  # update: a handler has reported how far it is
     "ended",  # job, outcome: its handler has ended
+    "ended_otherwise",  # job, outcome: the same, but not of a job that has just completed
     "stored",  # transitions: these outcomes were recorded
     "lost",  # transition: it was refused because the lease was lost
     "swept",  # orphans: jobs of dead workers were freed

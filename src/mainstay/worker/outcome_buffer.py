@@ -155,9 +155,11 @@ class OutcomeBuffer:
 
     def apply_verdicts(self, batch: Batch, verdicts: list[str]) -> list[Claimed]:
         """Act on the store's verdicts: forget what is stored or lost, decide again what was cancelled; return the lost jobs."""
-        if self._on_stored or verdicts.count(STORED) != len(batch):
+        if verdicts.count(STORED) != len(batch):
             return self._apply_each(batch, verdicts)
         self._in_flight.remove([execution for execution, _ in batch])
+        if self._on_stored:
+            self._events.emit("stored", transitions=[transition for _, transition in batch])
         return []
 
     def _apply_each(self, batch: Batch, verdicts: list[str]) -> list[Claimed]:

@@ -66,6 +66,7 @@ class Slots:
         self._registration, self._in_flight, self._outcomes = registration, in_flight, outcomes
         self.reporter = WorkerReporter(app.store, outcomes, app.clock, self._wake_claimer, app.events)
         self._on_started, self._on_ended = app.events.listeners("started"), app.events.listeners("ended")
+        self._on_ended_otherwise = app.events.listeners("ended_otherwise")
         self.loop = loop(size, self.begin, self.end)
         self.threads = threads(size, self.begin, self.end)
         self.processes = process_slots(processes, self.begin, self.end, self.reporter)
@@ -156,6 +157,8 @@ class Slots:
             outcome = self.reporter.checked(execution, outcome)
             if outcome.delay and outcome.kind == "released":
                 self._registration.yield_jobs(YIELD)
+        if outcome is not COMPLETED and self._on_ended_otherwise and (outcome.kind != "completed" or outcome.reason):
+            self._events.emit("ended_otherwise", job=execution.job, outcome=outcome)
         if self._on_ended:
             self._events.emit("ended", job=execution.job, outcome=outcome)
         if not self._outcomes.add(execution, outcome):
