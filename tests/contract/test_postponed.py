@@ -113,6 +113,15 @@ def test_a_claim_that_is_not_full_takes_them_at_once(desk, rush):
     assert left >= set(rush.waiting[1:])
 
 
+@pytest.mark.parametrize("wanted", [3, FULL + 1])
+def test_jobs_in_line_come_in_the_order_of_their_places_not_in_that_in_which_their_slots_were_given_back(desk, wanted):
+    keys = [f"k{n}" for n in range(2 * FULL)]
+    send(desk, *(limited(key) for key in keys))
+    waiting = send(desk, *(limited(key) for key in keys))
+    running = desk.take(len(keys))
+    assert [job.id for job in finish(desk, running[::-1], limit=wanted)] == waiting[:wanted]
+
+
 def test_a_claim_of_another_process_takes_them(desk, rush, another):
     rush.postpone()
     other = Desk(another, desk.clock)

@@ -1,7 +1,7 @@
 """Claims the first jobs in line at slots that have room, without queueing them first (docs/decisions/0031).
 
 A claim that finds fewer queued jobs than it wants takes them behind these; one that finds enough puts them between these, each in its
-place. The slots come in the order in which they were given back. A claim fills one after the other, so it reads and writes few lines.
+place. The slots come in the order of the first jobs in line there. A claim fills one after the other, so it reads and writes few lines.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Place = tuple[int, int, int, int]  # of a job: of its queue among those of a worker, its rank, order and number
     Rooms = dict[str, int]  # how many more jobs may hold each slot
-    Kept = tuple[int, str, int]  # the number of a slot that may have room, its name, and how many jobs hold it
+    Kept = tuple[str, int]  # a slot that may have room, and how many jobs hold it
 
 SLOTS, FEW = 500, 50  # slots read at once: as many as jobs are wanted, within these bounds
 ALONE = 100  # a claim for more jobs leaves half of the slots to others: a job that waits in a worker for a thread uses up its limit
@@ -48,21 +48,15 @@ class Lines:
     ) -> None:  # fmt: skip
         self._store, self._connection, self._now = store, connection, now
         self._any, self._wants = wants is None, wants or {}  # without a claim, jobs of any type
-        # Rules of jobs that have held some of these slots, in the order of their ends.
-        self._known = [carried(text) for text in dict.fromkeys(like) if text]
+        self._known = [carried(text) for text in {*like} if text]  # rules of jobs that have held some of these slots
         self._queues = {queue: place for place, queue in enumerate(self._wants)}
         self.undecided: list[str] | None = None  # slots for `sql.admission.examine`; None: the claim has not looked
 
     def keep(self, slots: Iterable[str]) -> None:
-        """Keep slots that may have room until their lines are looked at.
-
-        In the order in which their jobs ended: the first jobs of lines next to each other are then next to each other in the file too.
-        """
-        found = {*slots} - {EXAMINE}
+        """Keep slots that may have room until their lines are looked at."""
+        found = sorted({*slots} - {EXAMINE})
         if found:
-            ordered = dict.fromkeys(slot for each in self._known for slot in each.slots if slot in found)
-            ordered.update(dict.fromkeys(sorted(found)))
-            self._connection.execute(load("freed_add"), {"slots": json.dumps([*ordered])})
+            self._connection.execute(load("freed_add"), {"slots": json.dumps(found)})
 
     # behind queued jobs -----------------------------------------------------------------------------------------------
     def take(self, limit: int) -> tuple[Columns, bool]:
@@ -74,7 +68,7 @@ class Lines:
         taken: Columns = {}
         most = min(max(limit, FEW), SLOTS)
         while not taken or len(taken["seq"]) < limit:
-            kept = self._connection.execute(load("freed_first"), {"limit": most}).fetchall()
+            kept = self._kept(most)
             if not kept:
                 break
             columns = self._seats(
@@ -89,26 +83,38 @@ class Lines:
 
     def queue(self) -> bool:
         """Queue the first jobs in line at the slots that are kept. Return whether `examine` has to look at slots that are left."""
-        kept = self._connection.execute(load("freed_first"), {"limit": SLOTS}).fetchall()
+        kept = self._kept(SLOTS)
         columns = self._seats(kept, len(kept), JOBS) if kept else {}
         if columns:
             self._connection.execute(DIALECT.text("admit_queue"), {"seqs": str(columns["seq"])})
         return columns is None or self._connection.execute(load("freed_first"), {"limit": 1}).fetchone() is not None
+
+    def _kept(self, limit: int) -> list[Kept]:
+        """Return slots that are kept, in the order of the first jobs in line there; those without a line are kept no longer.
+
+        So each job comes in its turn, and all lines are worked off equally far: the jobs of a round are neighbours in the file.
+        """
+        while found := self._connection.execute(load("freed_first"), {"limit": limit}).fetchall():
+            self._forget([slot for slot, _, head in found if head is None])
+            waiting = [(tuple(map(int, head.split())), slot, held) for slot, held, head in found if head]
+            if waiting:
+                return [(slot, held) for _, slot, held in sorted(waiting)]
+        return []
 
     def _seats(self, kept: list[Kept], share: int, limit: int) -> Columns | None:
         """Let the first jobs in line hold slots that have room, of the first `share` that are kept. Return these jobs.
 
         None if `examine` has to decide.
         """
-        rooms = self._rooms((slot, held) for _, slot, held in kept)
+        rooms = self._rooms(kept)
         if rooms is None:
             return None
-        last, needed = _needed(kept[:share], rooms, limit)
+        seen, needed = _needed(kept[:share], rooms, limit)
         columns = self._first(needed)
         if columns is None or not self._simple(columns):
             return None
         self._hold(columns)
-        self._connection.execute(load("freed_remove"), {"last": last})
+        self._forget(seen)
         read = Counter(columns.get("waits", ()))
         self.keep(slot for slot, wanted in needed.items() if rooms[slot] > read[slot] == min(wanted, MOST))
         return columns
@@ -221,16 +227,17 @@ class Lines:
         return wanted and all(map(_has_one_limit, {*columns["rules"]}))
 
 
-def _needed(kept: list[Kept], rooms: Rooms, limit: int) -> tuple[int, Rooms]:
-    """Return the number of the last slot that a claim needs, and how many jobs it wants of each up to there that has room."""
-    last, found = 0, {}
-    for last, slot, _ in kept:  # noqa: B007
+def _needed(kept: list[Kept], rooms: Rooms, limit: int) -> tuple[list[str], Rooms]:
+    """Return the slots at which a claim looks, and how many jobs it wants of each that has room."""
+    seen, found = [], {}
+    for slot, _ in kept:
+        seen.append(slot)
         if rooms[slot] > 0:
             found[slot] = min(rooms[slot], limit)
             limit -= found[slot]
         if limit <= 0:
             break
-    return last, found
+    return seen, found
 
 
 def _bounded(rooms: Rooms) -> Rooms:
@@ -251,6 +258,7 @@ def heads(groups: int) -> str:
     return "(" + " UNION ALL ".join([load("line_heads")] * groups) + ")"
 
 
+@lru_cache(10_000)
 def _has_one_limit(text: str) -> bool:
     given = carried(text)
     return len(given.slots) == 1 and given.rules.keys() == {"limits"}
