@@ -13,7 +13,7 @@ from ..core.errors import UsageError
 from . import exits, records
 from .changing import advised, report
 from .enqueue_args import duration
-from .groups import acting, explaining, group, subcommand
+from .groups import changes, group, subcommand
 from .installation import parsed
 from .options import shaped, targeted
 from .output import plural
@@ -114,10 +114,7 @@ def _print_rules(output: Output, found: Sequence[AlertRule]) -> None:
 )  # fmt: skip
 @click.argument("rule")
 @click.argument("values", nargs=-1, metavar="NAME=VALUE…")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def set_rule(target: Target, output: Output, by: By, rule: str, values: tuple[str, ...]) -> int:
     """Set a rule: threshold, severity (warning, error, high), enabled (true, false), and least for a rate.
 
@@ -125,9 +122,9 @@ def set_rule(target: Target, output: Output, by: By, rule: str, values: tuple[st
     for the whole fleet from the next look on.
     """
     with target.open() as app, advised("alerts rules", "alerts set"):
-        change = app.alerts.set(rule, **_assigned(rule, values), reason=by.reason, actor=by.actor, dry_run=by.dry_run)
-    told = f"the alert {rule} is set." if change.changed else f"the alert {rule} is as before."
-    return report(output, [change], by, told, typed("alerts", "reset", rule, target=target))
+        change = app.alerts.set(rule, **_assigned(rule, values), **by._asdict())
+    undo = typed("alerts", "reset", rule, target=target)
+    return report(output, [change], by, f"the alert {rule} is set.", undo, same=f"the alert {rule} is as before.")
 
 
 def _assigned(rule: str, words: Sequence[str]) -> dict[str, Any]:
@@ -140,16 +137,13 @@ def _assigned(rule: str, words: Sequence[str]) -> dict[str, Any]:
 
 @subcommand(alerts, "reset", "mainstay alerts reset depth")
 @click.argument("rule")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def reset(target: Target, output: Output, by: By, rule: str) -> int:
     """Remove what was set of a rule, and its silence."""
     with target.open() as app, advised("alerts rules", "alerts reset"):
-        change = app.alerts.reset(rule, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
-    told = f"the alert {rule} is as it comes." if change.changed else f"nothing was set of the alert {rule}."
-    return report(output, [change], by, told)
+        change = app.alerts.reset(rule, **by._asdict())
+    same = f"nothing was set of the alert {rule}."
+    return report(output, [change], by, f"the alert {rule} is as it comes.", same=same)
 
 
 @subcommand(
@@ -159,10 +153,7 @@ def reset(target: Target, output: Output, by: By, rule: str) -> int:
 )
 @click.argument("rule")
 @click.option("--for", "length", required=True, metavar="DURATION", help="How long nobody is told; 0s ends it.")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def silence(target: Target, output: Output, by: By, rule: str, length: str) -> int:
     """Tell nobody of a rule's incidents for some time.
 
@@ -170,7 +161,7 @@ def silence(target: Target, output: Output, by: By, rule: str, length: str) -> i
     """
     with target.open() as app, advised("alerts rules", "alerts silence"):
         lasts = duration("--for", length)
-        change = app.alerts.silence(rule, lasts, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.alerts.silence(rule, lasts, **by._asdict())
     told = (
         f"nobody is told of the alert {rule} for {length}."
         if (change.after or {}).get("silenced")

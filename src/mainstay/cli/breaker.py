@@ -9,7 +9,7 @@ import click
 from ..control import json_records
 from . import records
 from .changing import advised, report
-from .groups import acting, explaining, group, subcommand
+from .groups import changes, group, subcommand
 from .options import shaped, targeted
 from .quoting import typed
 from .rule_text import span
@@ -77,27 +77,21 @@ def opened(output: Output, each: BreakerRecord) -> str:
 @subcommand(breaker, "open", 'mainstay breaker open extract --rest 10m --reason "the API is down"')
 @click.argument("type")
 @click.option("--rest", default="30m", show_default=True, metavar="DURATION", help="How long none starts.")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def open_breaker(target: Target, output: Output, by: By, type: str, rest: str) -> int:
     """Let a type rest now; then one job is tried, and its outcome decides."""
     with target.open() as app, advised("breaker", "breaker open"):
-        change = app.open_breaker(type, rest, by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.open_breaker(type, rest, **by._asdict())
     told = f"the breaker of {type} is open: none of its jobs starts for {rest}, then one is tried."
     return report(output, [change], by, told, typed("breaker", "close", type, target=target))
 
 
 @subcommand(breaker, "close", "mainstay breaker close extract")
 @click.argument("type")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def close_breaker(target: Target, output: Output, by: By, type: str) -> int:
     """Let a type that rests go on at once."""
     with target.open() as app, advised("breaker", "breaker close"):
-        change = app.close_breaker(type, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.close_breaker(type, **by._asdict())
     told = f"the breaker of {type} is closed." if change.changed else f"the breaker of {type} is closed already."
     return report(output, [change], by, told)

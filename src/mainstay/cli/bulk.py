@@ -62,13 +62,7 @@ def _print(output: Output, found: list[Operation]) -> None:
         output.table(("ID", "ACTION", "DONE", "STARTED", "BY", "SEARCH"), rows, right=(2,), drop=(4, 3), whole=(1, 2))
 
 
-@subcommand(
-    bulk,
-    "resume",
-    """
-    mainstay bulk resume 7K2M9QWX4T
-    """,
-)
+@subcommand(bulk, "resume", "mainstay bulk resume 7K2M9QWX4T")
 @click.argument("operation")
 @ROLE
 @ACTOR
@@ -86,13 +80,7 @@ def resume(target: Target, output: Output, operation: str, by: str, roles: tuple
     return tell(output, report.verb, report, by_id=False)
 
 
-@subcommand(
-    bulk,
-    "forget",
-    """
-    mainstay bulk forget 7K2M9QWX4T
-    """,
-)
+@subcommand(bulk, "forget", "mainstay bulk forget 7K2M9QWX4T")
 @click.argument("operation")
 @ACTOR
 @shaped("Print only the id.")

@@ -14,11 +14,11 @@ from ..core.frames import frames
 from . import records
 from .changing import report
 from .groups import acting, group, subcommand
-from .options import shaped, targeted
+from .options import shaped, targeted, with_options
 from .output import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ..app import Mainstay
     from ..control.records import Change, DeadRecord
@@ -31,10 +31,10 @@ LISTED, FRAMES = 5, 6  # jobs and frames that `show` prints
 ALL = click.option("--all", "everything", is_flag=True, help="Also groups that are ignored or resolved.")
 NOTE = click.option("--note", default="", help="Why; kept in the audit log.")
 FINGERPRINT = click.argument("fingerprint")
-CHANGING = (
-    click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
-    click.option("--dry-run", is_flag=True, help="Only print what would be done."),
+_changing = with_options(
     click.option("--actor", "by", default="", help="Who; default: the user of this terminal."),
+    click.option("--dry-run", is_flag=True, help="Only print what would be done."),
+    click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
 )
 
 
@@ -182,12 +182,6 @@ def _next(record: DeadRecord) -> list[str]:
 
 
 # Act ----------------------------------------------------------------------------------------------------------------------
-def _changing(function: Callable[..., Any]) -> Callable[..., Any]:
-    for option in CHANGING:
-        function = option(function)
-    return function
-
-
 def _run(target: Target, output: Output, verb: str, jobs: tuple[str, ...], **given: Any) -> int:
     """Do what the command of this name does to these jobs."""
     from .actions import COMMANDS, act  # to list groups takes none of it

@@ -26,10 +26,10 @@ from . import exits, job_types, rule_text, toml
 from .actions import opened, tell, why_not
 from .changing import advised, report
 from .editor import edited
-from .groups import acting, explaining
+from .groups import changes
 from .installation import setting_shown
 from .jobs import stored
-from .options import command, shaped, targeted
+from .options import command
 from .output import dumped
 from .queues import LIMIT
 from .quoting import typed
@@ -82,10 +82,7 @@ class Values(NamedTuple):
 @click.option(
     "--role", "roles", multiple=True, help="A role of yours, for a review that a role decides; may be repeated."
 )
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def edit(
     target: Target, output: Output, by: By, kind: str, name: str | None, file: str | None, roles: tuple[str, ...]
 ) -> int:

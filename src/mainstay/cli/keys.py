@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +11,7 @@ from ..refusals import forgotten
 from . import exits
 from .actions import actor
 from .options import command, shaped, targeted
+from .quoting import typed
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -66,17 +66,7 @@ def _ls(app: Mainstay, target: Target, output: Output, prefix: str, limit: int) 
     shown = found[:limit]
     output.give(lambda: list(map(_record, shown)), [each.key for each in shown], lambda: _table(output, shown))
     if len(found) > limit:
-        again = shlex.join(
-            [
-                "mainstay",
-                "keys",
-                "ls",
-                *(["--prefix", prefix] if prefix else []),
-                "-n",
-                str(limit * 10),
-                *target.words(),
-            ]
-        )
+        again = typed("keys", "ls", *(["--prefix", prefix] if prefix else []), "-n", str(limit * 10), target=target)
         output.talk(f"there are more: {again}")
     if not found:
         output.talk(f"no key {f'that starts with {prefix!r} ' if prefix else ''}is taken for ever")

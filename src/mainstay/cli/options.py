@@ -30,8 +30,8 @@ app_option = click.option("--app", metavar="MODULE:APP", help="Your application,
 LAG = SECOND  # of a replica: more is said
 _FIELDS = click.option("--fields", metavar="A,B", default="", help="Print only these fields.")
 _JSON = (
-    click.option("--jsonl", is_flag=True, help="Print JSON, one object per line."),
     click.option("--json", is_flag=True, help="Print JSON with all fields."),
+    click.option("--jsonl", is_flag=True, help="Print JSON, one object per line."),
 )
 
 
@@ -63,9 +63,14 @@ def shaped(quiet_help: str) -> Callable[[Command], Command]:
                 raise click.UsageError("--json and --jsonl exclude each other")
             return function(output=Output(Shape(json, jsonl, quiet, chosen)), **rest)
 
-        return reduce(lambda before, option: option(before), (_FIELDS, quiet_option, *_JSON), with_output)
+        return with_options(*_JSON, quiet_option, _FIELDS)(with_output)
 
     return made
+
+
+def with_options(*options: Command) -> Callable[[Command], Command]:
+    """Return a decorator that adds options; the help lists them in this order."""
+    return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
 
 
 class Example(click.Command):

@@ -79,13 +79,7 @@ def _print(output: Output, found: Sequence[ReviewRecord]) -> None:
         ]
         for id, each in zip(ids, found, strict=True)
     ]  # fmt: skip
-    filled = [n for n in range(len(HEADERS)) if n < 3 or any(_text(row[n]) for row in rows)]
-    if rows:
-        output.table([HEADERS[n] for n in filled], [[row[n] for n in filled] for row in rows], right=(2,))
-
-
-def _text(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else cell[0]
+    output.filled_table(HEADERS, rows, always=(0, 1, 2), right=(2,))
 
 
 # decide ---------------------------------------------------------------------------------------------------------------
