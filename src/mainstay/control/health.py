@@ -9,9 +9,9 @@ import time
 from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.clock import human, iso, milliseconds
+from ..core.clock import human, iso, span
 from ..core.dead import CAP as DEAD, open_groups, since
-from ..core.errors import MainstayError, UsageError
+from ..core.errors import MainstayError
 from ..core.rules import SCHEDULE, TICK, TRIAGE
 from ..core.thresholds import thresholds
 from ..core.words import plural, size
@@ -54,10 +54,7 @@ def health(app: Flow, timeout: Duration, start: str = START, counts: Sequence[Co
 
     `start` is the command that starts a worker; `counts` are of this moment, if the caller has them.
     """
-    try:
-        seconds = milliseconds(timeout) / 1000
-    except ValueError as error:
-        raise UsageError(f"timeout: {error}") from None
+    seconds = span("timeout", timeout) / 1000
     found: list[list[Component]] = []
     look = Thread(target=lambda: found.append(_components(app, start, counts)), name="mainstay-health", daemon=True)
     look.start()
