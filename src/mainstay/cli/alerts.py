@@ -15,7 +15,7 @@ from .changing import advised, report
 from .enqueue_args import duration
 from .groups import changes, group, subcommand
 from .installation import parsed
-from .options import shaped, targeted
+from .options import on_store
 from .output import plural
 from .quoting import typed
 
@@ -41,8 +41,7 @@ STYLES = {"warning": "warn", "error": "bad", "high": "bad"}
     """
 )
 @click.option("--all", "everything", is_flag=True, help="Also what is over, of the last seven days.")
-@shaped("Print only the ids of the incidents, one per line.")
-@targeted
+@on_store("Print only the ids of the incidents, one per line.")
 def alerts(target: Target, output: Output, everything: bool) -> None:
     """List what is wrong; the rules that find it; set or silence one; test the channels.
 
@@ -51,11 +50,8 @@ def alerts(target: Target, output: Output, everything: bool) -> None:
     with target.open() as app:
         output.now = app.clock.now()
         found = app.alerts.history() if everything else app.alerts.open()
-    records.give(output, json_records.plain(found), [each.id for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk(
-            "nothing is wrong by the rules: mainstay alerts rules" if not everything else "there were no incidents"
-        )
+    none = "there were no incidents" if everything else "nothing is wrong by the rules: mainstay alerts rules"
+    records.listed(output, found, "id", _print, none)
 
 
 def _print(output: Output, found: Sequence[Incident]) -> None:
@@ -82,13 +78,12 @@ def _state(each: Incident) -> str:
 
 
 @subcommand(alerts, "rules", "mainstay alerts rules\nmainstay alerts rules --json")
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def rules(target: Target, output: Output) -> None:
     """List the rules, as they hold."""
     with target.open() as app:
         output.now, found = app.clock.now(), app.alerts.rules()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print_rules(output, found))
+    records.listed(output, found, "name", _print_rules)
 
 
 def _print_rules(output: Output, found: Sequence[AlertRule]) -> None:
@@ -174,8 +169,7 @@ def silence(target: Target, output: Output, by: By, rule: str, length: str) -> i
 
 
 @subcommand(alerts, "test", "mainstay alerts test\nmainstay alerts test --json")
-@shaped("Print only the channels that failed, one per line.")
-@targeted
+@on_store("Print only the channels that failed, one per line.")
 def test(target: Target, output: Output) -> int:
     """Send a test notice to every channel of the settings.
 

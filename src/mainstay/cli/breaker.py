@@ -10,7 +10,7 @@ from ..control import json_records
 from . import records
 from .changing import advised, report
 from .groups import changes, group, subcommand
-from .options import shaped, targeted
+from .options import on_store
 from .quoting import typed
 from .rule_text import span
 
@@ -25,8 +25,7 @@ STYLES = {"closed": "good", "open": "bad", "probing": "warn"}
 
 
 @group("mainstay breaker\nmainstay breaker open extract --rest 10m\nmainstay breaker close extract")
-@shaped("Print only the types, one per line.")
-@targeted
+@on_store("Print only the types, one per line.")
 def breaker(target: Target, output: Output) -> None:
     """List breakers; open or close one.
 
@@ -35,9 +34,7 @@ def breaker(target: Target, output: Output) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.breakers()
-    records.give(output, json_records.plain(found), [each.type for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk(NONE)
+    records.listed(output, found, "type", _print, NONE)
 
 
 def _print(output: Output, found: list[BreakerRecord]) -> None:
@@ -45,10 +42,9 @@ def _print(output: Output, found: list[BreakerRecord]) -> None:
         [(each.type, "bold"), (each.state, STYLES.get(each.state, "")), *_numbers(each), _until(output, each), opened(output, each)]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(
-            ["TYPE", "STATE", "FAILED", "OPENS AT", "RESTS", "TRIES ONE", "OPENED"], rows, right=(2, 3, 4), drop=(4, 6)
-        )
+    output.table(
+        ["TYPE", "STATE", "FAILED", "OPENS AT", "RESTS", "TRIES ONE", "OPENED"], rows, right=(2, 3, 4), drop=(4, 6)
+    )
 
 
 def _numbers(each: BreakerRecord) -> list[Cell]:

@@ -14,7 +14,7 @@ from ..core.frames import frames
 from . import records
 from .changing import report
 from .groups import acting, group, subcommand
-from .options import shaped, targeted, with_options
+from .options import on_store, with_options
 from .output import plural
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ _changing = with_options(
     """
 )
 @ALL
-@shaped("Print only the fingerprints, one per line.")
-@targeted
+@on_store("Print only the fingerprints, one per line.")
 def dead(target: Target, output: Output, everything: bool) -> None:
     """List dead jobs in groups by what they died of; act on a group.
 
@@ -109,8 +108,7 @@ def sparkline(hours: Sequence[int]) -> str:
 # One group --------------------------------------------------------------------------------------------------------------
 @subcommand(dead, "show", "mainstay dead show 7f3a\nmainstay dead show 7f3a --json")
 @FINGERPRINT
-@shaped("Print only the ids of its jobs, newest first, one per line.")
-@targeted
+@on_store("Print only the ids of its jobs, newest first, one per line.")
 def show(target: Target, output: Output, fingerprint: str) -> None:
     """Show what the jobs of a group died of, which they are, and what to type.
 
@@ -196,8 +194,7 @@ def _run(target: Target, output: Output, verb: str, jobs: tuple[str, ...], **giv
 @click.option("--stagger", metavar="DURATION", help="Spread them evenly over this time, the oldest first.")
 @click.option("--note", default="", help="Kept in the history of the jobs; their handlers see it.")
 @_changing
-@shaped("Print only the ids of the jobs that were changed.")
-@targeted
+@on_store("Print only the ids of the jobs that were changed.")
 def retry(target: Target, output: Output, fingerprint: str, one: bool, stagger: str | None, **given: Any) -> int:
     """Run the jobs of a group again, with all their attempts: one, then the rest."""
     if one and stagger:
@@ -211,8 +208,7 @@ def retry(target: Target, output: Output, fingerprint: str, one: bool, stagger: 
 @subcommand(dead, "purge", "mainstay dead purge 7f3a --dry-run\nmainstay dead purge 'type:mail age:>30d' --yes")
 @click.argument("which", nargs=-1, required=True, metavar="FINGERPRINT | SEARCH…")
 @_changing
-@shaped("Print only the ids of the jobs that were removed.")
-@targeted
+@on_store("Print only the ids of the jobs that were removed.")
 def purge(target: Target, output: Output, which: tuple[str, ...], **given: Any) -> int:
     """Remove the dead jobs of a group, or those that a search finds, with their history."""
     if any(":" in word for word in which):
@@ -243,8 +239,7 @@ def _decision(verb: str, text: str) -> None:
     @FINGERPRINT
     @NOTE
     @acting
-    @shaped("Print nothing but errors.")
-    @targeted
+    @on_store("Print nothing but errors.")
     def decide(target: Target, output: Output, fingerprint: str, by: By, note: str) -> int:
         return _decide(target, output, fingerprint, by, note, verb)
 

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from ..core.errors import UsageError
 from ..core.suggest import closest
-from .options import command, shaped, targeted, with_options
+from .options import command, on_store, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def explaining(function: Command) -> Command:
 
 def changes(quiet_help: str = "Print only the name of what changed, and no messages.") -> Callable[[Command], Command]:
     """Return a decorator for a command that changes a rule: it gets `target`, `output` and `by`. `quiet_help` says what `-q` does."""
-    return lambda function: explaining(acting(shaped(quiet_help)(targeted(function))))
+    return lambda function: explaining(acting(on_store(quiet_help)(function)))
 
 
 class Group(click.Group):

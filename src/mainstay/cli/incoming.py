@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..control import json_records
 from . import records
 from .changing import advised, give_secret, report
 from .enqueue_args import duration
 from .groups import changes, group, subcommand
 from .named_rules import add_verbs
-from .options import shaped, targeted
+from .options import on_store
 from .quoting import typed
 from .subscriptions import given, job_options, template
 from .webhooks import typed_secret
@@ -38,15 +37,13 @@ SECRET = "A variable of the server, or - to read a secret from stdin; default: o
     mainstay incoming rotate github --keep 1h
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def incoming(target: Target, output: Output) -> None:
     """List the receivers of webhooks that create jobs; add, enable, disable or remove one."""
     with target.open() as app:
         found = app.incoming.list()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("there are no receivers: mainstay incoming add NAME --event shop.order")
+    none = "there are no receivers: mainstay incoming add NAME --event shop.order"
+    records.listed(output, found, "name", _print, none)
 
 
 def _print(output: Output, found: Sequence[IncomingRecord]) -> None:
@@ -57,8 +54,7 @@ def _print(output: Output, found: Sequence[IncomingRecord]) -> None:
         ]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(["NAME", "STATE", "SCHEME", "CREATES", "PATH", "VERIFIED BY"], rows, drop=[5])
+    output.table(["NAME", "STATE", "SCHEME", "CREATES", "PATH", "VERIFIED BY"], rows, drop=[5])
 
 
 @subcommand(

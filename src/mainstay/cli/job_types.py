@@ -15,7 +15,7 @@ from . import records, rule_text
 from .breaker import opened
 from .changing import advised, report
 from .groups import changes, group, subcommand
-from .options import shaped, targeted
+from .options import on_store
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ NUMBERS = ("priority", "attempts", "keep_last")
     mainstay types reset extract timeout
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def types(target: Target, output: Output) -> None:
     """List types; show one; set what holds for its jobs over what the code declares.
 
@@ -94,8 +93,7 @@ def state(each: TypeRecord, breaker: BreakerRecord | None = None) -> Cell:
 
 @subcommand(types, "show", "mainstay types show extract\nmainstay types show extract --json")
 @click.argument("type")
-@shaped("Print only the name.")
-@targeted
+@on_store("Print only the name.")
 def show(target: Target, output: Output, type: str) -> None:
     """Show one type: what its code declares, what operators set, what holds; its payload, pauses and breaker."""
     with target.open() as app:

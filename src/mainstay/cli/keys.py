@@ -10,7 +10,7 @@ from ..core.clock import iso
 from ..refusals import forgotten
 from . import exits
 from .actions import actor
-from .options import command, shaped, targeted
+from .options import command, how_many, on_store
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -33,12 +33,9 @@ PER_PAGE = 50  # keys
 @click.argument("action", type=click.Choice(["ls", "forget"]), default="ls")
 @click.argument("names", nargs=-1, metavar="[TYPE KEY]")
 @click.option("--prefix", default="", help="For ls: only keys that start so.")
-@click.option(
-    "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, 100_000), help="For ls: how many keys."
-)
+@how_many("--limit", PER_PAGE, "For ls: how many keys.")
 @click.option("--dry-run", is_flag=True, help="For forget: only print what would be done.")
-@shaped("Print only the keys, or the id of the job that had the forgotten one.")
-@targeted
+@on_store("Print only the keys, or the id of the job that had the forgotten one.")
 def keys(
     target: Target, output: Output, action: str, names: tuple[str, ...], prefix: str, limit: int, dry_run: bool
 ) -> int:

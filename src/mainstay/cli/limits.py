@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +12,7 @@ from ..core.errors import UsageError
 from . import records
 from .changing import advised, report
 from .groups import changes, group, subcommand
-from .options import shaped, targeted
+from .options import how_many, on_store
 from .output import plural
 from .quoting import typed
 
@@ -35,11 +36,8 @@ KEYS = 10  # keys of a limit that are listed, those with the most waiting jobs f
     mainstay limits reset extract
     """
 )
-@click.option(
-    "-n", "--keys", default=KEYS, show_default=True, type=click.IntRange(1, 100_000), help="Keys to list of each limit."
-)
-@shaped("Print only the names, one per line.")
-@targeted
+@how_many("--keys", KEYS, "Keys to list of each limit.")
+@on_store("Print only the names, one per line.")
 def limits(target: Target, output: Output, keys: int) -> None:
     """List limits and who waits for them; set how many jobs run or start.
 
@@ -48,9 +46,8 @@ def limits(target: Target, output: Output, keys: int) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.limits()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found, keys))
-    if not found:
-        output.talk("there are no limits: mainstay limits set TYPE --running 5, or @app.job(limit=Limit(running=5))")
+    none = "there are no limits: mainstay limits set TYPE --running 5, or @app.job(limit=Limit(running=5))"
+    records.listed(output, found, "name", partial(_print, keys=keys), none)
 
 
 def _print(output: Output, found: Sequence[LimitRecord], keys: int) -> None:

@@ -68,6 +68,16 @@ def shaped(quiet_help: str) -> Callable[[Command], Command]:
     return made
 
 
+def on_store(quiet_help: str) -> Callable[[Command], Command]:
+    """Return a decorator for a command that prints what a store has, or changes it: `shaped` and `targeted`."""
+    return lambda function: shaped(quiet_help)(targeted(function))
+
+
+def how_many(name: str, default: int, text: str, most: int = 100_000) -> Callable[[Command], Command]:
+    """Return a decorator that adds `-n`: how many of something the command prints."""
+    return click.option("-n", name, default=default, show_default=True, type=click.IntRange(1, most), help=text)
+
+
 def with_options(*options: Command) -> Callable[[Command], Command]:
     """Return a decorator that adds options; the help lists them in this order."""
     return lambda function: reduce(lambda made, option: option(made), reversed(options), function)

@@ -13,7 +13,7 @@ from ..core.limits import Limit
 from . import records, rule_text
 from .changing import advised, report
 from .groups import changes, group, subcommand
-from .options import shaped, targeted, with_options
+from .options import on_store, with_options
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ LIMIT = ("running", "rate", "burst")
     mainstay queues reset llm
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def queues(target: Target, output: Output) -> None:
     """List queues; set how deep one may be, how fair, how many of its jobs run.
 
@@ -44,9 +43,7 @@ def queues(target: Target, output: Output) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.queues()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("there are no queues yet: the first job makes one")
+    records.listed(output, found, "name", _print, "there are no queues yet: the first job makes one")
 
 
 def _print(output: Output, found: Sequence[QueueRecord]) -> None:
@@ -130,7 +127,7 @@ def set_queue(target: Target, output: Output, by: By, queue: str, **given: Any) 
 def rules_of(given: dict[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as `app.set_queue` takes them; those of a limit are joined with the limit that holds."""
     values = {
-        name: None if _none(value) else value
+        name: None if str(value).lower() == "none" else value
         for name, value in given.items() if value is not None and name not in (*LIMIT, "weight", "no_limit")
     }  # fmt: skip
     depth = values.get("max_depth")
@@ -144,10 +141,6 @@ def rules_of(given: dict[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
     if limit:
         values["limit"] = Limit(**{name: held[name] for name in LIMIT if held.get(name) is not None} | limit)
     return values | ({"limit": None} if given.get("no_limit") else {})
-
-
-def _none(value: Any) -> bool:
-    return isinstance(value, str) and value.lower() == "none"
 
 
 def _whole(option: str, text: str) -> int:

@@ -13,7 +13,7 @@ from ..core.schedule import CATCH_UP, OVERLAP
 from . import enqueue_args, exits, records, schedule_text as text
 from .changing import advised, report
 from .groups import changes, group, subcommand
-from .options import shaped, targeted, with_options
+from .options import how_many, on_store, with_options
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -38,15 +38,13 @@ NO_OPTIONS = {"tag": (), "queue": None, "priority": None, "tenant": None, "ref":
     mainstay schedules pause cleanup --reason "moving the archive"
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def schedules(target: Target, output: Output) -> None:
     """List what runs by the clock; show, add, change, pause, run or remove it."""
     with _coded(target) as app:
         output.now, found = app.clock.now(), app.schedules()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: text.listed(output, found))
-    if not found:
-        output.talk('there are no schedules: app.schedule(…) declares one, "mainstay schedules add" makes one')
+    none = 'there are no schedules: app.schedule(…) declares one, "mainstay schedules add" makes one'
+    records.listed(output, found, "name", text.listed, none)
 
 
 @contextmanager
@@ -71,8 +69,7 @@ def _coded(target: Target) -> Iterator[Mainstay]:
 
 @subcommand(schedules, "show", "mainstay schedules show nightly\nmainstay schedules show nightly --json")
 @click.argument("name")
-@shaped("Print only the ids of its last jobs, one per line.")
-@targeted
+@on_store("Print only the ids of its last jobs, one per line.")
 def show(target: Target, output: Output, name: str) -> None:
     """Show a schedule: its values, its next fires and its last jobs."""
     with _coded(target) as app, advised("schedules", "schedules show"):
@@ -105,9 +102,8 @@ def _found(app: Mainstay, name: str) -> ScheduleRecord:
 @click.option("--cron", metavar="EXPRESSION", help="Of this expression, instead of a schedule.")
 @click.option("--every", metavar="DURATION", help="Of this interval, instead of a schedule.")
 @click.option("--tz", metavar="ZONE", help="The time zone of the expression.")
-@click.option("-n", "--count", default=10, show_default=True, type=click.IntRange(1, 1_000), help="How many.")
-@shaped("Print only the instants in UTC, one per line.")
-@targeted
+@how_many("--count", 10, "How many.", most=1_000)
+@on_store("Print only the instants in UTC, one per line.")
 def next_fires(target: Target, output: Output, name: str | None, count: int, **given: Any) -> None:
     """Show when a schedule fires next; or, before you add it, when an expression would."""
     times = {each: value for each, value in given.items() if value is not None}
@@ -299,8 +295,7 @@ def reset(target: Target, output: Output, by: By, name: str, names: tuple[str, .
 @subcommand(schedules, "run", "mainstay schedules run nightly")
 @click.argument("name")
 @click.option("--actor", default="", help="Who; default: the user of this terminal.")
-@shaped("Print only the id of the job, and no messages.")
-@targeted
+@on_store("Print only the id of the job, and no messages.")
 def run(target: Target, output: Output, name: str, actor: str) -> int:
     """Enqueue an extra job of a schedule now, and print its id. Its tick is this instant; the ticks of the schedule stay."""
     from .actions import actor as user

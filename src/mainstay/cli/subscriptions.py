@@ -13,7 +13,7 @@ from .changing import advised, report
 from .enqueue_args import read, value
 from .groups import changes, group, subcommand
 from .named_rules import add_verbs
-from .options import command, shaped, targeted, with_options
+from .options import command, on_store, with_options
 from .output import plural
 from .quoting import typed
 
@@ -57,15 +57,13 @@ def template(words: Sequence[str]) -> dict[str, Any] | None:
     mainstay subscriptions disable ledger --reason "books are closed"
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def subscriptions(target: Target, output: Output) -> None:
     """List which jobs an event creates; add, enable, disable or remove one."""
     with target.open() as app:
         found = app.subscriptions.list()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("nothing subscribes to events: mainstay subscriptions add NAME EVENT TYPE")
+    none = "nothing subscribes to events: mainstay subscriptions add NAME EVENT TYPE"
+    records.listed(output, found, "name", _print, none)
 
 
 def _print(output: Output, found: Sequence[SubscriptionRecord]) -> None:
@@ -76,8 +74,7 @@ def _print(output: Output, found: Sequence[SubscriptionRecord]) -> None:
         ]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(["NAME", "STATE", "EVENT", "TYPE", "ARGUMENTS", "OPTIONS"], rows, drop=[5])
+    output.table(["NAME", "STATE", "EVENT", "TYPE", "ARGUMENTS", "OPTIONS"], rows, drop=[5])
 
 
 @subcommand(
@@ -122,8 +119,7 @@ add_verbs(
 @click.argument("event")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
 @click.option("--key", help="Publishing again under the same key creates nothing new.")
-@shaped("Print only the ids of the jobs, one per line.")
-@targeted
+@on_store("Print only the ids of the jobs, one per line.")
 def publish(target: Target, output: Output, event: str, arguments: tuple[str, ...], key: str | None) -> None:
     """Publish an event: enqueue the jobs that subscribe to it, all or none."""
     with target.open() as app, advised("subscriptions", "publish"):

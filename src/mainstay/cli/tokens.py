@@ -12,7 +12,7 @@ from . import records
 from .changing import advised, give_secret, report
 from .enqueue_args import duration
 from .groups import changes, group, subcommand
-from .options import shaped, targeted
+from .options import on_store
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -35,16 +35,14 @@ IDS = "Print only the ids, one per line."
     mainstay token revoke 13c6379cac
     """
 )
-@shaped(IDS)
-@targeted
+@on_store(IDS)
 def token(target: Target, output: Output) -> None:
     """List the tokens of the HTTP API; create or revoke one."""
     _list(target, output)
 
 
 @subcommand(token, "ls", "mainstay token ls\nmainstay token ls --json")
-@shaped(IDS)
-@targeted
+@on_store(IDS)
 def ls(target: Target, output: Output) -> None:
     """List the tokens, the oldest first: role, tenant, expiry and last use; never their texts."""
     _list(target, output)
@@ -53,9 +51,8 @@ def ls(target: Target, output: Output) -> None:
 def _list(target: Target, output: Output) -> None:
     with target.open() as app:
         output.now, found = app.clock.now(), app.tokens.list()
-    records.give(output, json_records.plain(found), [each.id for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("there are no tokens; mainstay token create NAME --role viewer makes one")
+    none = "there are no tokens; mainstay token create NAME --role viewer makes one"
+    records.listed(output, found, "id", _print, none)
 
 
 def _print(output: Output, found: Sequence[TokenRecord]) -> None:
@@ -66,8 +63,7 @@ def _print(output: Output, found: Sequence[TokenRecord]) -> None:
         ]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(["ID", "NAME", "ROLE", "TENANT", "EXPIRES", "LAST USED", "BY"], rows, drop=[6, 5])
+    output.table(["ID", "NAME", "ROLE", "TENANT", "EXPIRES", "LAST USED", "BY"], rows, drop=[6, 5])
 
 
 def _expiry(output: Output, each: TokenRecord) -> Cell:

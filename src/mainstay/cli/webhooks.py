@@ -15,7 +15,7 @@ from . import records
 from .changing import advised, give_secret, report
 from .enqueue_args import duration
 from .groups import changes, group, subcommand
-from .options import shaped, targeted, with_options
+from .options import how_many, on_store, with_options
 from .output import plural
 from .quoting import typed
 from .subscriptions import event_data
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from .output import Cell, Output
 
 SHOWN = 5  # deliveries that `show` prints
+SECRET = click.option(
+    "--secret",
+    metavar="'$NAME'|-",
+    help="A variable of the workers, or - to read a secret from stdin; default: one is made.",
+)
 MISSED = f"type:{TYPE} state:dead code:webhook_disabled"
 QUIET = "Print only the id of what changed, and no messages."
 
@@ -42,15 +47,13 @@ QUIET = "Print only the id of what changed, and no messages."
     mainstay webhooks enable billing
     """
 )
-@shaped("Print only the ids, one per line.")
-@targeted
+@on_store("Print only the ids, one per line.")
 def webhooks(target: Target, output: Output) -> None:
     """List the endpoints that get events; add, show, change, enable or remove one; send an event."""
     with target.open() as app:
         output.now, found = app.clock.now(), app.webhooks.list()
-    records.give(output, json_records.plain(found), [each.id for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("there are no webhooks: mainstay webhooks add https://… --events 'invoice.*'")
+    none = "there are no webhooks: mainstay webhooks add https://… --events 'invoice.*'"
+    records.listed(output, found, "id", _print, none)
 
 
 def _print(output: Output, found: Sequence[WebhookRecord]) -> None:
@@ -61,8 +64,7 @@ def _print(output: Output, found: Sequence[WebhookRecord]) -> None:
         ]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(["ID", "STATE", "FAILED", "LAST SENT", "EVENTS", "URL"], rows, right=[2], drop=[3, 2])
+    output.table(["ID", "STATE", "FAILED", "LAST SENT", "EVENTS", "URL"], rows, right=[2], drop=[3, 2])
 
 
 def _state(each: WebhookRecord) -> Cell:
@@ -77,15 +79,14 @@ def _when(output: Output, at: Any) -> str:
 
 @subcommand(webhooks, "show", "mainstay webhooks show billing\nmainstay webhooks show billing --json")
 @click.argument("id")
-@shaped("Print only the ids of the last messages, one per line.")
-@targeted
+@on_store("Print only the ids of the last messages, one per line.")
 def show(target: Target, output: Output, id: str) -> None:
     """Show an endpoint and its last deliveries; never its secret."""
     with target.open() as app, advised("webhooks", "webhooks show"):
         output.now, each = app.clock.now(), app.webhooks.show(id)
         last = app.webhooks.deliveries(id, SHOWN) if each.succeeded + each.failed else []
     data = json_records.plain(each) | {"deliveries": json_records.plain(last)}
-    records.give_one(output, data, [one.job for one in last], lambda: _print_one(output, each, last))
+    records.give(output, data, [one.job for one in last], lambda: _print_one(output, each, last))
 
 
 def _print_one(output: Output, each: WebhookRecord, last: Sequence[WebhookDelivery]) -> None:
@@ -113,20 +114,16 @@ def _print_one(output: Output, each: WebhookRecord, last: Sequence[WebhookDelive
     "mainstay webhooks deliveries billing\nmainstay webhooks deliveries billing --failed -n 200 --json",
 )
 @click.argument("id")
-@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1, KEPT), help="How many.")
+@how_many("--limit", 20, "How many.", most=KEPT)
 @click.option("--failed", is_flag=True, help="Only those of the last that failed.")
-@shaped("Print only the ids of the messages, one per line.")
-@targeted
+@on_store("Print only the ids of the messages, one per line.")
 def deliveries(target: Target, output: Output, id: str, limit: int, failed: bool) -> None:
     """List the last attempts to deliver to an endpoint, the newest first: status, time taken, and the beginning of the reply."""
     with target.open() as app, advised("webhooks", "webhooks deliveries"):
         output.now, found = app.clock.now(), app.webhooks.deliveries(id, KEPT if failed else limit)
     found = [each for each in found if each.error is not None][:limit] if failed else found
-    records.give(
-        output, json_records.plain(found), [each.job for each in found], lambda: _print_deliveries(output, found)
-    )
-    if not found:
-        output.talk(f"none has failed of the last {KEPT:,}" if failed else "nothing was sent there yet")
+    none = f"none has failed of the last {KEPT:,}" if failed else "nothing was sent there yet"
+    records.listed(output, found, "job", _print_deliveries, none)
 
 
 def _print_deliveries(output: Output, found: Sequence[WebhookDelivery]) -> None:
@@ -137,8 +134,7 @@ def _print_deliveries(output: Output, found: Sequence[WebhookDelivery]) -> None:
         ]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(["AT", "ID", "TRY", "STATUS", "TOOK", "REPLY"], rows, right=[2, 4], drop=[2, 4], least=30)
+    output.table(["AT", "ID", "TRY", "STATUS", "TOOK", "REPLY"], rows, right=[2, 4], drop=[2, 4], least=30)
 
 
 def _reply(each: WebhookDelivery) -> str:
@@ -169,11 +165,7 @@ def _changing(required: bool) -> Callable[[Callable[..., Any]], Callable[..., An
 )  # fmt: skip
 @click.argument("url_of_endpoint", metavar="ENDPOINT_URL")  # `--url` is the store
 @click.option("--id", help="Its name; default: a random one.")
-@click.option(
-    "--secret",
-    metavar="'$NAME'|-",
-    help="A variable of the workers, or - to read a secret from stdin; default: one is made.",
-)
+@SECRET
 @_changing(required=True)
 @changes("Print only the id, and the secret if one was made.")
 def add(
@@ -277,11 +269,7 @@ def remove(target: Target, output: Output, by: By, id: str) -> int:
 @click.option(
     "--keep", default="24h", show_default=True, metavar="DURATION", help="How long the secret before signs too."
 )
-@click.option(
-    "--secret",
-    metavar="'$NAME'|-",
-    help="A variable of the workers, or - to read a secret from stdin; default: one is made.",
-)
+@SECRET
 @changes("Print only the id, and the secret if one was made.")
 def rotate(target: Target, output: Output, by: By, id: str, keep: str, secret: str | None) -> int:
     """Give an endpoint a new secret. For some time both sign, so that the receiver can change over."""
@@ -304,8 +292,7 @@ def rotate(target: Target, output: Output, by: By, id: str, keep: str, secret: s
 @click.argument("event")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
 @click.option("--to", metavar="ID", help="Only to this endpoint, whatever events it wants.")
-@shaped("Print only the ids of the messages, and no messages.")
-@targeted
+@on_store("Print only the ids of the messages, and no messages.")
 def send(target: Target, output: Output, event: str, arguments: tuple[str, ...], to: str | None) -> None:
     """Send an event to each endpoint that wants it, and print the ids of the messages. A worker with the handler delivers them."""
     with target.open() as app, advised("webhooks", "webhooks send"):
