@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..control import json_records
+from ..control.settings import parsed
 from ..core.alerts import RULES
 from ..core.clock import iso
 from ..core.errors import UsageError
@@ -14,7 +15,6 @@ from . import exits, records
 from .changing import advised, report
 from .enqueue_args import duration
 from .groups import changes, group, subcommand
-from .installation import parsed
 from .options import on_store
 from .output import plural
 from .quoting import typed

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..control import json_records
+from ..control.settings import parsed
 from ..core.errors import NotFound
 from ..core.suggest import did_you_mean
 from ..redacting import redactor
@@ -127,14 +128,6 @@ def set_setting(
         else ["set", name, json.dumps(setting_shown(name, change.before)["value"], ensure_ascii=False)]
     )
     return report(output, [change], by, told, typed("settings", *undo, target=target))
-
-
-def parsed(text: str) -> Any:
-    """Return a value that is valid JSON, parsed; any other as text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 @subcommand(settings, "unset", "mainstay settings unset llm.model --dry-run")
