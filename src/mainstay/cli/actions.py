@@ -343,9 +343,8 @@ def tell(output: Output, verb: str, report: Report, by_id: bool) -> int:
     """Print the result for each job given by id, or totals for a search. Return the exit code."""
     done = VERBS[verb].done
     changed = {job: result for job, result in report.jobs.items() if result.split()[0] in done}
-    resumed = (
-        "retried" if verb == "retry" else done[0]
-    )  # what came before is only counted, and may be queued or scheduled
+    # What came before is only counted, and may be queued or scheduled.
+    resumed = "retried" if verb == "retry" else done[0]
     words = report.results if sum(report.results.values()) == report.changed else {resumed: report.changed}
     total = ", ".join(f"{plural(count, 'job')} {word}" for word, count in words.items() if count) or "nothing changed"
     found = {"matched": report.matched, "changed": report.changed}

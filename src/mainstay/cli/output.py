@@ -190,9 +190,8 @@ class Output:
         if not self.tty:
             return iso(at)
         parts = human(abs(at - self.now)).split()
-        distance = " ".join(
-            parts[: 2 if parts[0] in ("1d", "1h") else 1]
-        )  # the largest unit is enough, unless there is one of it
+        # The largest unit is enough, unless there is one of it.
+        distance = " ".join(parts[: 2 if parts[0] in ("1d", "1h") else 1])
         return f"in {distance}" if at > self.now else f"{distance} ago"
 
     def since(self, at: int) -> str:

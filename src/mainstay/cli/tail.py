@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 POLL = 0.5  # seconds
 OVERLAP = 5 * SECOND  # that each look reads again: a transaction may commit late, and clocks differ
 MOST = 1_000  # jobs of one kind in one look; the rest is counted
-LIVE = {
-    RUNNING: "started",
-    "retrying": "retrying",
-    REVIEW: "review",
-}  # jobs that have not ended, and what happened to them
+# Jobs that have not ended, and what happened to them.
+LIVE = {RUNNING: "started", "retrying": "retrying", REVIEW: "review"}
 
 
 class Event(NamedTuple):

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 class Pattern(NamedTuple):
     """One kind of secret. `{mark}` in `shown` stands for the mark that replaces it."""
 
-    needles: tuple[
-        str, ...
-    ]  # one of them is in each text that has such a secret, in lower case; none: the pattern is always tried
+    # One of them is in each text that has such a secret, in lower case; none: the pattern is always tried.
+    needles: tuple[str, ...]
     regex: str
     shown: str = "{mark}"
     check: Callable[[re.Match[str]], bool] = lambda found: True
