@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..processes import Failed, last_words, surroundings
 from ..targets import THREADS
@@ -24,9 +24,16 @@ def looks(contender: Contender, scale: Scale, place: Place) -> Figures | None:
         return None
     site = place.site(contender)
     jobs = scale.looks // (ON_REDIS if place.engine.name == "redis" else 1)
-    command = [sys.executable, "-m", "bench.looking", site.address, str(jobs), str(scale.starts)]
-    ended = subprocess.run(command, **surroundings(contender), capture_output=True, text=True, check=False)
+    waiting = _run(contender, "fill", site.address, str(jobs))
+    place.engine.flush(site)
+    figures: Figures = _run(contender, "look", site.address, waiting, str(scale.starts))
     place.engine.discard(site)
+    return figures
+
+
+def _run(contender: Contender, *words: str) -> Any:
+    command = [sys.executable, "-m", "bench.looking", *words]
+    ended = subprocess.run(command, **surroundings(contender), capture_output=True, text=True, check=False)
     if ended.returncode:
         raise Failed(last_words(ended.stderr))
-    return dict(json.loads(ended.stdout))
+    return json.loads(ended.stdout)

@@ -7,6 +7,7 @@ from .core.draft import Draft, distinct, prepared
 from .core.errors import QueueFull, UsageError
 from .core.events import Events, Hooked
 from .core.payload import MAX_BYTES, decode_result, encode
+from .flow import control
 from .handle import Handle
 from .options import Options, checked_name
 from .questions import Questions
@@ -177,9 +178,7 @@ class Mainstay(Questions, Hooked):
         try:
             return self._send(drafts)
         except QueueFull as error:
-            from .control.room import wait_for_room
-
-            return wait_for_room(lambda: self._send(drafts), drafts, error, self)
+            return control.room.wait_for_room(lambda: self._send(drafts), drafts, error, self)
 
     async def _aaccept(self, drafts: list[Draft], tx: object) -> list[Handle[Any]]:
         drafts = distinct(drafts)
@@ -193,16 +192,12 @@ class Mainstay(Questions, Hooked):
         try:
             return await asyncio.to_thread(self._send, drafts)
         except QueueFull as error:
-            from .control.room import await_room
-
-            return await await_room(lambda: self._send(drafts), drafts, error, self)
+            return await control.room.await_room(lambda: self._send(drafts), drafts, error, self)
 
     def _send(self, drafts: list[Draft]) -> list[Handle[Any]]:
         """Enqueue drafts, after what this program declares of their types and queues is in the store."""
         if self.declares or self.queue_rules:
-            from .control.declared import declare
-
-            declare(self, drafts)
+            control.declared.declare(self, drafts)
         return self._handles(drafts, self.store.enqueue(drafts, self.clock.now()))
 
     def _handles(self, drafts: list[Draft], accepted: Sequence[tuple[str, bool]]) -> list[Handle[Any]]:
@@ -297,9 +292,7 @@ class Mainstay(Questions, Hooked):
         self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python", roles: Sequence[str] = ()
     ) -> str:
         """Run a dead, cancelled, reviewed or scheduled job now, with fresh attempts. `NotAllowed`: another decides its review."""
-        from .control.reviews import retry
-
-        return retry(self, self._stored(job_id), note, actor, roles)
+        return control.reviews.retry(self, self._stored(job_id), note, actor, roles)
 
     def copy(self, job_id: str | Handle[Any]) -> Handle[Any]:
         """Enqueue a copy of a job that has ended: the same arguments and policy, no key. Its `parent` is the first job."""
@@ -318,37 +311,27 @@ class Mainstay(Questions, Hooked):
         self, job_id: str | Handle[Any], note: str = "", *, output: Any = ..., actor: str = "python", roles: Sequence[str] = ()
     ) -> str:  # fmt: skip
         """Complete a job in review with the output that it proposed, or with another. Raises `NotAllowed` if another is to decide."""
-        from .control.reviews import resolve
-
-        return resolve(self, self._stored(job_id), True, note, actor, roles, output)
+        return control.reviews.resolve(self, self._stored(job_id), True, note, actor, roles, output)
 
     def reject(
         self, job_id: str | Handle[Any], note: str = "", *, actor: str = "python", roles: Sequence[str] = ()
     ) -> str:
         """End a job in review as dead. Raises `NotAllowed` if another is to decide."""
-        from .control.reviews import resolve
-
-        return resolve(self, self._stored(job_id), False, note, actor, roles)
+        return control.reviews.resolve(self, self._stored(job_id), False, note, actor, roles)
 
     def reviews(self, limit: int = 50, after: str | None = None) -> Sequence[ReviewRecord]:
         """Return the jobs in review, the oldest job first; `after` is the id of the last one of the page before."""
-        from .control.reviews import reviews
-
-        return reviews(self, limit, after)
+        return control.reviews.reviews(self, limit, after)
 
     def bulk(
         self, search: str = "", *, ids: Iterable[str | Handle[Any]] | None = None, everything: bool = False
     ) -> Bulk:
         """Return the jobs that a search finds, or those of these ids, to act on: `app.bulk("state:dead").retry()`."""
-        from .control.bulk import chosen
-
-        return chosen(self, search, ids, everything)
+        return control.bulk.chosen(self, search, ids, everything)
 
     def bulk_operations(self, *, finished: bool = False) -> Sequence[Operation]:
         """Return the operations on many jobs that were stopped or go on now, newest first; with `finished` all."""
-        from .control.bulk import operations
-
-        return operations(self, finished)
+        return control.bulk.operations(self, finished)
 
     def bulk_resume(
         self, operation: str, *, actor: str = "python", progress: Callable[[Progress], object] | None = None,
@@ -358,9 +341,7 @@ class Mainstay(Questions, Hooked):
 
         An operation that amends by a function needs that function again. An actor who has not begun it gives his own roles.
         """
-        from .control.bulk import resume
-
-        return resume(self, operation, actor, progress, amend, roles)
+        return control.bulk.resume(self, operation, actor, progress, amend, roles)
 
     # run ----------------------------------------------------------------------------------------------------------
     def worker(self, **options: Unpack[WorkerOptions]) -> Worker:

@@ -328,9 +328,8 @@ def _instant(ms: int) -> datetime:
 
 
 current: ContextVar[Context] = ContextVar("mainstay.ctx")
-span: ContextVar[str | None] = ContextVar(
-    "mainstay.span", default=None
-)  # of the attempt that runs here, as traceparent
+# Of the attempt that runs here, as traceparent.
+span: ContextVar[str | None] = ContextVar("mainstay.span", default=None)
 plain_items: ContextVar[int] = ContextVar("mainstay.items", default=1)  # of a batch handler that is called plainly
 
 

@@ -1,6 +1,6 @@
 """Flow control of an application: pauses, types, queues, limits, breakers, schedules and settings as data.
 
-On the cold path of every producer: each verb imports what it needs. Every verb that changes something is in the audit trail
+On the cold path of every producer: `control` imports what a verb needs. Every verb that changes something is in the audit trail
 with its `actor`; with `dry_run=True` it changes nothing and returns what it would have changed.
 """
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Unpack
 
+    from . import control as control  # noqa: PLC0414  (`app` and `questions` take it from here)
     from .control.declared import TypeRules
     from .control.given import QueueRules, ScheduleValues, Times, TypeOverrides
     from .control.records import (
@@ -34,6 +35,17 @@ if TYPE_CHECKING:
     from .senders.channels import Channel
     from .stores.contract import Store
     from .testing.kit import Kit
+else:
+
+    class _Parts:
+        """The package `control`: a part of it is imported when a verb first needs it."""
+
+        def __getattr__(self, name: str) -> object:
+            part = __import__(f"{__package__}.control.{name}", fromlist=[name])
+            setattr(self, name, part)
+            return part
+
+    control = _Parts()
 
 
 class Flow:
@@ -65,9 +77,7 @@ class Flow:
         default) raises at once, `"shed"` refuses jobs with a priority `below=`, `"sample"` keeps one in `one_in=`. `fair=True` gives
         tenants equal shares, or by `weights={"acme": 3}`. `aging="1m"`: so long a wait is worth one step of priority.
         """
-        from .control.queues import checked, checked_queue
-
-        self.queue_rules = {**self.queue_rules, checked_queue(name): checked(rules)}
+        self.queue_rules = {**self.queue_rules, control.queues.checked_queue(name): control.queues.checked(rules)}
         self.recorded = None, set()
 
     def declared_type(self, name: str) -> TypeRules | None:
@@ -81,82 +91,60 @@ class Flow:
         dry_run: bool = False,
     ) -> Change:  # fmt: skip
         """Start no more jobs of a type or a queue; of neither: of the whole installation. Running jobs finish."""
-        from .control.pauses import pause
-
-        return pause(self, type, queue, reason, actor, dry_run)
+        return control.pauses.pause(self, type, queue, reason, actor, dry_run)
 
     def resume(
         self, type: str | None = None, queue: str | None = None, *, reason: str = "", actor: str = "python",
         dry_run: bool = False,
     ) -> Change:  # fmt: skip
         """End a pause. Each pause ends by itself: one of the installation leaves those of types and queues."""
-        from .control.pauses import resume
-
-        return resume(self, type, queue, reason, actor, dry_run)
+        return control.pauses.resume(self, type, queue, reason, actor, dry_run)
 
     def disable(self, type: str, reason: str = "", *, actor: str = "python", dry_run: bool = False) -> Change:
         """Let a type take no jobs: `enqueue` raises `TypeDisabled`. Jobs that are there still run."""
-        from .control.types import disable
-
-        return disable(self, type, reason, actor, dry_run)
+        return control.types.disable(self, type, reason, actor, dry_run)
 
     def enable(self, type: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
         """Let a disabled type take jobs again."""
-        from .control.types import enable
-
-        return enable(self, type, reason, actor, dry_run)
+        return control.types.enable(self, type, reason, actor, dry_run)
 
     # types, queues, limits ----------------------------------------------------------------------------------------
     def types(self) -> list[TypeRecord]:
         """Return every type that a worker ever registered, by name: what code declares, what operators set, what holds."""
-        from .control.types import types
-
-        return types(self)
+        return control.types.types(self)
 
     def set_type(
         self, name: str, *, reason: str = "", actor: str = "python", dry_run: bool = False,
         **values: Unpack[TypeOverrides],
     ) -> Change:  # fmt: skip
         """Set values of a type over what its code declares, for jobs enqueued from now on. They survive deploys."""
-        from .control.types import set_type
-
-        return set_type(self, name, values, reason, actor, dry_run)
+        return control.types.set_type(self, name, values, reason, actor, dry_run)
 
     def reset_type(
         self, name: str, *names: str, reason: str = "", actor: str = "python", dry_run: bool = False
     ) -> Change:
         """Remove what operators have set on a type: the values of these names, or all. What code declares holds again."""
-        from .control.types import reset_type
-
-        return reset_type(self, name, names, reason, actor, dry_run)
+        return control.types.reset_type(self, name, names, reason, actor, dry_run)
 
     def queues(self) -> list[QueueRecord]:
         """Return every queue that has jobs, types, rules or workers, by name."""
-        from .control.queues import queues
-
-        return queues(self)
+        return control.queues.queues(self)
 
     def set_queue(
         self, name: str, *, reason: str = "", actor: str = "python", dry_run: bool = False, **values: Unpack[QueueRules]
     ) -> Change:
         """Set rules of a queue over what code declares (`app.queue` has the names). They survive deploys."""
-        from .control.queues import set_queue
-
-        return set_queue(self, name, values, reason, actor, dry_run)
+        return control.queues.set_queue(self, name, values, reason, actor, dry_run)
 
     def reset_queue(
         self, name: str, *names: str, reason: str = "", actor: str = "python", dry_run: bool = False
     ) -> Change:
         """Remove what operators have set on a queue: the rules of these names, or all."""
-        from .control.queues import reset_queue
-
-        return reset_queue(self, name, names, reason, actor, dry_run)
+        return control.queues.reset_queue(self, name, names, reason, actor, dry_run)
 
     def limits(self) -> list[LimitRecord]:
         """Return every limit, by name: what code declares, what operators set, who holds it and who waits."""
-        from .control.limits import limits
-
-        return limits(self)
+        return control.limits.limits(self)
 
     def set_limit(
         self, name: str, *, running: int | None = None, rate: str | None = None, burst: int | None = None,
@@ -166,64 +154,46 @@ class Flow:
 
         A type or queue without a limit gets one, for jobs enqueued from now on; `key` is for these.
         """
-        from .control.limits import set_limit
-
         given = {"running": running, "rate": rate, "burst": burst, "key": key}
-        return set_limit(self, name, given, reason, actor, dry_run)
+        return control.limits.set_limit(self, name, given, reason, actor, dry_run)
 
     def reset_limit(self, name: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
         """Remove what operators have set of a limit. What code declares holds again."""
-        from .control.limits import reset_limit
-
-        return reset_limit(self, name, reason, actor, dry_run)
+        return control.limits.reset_limit(self, name, reason, actor, dry_run)
 
     # breakers -----------------------------------------------------------------------------------------------------
     def breakers(self) -> list[BreakerRecord]:
         """Return the breakers that types declare and those that are open, by type."""
-        from .control.breakers import breakers
-
-        return breakers(self)
+        return control.breakers.breakers(self)
 
     def open_breaker(
         self, type: str, rest: Duration = "30m", reason: str = "", *, actor: str = "python", dry_run: bool = False
     ) -> Change:
         """Let a type rest for some time; then one job is tried, and its outcome decides. The type needs a breaker."""
-        from .control.breakers import open_breaker
-
-        return open_breaker(self, type, rest, reason, actor, dry_run)
+        return control.breakers.open_breaker(self, type, rest, reason, actor, dry_run)
 
     def close_breaker(self, type: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
         """Let a type that rests go on at once."""
-        from .control.breakers import close_breaker
-
-        return close_breaker(self, type, reason, actor, dry_run)
+        return control.breakers.close_breaker(self, type, reason, actor, dry_run)
 
     # settings -----------------------------------------------------------------------------------------------------
     def settings(self) -> list[SettingRecord]:
         """Return the settings of the installation, by name."""
-        from .control.settings import settings
-
-        return settings(self)
+        return control.settings.settings(self)
 
     def setting(self, name: str, default: Any = None) -> Any:
         """Return the value of a setting of the installation."""
-        from .control.settings import setting
-
-        return setting(self, name, default)
+        return control.settings.setting(self, name, default)
 
     def set_setting(
         self, name: str, value: Any, description: str | None = None, *, actor: str = "python", dry_run: bool = False
     ) -> Change:
         """Set a setting of the installation: any JSON value. A description of None keeps the one before."""
-        from .control.settings import set_setting
-
-        return set_setting(self, name, value, description, actor, dry_run)
+        return control.settings.set_setting(self, name, value, description, actor, dry_run)
 
     def unset_setting(self, name: str, *, actor: str = "python", dry_run: bool = False) -> Change:
         """Remove a setting of the installation."""
-        from .control.settings import unset_setting
-
-        return unset_setting(self, name, actor, dry_run)
+        return control.settings.unset_setting(self, name, actor, dry_run)
 
     def forget_key(self, type: str, key: str, *, actor: str = "python") -> str:
         """Free a key that a job took with `unique="forever"`; return that job's id. `NotFound`: it is not taken."""
@@ -244,27 +214,21 @@ class Flow:
         `"all"` each, `"skip"` none that is more than a minute late. `overlap` says what happens while the job of the tick before has not
         ended: `"allow"`, `"skip"` the tick, `"queue"` the job behind it, or `"cancel"` the one before.
         """
-        from .control.schedules import declared
-
-        spec = declared(name, self._draft(job, payload, {}), times)
+        spec = control.schedules.declared(name, self._draft(job, payload, {}), times)
         if self.declared_schedules.get(name, spec) != spec:
             raise ConfigError(f"two schedules are called {name!r}: give one of them another name")
         self.declared_schedules = {**self.declared_schedules, name: spec}
 
     def sync_schedules(self) -> None:
         """Write the schedules that this program declares to the store. A worker does so when it starts."""
-        from .control.schedules import sync
-
-        sync(self)
+        control.schedules.sync(self)
 
     def create_schedule(
         self, name: str, job: str | Draft, payload: Mapping[str, Any] | None = None, /, *, reason: str = "",
         actor: str = "python", dry_run: bool = False, **times: Unpack[Times],
     ) -> Change:  # fmt: skip
         """Make a schedule at run time, in the store at once. Takes what `schedule` takes."""
-        from .control.schedules import create
-
-        return create(self, name, self._draft(job, payload, {}), times, reason, actor, dry_run)
+        return control.schedules.create(self, name, self._draft(job, payload, {}), times, reason, actor, dry_run)
 
     def reschedule(
         self,
@@ -276,54 +240,38 @@ class Flow:
         **values: Unpack[ScheduleValues],
     ) -> Change:
         """Change a schedule from now on: its times, or its `job`. What is set here holds over what code declares, and survives deploys."""
-        from .control.schedules import reschedule
-
-        return reschedule(self, name, values, reason, actor, dry_run)
+        return control.schedules.reschedule(self, name, values, reason, actor, dry_run)
 
     def reset_schedule(
         self, name: str, *names: str, reason: str = "", actor: str = "python", dry_run: bool = False
     ) -> Change:
         """Remove what operators have set on a schedule: the values of these names, or all. What code declares holds again."""
-        from .control.schedules import reset
-
-        return reset(self, name, names, reason, actor, dry_run)
+        return control.schedules.reset(self, name, names, reason, actor, dry_run)
 
     def pause_schedule(self, name: str, reason: str = "", *, actor: str = "python", dry_run: bool = False) -> Change:
         """Let no tick of a schedule fire until it is resumed. Its jobs that are there still run."""
-        from .control.schedules import pause
-
-        return pause(self, name, reason, actor, dry_run)
+        return control.schedules.pause(self, name, reason, actor, dry_run)
 
     def resume_schedule(self, name: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
         """Let ticks of a schedule fire from now on. Those of the pause are not caught up."""
-        from .control.schedules import resume
-
-        return resume(self, name, reason, actor, dry_run)
+        return control.schedules.resume(self, name, reason, actor, dry_run)
 
     def remove_schedule(self, name: str, *, reason: str = "", actor: str = "python", dry_run: bool = False) -> Change:
         """Remove a schedule. Its jobs stay."""
-        from .control.schedules import remove
-
-        return remove(self, name, reason, actor, dry_run)
+        return control.schedules.remove(self, name, reason, actor, dry_run)
 
     def run_schedule(self, name: str, *, actor: str = "python") -> Handle[Any]:
         """Enqueue an extra job of a schedule; its tick is this instant. Ticks, pauses and `overlap` do not matter to it."""
-        from .control.schedules import run
-
-        draft, accepted = run(self, name, actor)
+        draft, accepted = control.schedules.run(self, name, actor)
         return self._handles([draft], [accepted])[0]
 
     def schedules(self) -> list[ScheduleRecord]:
         """Return every schedule, by name: its times, its next and last tick, and what operators have changed."""
-        from .control.schedules import schedules
-
-        return schedules(self)
+        return control.schedules.schedules(self)
 
     def next_fires(
         self, name: str | None = None, count: int = 5, *, after: datetime | str | float | None = None,
         **times: Unpack[Times],
     ) -> list[datetime]:  # fmt: skip
         """Return the next ticks of a schedule, in UTC; or of one with these times: `app.next_fires(cron="0 4 * * *", tz="Asia/Tokyo")`."""
-        from .control.fires import next_fires
-
-        return next_fires(self, name, count, after, times)
+        return control.fires.next_fires(self, name, count, after, times)

@@ -21,15 +21,12 @@ if TYPE_CHECKING:
     from .core.job import Claimed
     from .core.updates import LogLimits, Update
 
-    Entry = tuple[
-        int, int, str, str | None, str, str | None
-    ]  # the fields of `core.updates.Line`: a plain tuple is made in a fifth of its time
+    # The fields of `core.updates.Line`: a plain tuple is made in a fifth of its time.
+    Entry = tuple[int, int, str, str | None, str, str | None]
 
 CERTAIN = 18  # characters of JSON without a backslash that are right as they are: no number in them is long
-HELD, HELD_CHARACTERS = (
-    50,
-    50_000,
-)  # after so many lines or characters of one attempt, it is looked at how many wait in all
+# After so many lines or characters of one attempt, it is looked at how many wait in all.
+HELD, HELD_CHARACTERS = 50, 50_000
 
 _taking = allocate_lock()  # held for a microsecond; one for each log would cost each job more
 

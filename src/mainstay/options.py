@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .core import keys
-from .core.clock import milliseconds
+from .core.clock import milliseconds, span
 from .core.draft import Draft
 from .core.errors import UsageError
 
@@ -299,12 +299,7 @@ def _at(value: Any) -> int:
 def past_instant(name: str, value: Any, now: int) -> int:
     """Return an instant as `instant` does, or that of so long ago: "1h", a timedelta."""
     if (isinstance(value, str) and value[4:5] != "-") or hasattr(value, "total_seconds"):
-        from .core.clock import milliseconds
-
-        try:
-            return now - milliseconds(value)
-        except ValueError as error:
-            raise UsageError(f"{name}: {error}") from None
+        return now - span(name, value)
     return instant(name, value)
 
 

@@ -5,7 +5,7 @@ On the cold path of every producer: each verb imports what it needs.
 
 from __future__ import annotations
 
-from .flow import Flow
+from .flow import Flow, control
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,58 +42,42 @@ class Questions(Flow):
     # workers ------------------------------------------------------------------------------------------------------
     def workers(self) -> list[WorkerRecord]:
         """Return the registered workers, oldest first."""
-        from .control.workers import workers
-
-        return workers(self)
+        return control.workers.workers(self)
 
     def stop_worker(self, worker: str, *, drain: bool = False, actor: str = "python") -> str:
         """Ask a worker to stop as a signal does; return its id. With `drain`, it finishes what it runs first, however long that takes."""
-        from .control.workers import stop_worker
-
-        return stop_worker(self, worker, drain, actor)
+        return control.workers.stop_worker(self, worker, drain, actor)
 
     # health and alerts --------------------------------------------------------------------------------------------
     def health(self, timeout: Duration = "5s") -> Health:
         """Return whether the installation is healthy, degraded or unhealthy, and why; within `timeout`, also if the store hangs."""
-        from .control.health import health
-
-        return health(self, timeout)
+        return control.health.health(self, timeout)
 
     @property
     def alerts(self) -> Alerts:
         """What is wrong and was, the rules that find it, and the channels that tell: `app.alerts.open()`, `.set`, `.silence`, `.send_to`."""
-        from .control.alerts import Alerts
-
-        return Alerts(self)
+        return control.alerts.Alerts(self)
 
     @property
     def webhooks(self) -> Webhooks:
         """Endpoints that get signed events, and their deliveries: `app.webhooks.add(url, "invoice.*")`, `.send("invoice.paid", {…})`."""
-        from .control.webhooks import Webhooks
-
-        return Webhooks(self)  # type: ignore[arg-type]  # of which this is a part
+        return control.webhooks.Webhooks(self)  # type: ignore[arg-type]  # of which this is a part
 
     @property
     def tokens(self) -> Tokens:
         """Who may use the HTTP API: `app.tokens.create("ada", "operator", tenant="acme")`, `.list()`, `.revoke(id)`."""
-        from .control.tokens import Tokens
-
-        return Tokens(self)
+        return control.tokens.Tokens(self)
 
     # events -------------------------------------------------------------------------------------------------------
     @property
     def subscriptions(self) -> Subscriptions:
         """Which jobs an event creates: `app.subscriptions.add("ledger", "invoice.paid", "book", {"invoice": "$.data.id"})`."""
-        from .control.subscriptions import Subscriptions
-
-        return Subscriptions(self)  # type: ignore[arg-type]  # of which this is a part
+        return control.subscriptions.Subscriptions(self)  # type: ignore[arg-type]  # of which this is a part
 
     @property
     def incoming(self) -> Incoming:
         """Receivers of webhooks: `app.incoming.add("github", scheme="github", event="github.{headers.x-github-event}")`."""
-        from .control.incoming import Incoming
-
-        return Incoming(self)  # type: ignore[arg-type]  # of which this is a part
+        return control.incoming.Incoming(self)  # type: ignore[arg-type]  # of which this is a part
 
     def publish(
         self, event: str, data: Mapping[str, Any] | None = None, *, key: str | None = None, tx: object = None
@@ -113,40 +97,28 @@ class Questions(Flow):
     # why ----------------------------------------------------------------------------------------------------------
     def search_logs(self, query: str = "", **given: Unpack[LogOptions]) -> LogSearch:
         """Return log lines of the jobs that match a search, the newest first, where to go on, and how far it looked."""
-        from .control.logs import search
-
-        return search(self.reader, query, self.clock.now(), **given)
+        return control.logs.search(self.reader, query, self.clock.now(), **given)
 
     def why(self, job: str | Handle[Any]) -> Why:
         """Return why a job has not started, the true reason first; or what became of it."""
-        from .control.why import why
-
-        return why(self, self._stored(job))
+        return control.why.why(self, self._stored(job))
 
     # what went wrong ----------------------------------------------------------------------------------------------
     def dead(self, *, everything: bool = False) -> Sequence[DeadRecord]:
         """Return the dead jobs in groups by what they died of, the largest first; with `everything` also ignored and resolved groups."""
-        from .control.dead import dead
-
-        return dead(self, everything)  # type: ignore[arg-type]  # of which this is a part
+        return control.dead.dead(self, everything)  # type: ignore[arg-type]  # of which this is a part
 
     def dead_group(self, fingerprint: str) -> DeadGroup:
         """Return one group of dead jobs, by the beginning of its fingerprint, to act on: `app.dead_group("7f3a").retry(one=True)`."""
-        from .control.dead import dead_group
-
-        return dead_group(self, fingerprint)  # type: ignore[arg-type]
+        return control.dead.dead_group(self, fingerprint)  # type: ignore[arg-type]
 
     def stuck(self, after: Duration = "5m") -> Sequence[StuckRecord]:
         """Return running jobs that are stuck: for longer than `after`, past their timeout, cancelled and going on, or of a silent worker."""
-        from .control.stuck import stuck
-
-        return stuck(self, after)
+        return control.stuck.stuck(self, after)
 
     def duplicates(self, within: Duration = "24h") -> Duplicates:
         """Return jobs with the same type and key, or the same type and arguments, of the newest jobs created within this time."""
-        from .control.duplicates import duplicates
-
-        return duplicates(self, within)
+        return control.duplicates.duplicates(self, within)
 
     def reconcile(
         self, types: Sequence[str] = (), since: Duration | None = None, limit: int | None = None
@@ -155,27 +127,19 @@ class Questions(Flow):
 
         Jobs of these `types` or all, that ended within the time `since`; `limit` ended jobs are looked at, the last ones.
         """
-        from .control.reconcile import reconcile
-
-        return reconcile(self, types, since, limit)  # type: ignore[arg-type]
+        return control.reconcile.reconcile(self, types, since, limit)  # type: ignore[arg-type]
 
     def stats(self, since: Duration = "24h", by: By = "type", types: Sequence[str] = ()) -> Stats:
         """Return what happened to jobs in the last time: by type, or by minute, hour or day; of some `types` or of all."""
-        from .control.stats import stats
-
-        return stats(self.store, self.clock, since, by, types)
+        return control.stats.stats(self.store, self.clock, since, by, types)
 
     def metrics(self) -> str:
         """Return the metrics of the whole installation in Prometheus' text format."""
-        from .control.metrics import text
-
-        return text(self.store, self.clock)
+        return control.metrics.text(self.store, self.clock)
 
     def metrics_app(self) -> Asgi:
         """Return an ASGI application that answers every GET with the metrics: mount it at /metrics."""
-        from .control.metrics_app import metrics_app
-
-        return metrics_app(self.metrics)
+        return control.metrics_app.metrics_app(self.metrics)
 
     def dashboard(self, access: Callback | None = None, **options: Unpack[SiteOptions]) -> ASGIApp:
         """Return the HTTP API and the dashboard as an ASGI application: `fastapi_app.mount("/jobs", app.dashboard(access=role_of))`.

@@ -16,7 +16,7 @@ from ..core.errors import Conflict, NotAllowed, NotFound, UsageError
 from ..query import parse
 from . import exits
 from .cancel_wait import RUNNING, WAIT, await_cancelled, complain_running, waiting_time
-from .enqueue_args import options, value
+from .enqueue_args import duration, options, value
 from .jobs import misspelt
 from .options import command, shaped, targeted
 from .output import plural
@@ -90,7 +90,8 @@ def _retry(bulk: Bulk, how: dict[str, Any], stagger: str | None, copy: bool, **d
         raise UsageError("--copy and --stagger exclude each other: copies start at once")
     if copy:
         return bulk.copy(**how)
-    return bulk.retry(stagger=_duration("--stagger", stagger), **decision, **how)
+    spread = None if stagger is None else duration("--stagger", stagger)
+    return bulk.retry(stagger=spread, **decision, **how)
 
 
 def _reschedule(bulk: Bulk, how: dict[str, Any], at_once: bool, **times: str | None) -> Report:
@@ -109,12 +110,6 @@ def _amend(bulk: Bulk, how: dict[str, Any], given: tuple[str, ...], remove: tupl
     if any(not name or not equals for name, equals, _ in pairs):
         raise UsageError("a field is set by --set FIELD=VALUE", "mainstay amend 01JQ93 --set width=80")
     return bulk.amend({name: value(text) for name, _, text in pairs}, remove=remove, **how)
-
-
-def _duration(flag: str, text: str | None) -> float | None:
-    from .enqueue_args import duration
-
-    return None if text is None else duration(flag, text)
 
 
 COMMANDS = (
@@ -331,11 +326,16 @@ def _preview(output: Output, verb: str, found: Report, dry_run: bool, hint: str)
         else:
             exits.say(f"{matched}. Nothing changed." + (f" Add --yes to {verb}." if found.matched else ""))
         return False
+    return confirmed(matched, verb, found.matched)
+
+
+def confirmed(matched: str, verb: str, count: int) -> bool:
+    """Ask whether to do it to the jobs that matched; raise where nobody can answer."""
     if not sys.stdin.isatty():
         raise UsageError(
             f"{matched}; confirm with --yes", "the same command with --yes, or with --dry-run to see what it would do"
         )
-    return click.confirm(f"{matched}. {verb.capitalize()} {'it' if found.matched == 1 else 'them'}?", err=True)
+    return click.confirm(f"{matched}. {verb.capitalize()} {'it' if count == 1 else 'them'}?", err=True)
 
 
 # what was done --------------------------------------------------------------------------------------------------------
@@ -343,9 +343,8 @@ def tell(output: Output, verb: str, report: Report, by_id: bool) -> int:
     """Print the result for each job given by id, or totals for a search. Return the exit code."""
     done = VERBS[verb].done
     changed = {job: result for job, result in report.jobs.items() if result.split()[0] in done}
-    resumed = (
-        "retried" if verb == "retry" else done[0]
-    )  # what came before is only counted, and may be queued or scheduled
+    # What came before is only counted, and may be queued or scheduled.
+    resumed = "retried" if verb == "retry" else done[0]
     words = report.results if sum(report.results.values()) == report.changed else {resumed: report.changed}
     total = ", ".join(f"{plural(count, 'job')} {word}" for word, count in words.items() if count) or "nothing changed"
     found = {"matched": report.matched, "changed": report.changed}

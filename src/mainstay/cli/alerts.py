@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..control import json_records
+from ..control.settings import parsed
 from ..core.alerts import RULES
 from ..core.clock import iso
 from ..core.errors import UsageError
 from . import exits, records
 from .changing import advised, report
 from .enqueue_args import duration
-from .groups import acting, explaining, group, subcommand
-from .installation import parsed
-from .options import shaped, targeted
+from .groups import changes, group, subcommand
+from .options import on_store
 from .output import plural
 from .quoting import typed
 
@@ -41,8 +41,7 @@ STYLES = {"warning": "warn", "error": "bad", "high": "bad"}
     """
 )
 @click.option("--all", "everything", is_flag=True, help="Also what is over, of the last seven days.")
-@shaped("Print only the ids of the incidents, one per line.")
-@targeted
+@on_store("Print only the ids of the incidents, one per line.")
 def alerts(target: Target, output: Output, everything: bool) -> None:
     """List what is wrong; the rules that find it; set or silence one; test the channels.
 
@@ -51,11 +50,8 @@ def alerts(target: Target, output: Output, everything: bool) -> None:
     with target.open() as app:
         output.now = app.clock.now()
         found = app.alerts.history() if everything else app.alerts.open()
-    records.give(output, json_records.plain(found), [each.id for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk(
-            "nothing is wrong by the rules: mainstay alerts rules" if not everything else "there were no incidents"
-        )
+    none = "there were no incidents" if everything else "nothing is wrong by the rules: mainstay alerts rules"
+    records.listed(output, found, "id", _print, none)
 
 
 def _print(output: Output, found: Sequence[Incident]) -> None:
@@ -82,13 +78,12 @@ def _state(each: Incident) -> str:
 
 
 @subcommand(alerts, "rules", "mainstay alerts rules\nmainstay alerts rules --json")
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def rules(target: Target, output: Output) -> None:
     """List the rules, as they hold."""
     with target.open() as app:
         output.now, found = app.clock.now(), app.alerts.rules()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print_rules(output, found))
+    records.listed(output, found, "name", _print_rules)
 
 
 def _print_rules(output: Output, found: Sequence[AlertRule]) -> None:
@@ -114,10 +109,7 @@ def _print_rules(output: Output, found: Sequence[AlertRule]) -> None:
 )  # fmt: skip
 @click.argument("rule")
 @click.argument("values", nargs=-1, metavar="NAME=VALUE…")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def set_rule(target: Target, output: Output, by: By, rule: str, values: tuple[str, ...]) -> int:
     """Set a rule: threshold, severity (warning, error, high), enabled (true, false), and least for a rate.
 
@@ -125,9 +117,9 @@ def set_rule(target: Target, output: Output, by: By, rule: str, values: tuple[st
     for the whole fleet from the next look on.
     """
     with target.open() as app, advised("alerts rules", "alerts set"):
-        change = app.alerts.set(rule, **_assigned(rule, values), reason=by.reason, actor=by.actor, dry_run=by.dry_run)
-    told = f"the alert {rule} is set." if change.changed else f"the alert {rule} is as before."
-    return report(output, [change], by, told, typed("alerts", "reset", rule, target=target))
+        change = app.alerts.set(rule, **_assigned(rule, values), **by._asdict())
+    undo = typed("alerts", "reset", rule, target=target)
+    return report(output, [change], by, f"the alert {rule} is set.", undo, same=f"the alert {rule} is as before.")
 
 
 def _assigned(rule: str, words: Sequence[str]) -> dict[str, Any]:
@@ -140,16 +132,13 @@ def _assigned(rule: str, words: Sequence[str]) -> dict[str, Any]:
 
 @subcommand(alerts, "reset", "mainstay alerts reset depth")
 @click.argument("rule")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def reset(target: Target, output: Output, by: By, rule: str) -> int:
     """Remove what was set of a rule, and its silence."""
     with target.open() as app, advised("alerts rules", "alerts reset"):
-        change = app.alerts.reset(rule, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
-    told = f"the alert {rule} is as it comes." if change.changed else f"nothing was set of the alert {rule}."
-    return report(output, [change], by, told)
+        change = app.alerts.reset(rule, **by._asdict())
+    same = f"nothing was set of the alert {rule}."
+    return report(output, [change], by, f"the alert {rule} is as it comes.", same=same)
 
 
 @subcommand(
@@ -159,10 +148,7 @@ def reset(target: Target, output: Output, by: By, rule: str) -> int:
 )
 @click.argument("rule")
 @click.option("--for", "length", required=True, metavar="DURATION", help="How long nobody is told; 0s ends it.")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def silence(target: Target, output: Output, by: By, rule: str, length: str) -> int:
     """Tell nobody of a rule's incidents for some time.
 
@@ -170,7 +156,7 @@ def silence(target: Target, output: Output, by: By, rule: str, length: str) -> i
     """
     with target.open() as app, advised("alerts rules", "alerts silence"):
         lasts = duration("--for", length)
-        change = app.alerts.silence(rule, lasts, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.alerts.silence(rule, lasts, **by._asdict())
     told = (
         f"nobody is told of the alert {rule} for {length}."
         if (change.after or {}).get("silenced")
@@ -183,8 +169,7 @@ def silence(target: Target, output: Output, by: By, rule: str, length: str) -> i
 
 
 @subcommand(alerts, "test", "mainstay alerts test\nmainstay alerts test --json")
-@shaped("Print only the channels that failed, one per line.")
-@targeted
+@on_store("Print only the channels that failed, one per line.")
 def test(target: Target, output: Output) -> int:
     """Send a test notice to every channel of the settings.
 

@@ -10,14 +10,13 @@ import click
 
 from ..control import json_records
 from ..core.bulk import PLACE, PLAN
-from ..core.clock import human, iso, milliseconds
-from ..core.errors import UsageError
+from ..core.clock import human, iso, span
 from ..core.limits import effective
 from ..core.payload import readable
 from ..core.rules import INCOMING, SCHEDULE, SUBSCRIPTION, TOKEN, TRIAGE, WATCH, WEBHOOK
 from ..redacting import redactor
 from . import rule_text
-from .options import command, shaped, targeted
+from .options import command, how_many, on_store
 from .output import plural
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from .options import Target
     from .output import Cell, Output
 
-PER_PAGE, MOST = 50, 100_000
+PER_PAGE = 50
 PAGE = 1_000  # lines that are read at once
 RULE, SETTING = "rule", "setting"  # the actions that change those
 QUOTED = ("note", "search")  # details that have spaces
@@ -47,11 +46,8 @@ VERBS = {"pause": ("paused", "resumed"), "breaker": ("opened", "closed")}
 @click.argument("about", nargs=-1, metavar="[WORD…]")
 @click.option("--since", metavar="DURATION", help="Only what was done in this time: 90m, 1d.")
 @click.option("--by", "actor", metavar="NAME", help="Only what this person or program did.")
-@click.option(
-    "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, MOST), help="How many actions."
-)
-@shaped("No effect: all of the output is data.")
-@targeted
+@how_many("--limit", PER_PAGE, "How many actions.")
+@on_store("No effect: all of the output is data.")
 def audit(
     target: Target, output: Output, about: tuple[str, ...], since: str | None, actor: str | None, limit: int
 ) -> None:
@@ -62,7 +58,7 @@ def audit(
     """
     with target.reading() as app:
         output.now = app.clock.now()
-        oldest = output.now - _span(since) if since else 0
+        oldest = output.now - span("--since", since) if since else 0
         lines = (
             action for action in _since(app.store, oldest)
             if actor in (None, action.actor) and all(word in _line(action) for word in about)
@@ -85,13 +81,6 @@ def _since(store: Store, oldest: int) -> Iterator[Action]:
         yield from recent
         if not recent:
             return
-
-
-def _span(text: str) -> int:
-    try:
-        return milliseconds(text)
-    except ValueError as error:
-        raise UsageError(f"--since: {error}") from None
 
 
 def _print(output: Output, actions: list[Action]) -> None:

@@ -9,8 +9,8 @@ import click
 from ..control import json_records
 from . import records
 from .changing import advised, report
-from .groups import acting, explaining, group, subcommand
-from .options import shaped, targeted
+from .groups import changes, group, subcommand
+from .options import on_store
 from .quoting import typed
 from .rule_text import span
 
@@ -25,8 +25,7 @@ STYLES = {"closed": "good", "open": "bad", "probing": "warn"}
 
 
 @group("mainstay breaker\nmainstay breaker open extract --rest 10m\nmainstay breaker close extract")
-@shaped("Print only the types, one per line.")
-@targeted
+@on_store("Print only the types, one per line.")
 def breaker(target: Target, output: Output) -> None:
     """List breakers; open or close one.
 
@@ -35,9 +34,7 @@ def breaker(target: Target, output: Output) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.breakers()
-    records.give(output, json_records.plain(found), [each.type for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk(NONE)
+    records.listed(output, found, "type", _print, NONE)
 
 
 def _print(output: Output, found: list[BreakerRecord]) -> None:
@@ -45,10 +42,9 @@ def _print(output: Output, found: list[BreakerRecord]) -> None:
         [(each.type, "bold"), (each.state, STYLES.get(each.state, "")), *_numbers(each), _until(output, each), opened(output, each)]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(
-            ["TYPE", "STATE", "FAILED", "OPENS AT", "RESTS", "TRIES ONE", "OPENED"], rows, right=(2, 3, 4), drop=(4, 6)
-        )
+    output.table(
+        ["TYPE", "STATE", "FAILED", "OPENS AT", "RESTS", "TRIES ONE", "OPENED"], rows, right=(2, 3, 4), drop=(4, 6)
+    )
 
 
 def _numbers(each: BreakerRecord) -> list[Cell]:
@@ -77,27 +73,21 @@ def opened(output: Output, each: BreakerRecord) -> str:
 @subcommand(breaker, "open", 'mainstay breaker open extract --rest 10m --reason "the API is down"')
 @click.argument("type")
 @click.option("--rest", default="30m", show_default=True, metavar="DURATION", help="How long none starts.")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def open_breaker(target: Target, output: Output, by: By, type: str, rest: str) -> int:
     """Let a type rest now; then one job is tried, and its outcome decides."""
     with target.open() as app, advised("breaker", "breaker open"):
-        change = app.open_breaker(type, rest, by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.open_breaker(type, rest, **by._asdict())
     told = f"the breaker of {type} is open: none of its jobs starts for {rest}, then one is tried."
     return report(output, [change], by, told, typed("breaker", "close", type, target=target))
 
 
 @subcommand(breaker, "close", "mainstay breaker close extract")
 @click.argument("type")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def close_breaker(target: Target, output: Output, by: By, type: str) -> int:
     """Let a type that rests go on at once."""
     with target.open() as app, advised("breaker", "breaker close"):
-        change = app.close_breaker(type, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.close_breaker(type, **by._asdict())
     told = f"the breaker of {type} is closed." if change.changed else f"the breaker of {type} is closed already."
     return report(output, [change], by, told)

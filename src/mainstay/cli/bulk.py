@@ -10,7 +10,7 @@ from ..control.bulk import forget as give_up, resume as go_on
 from . import exits
 from .actions import ACTOR, ROLE, actor, tell
 from .groups import group, subcommand
-from .options import shaped, targeted
+from .options import on_store
 from .progress import Watch
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     """
 )
 @click.option("--all", "finished", is_flag=True, help="Those that are finished too.")
-@shaped("Print only the ids of the operations.")
-@targeted
+@on_store("Print only the ids of the operations.")
 def bulk(target: Target, output: Output, finished: bool) -> None:
     """List operations on many jobs that were stopped, or that go on now; resume one.
 
@@ -62,18 +61,11 @@ def _print(output: Output, found: list[Operation]) -> None:
         output.table(("ID", "ACTION", "DONE", "STARTED", "BY", "SEARCH"), rows, right=(2,), drop=(4, 3), whole=(1, 2))
 
 
-@subcommand(
-    bulk,
-    "resume",
-    """
-    mainstay bulk resume 7K2M9QWX4T
-    """,
-)
+@subcommand(bulk, "resume", "mainstay bulk resume 7K2M9QWX4T")
 @click.argument("operation")
 @ROLE
 @ACTOR
-@shaped("Print only the ids of the jobs that were changed.")
-@targeted
+@on_store("Print only the ids of the jobs that were changed.")
 def resume(target: Target, output: Output, operation: str, by: str, roles: tuple[str, ...]) -> int:
     """Go on with an operation from the place that it has reached.
 
@@ -86,17 +78,10 @@ def resume(target: Target, output: Output, operation: str, by: str, roles: tuple
     return tell(output, report.verb, report, by_id=False)
 
 
-@subcommand(
-    bulk,
-    "forget",
-    """
-    mainstay bulk forget 7K2M9QWX4T
-    """,
-)
+@subcommand(bulk, "forget", "mainstay bulk forget 7K2M9QWX4T")
 @click.argument("operation")
 @ACTOR
-@shaped("Print only the id.")
-@targeted
+@on_store("Print only the id.")
 def forget(target: Target, output: Output, operation: str, by: str) -> int:
     """Give an operation up: what it has changed stays, the other jobs are left alone."""
     with target.open() as app:

@@ -58,11 +58,15 @@ def advised(listing: str, command: str) -> Iterator[None]:
 
 
 def report(
-    output: Output, changes: Sequence[Change], by: By, told: str, then: str = "", declared: Mapping[str, Any] | None = None
+    output: Output, changes: Sequence[Change], by: By, told: str, then: str = "", declared: Mapping[str, Any] | None = None, same: str = "",
 ) -> int:  # fmt: skip
-    """Print what changed, or would; `told` says it in a sentence, `then` what to type to undo it. Return the exit code."""
+    """Print what changed, or would. Return the exit code.
+
+    `told` says it in a sentence, or `same` if nothing changed; `then` is what to type to undo it.
+    """
     rows = [row for change in changes for row in differences(change, declared or {})]
     changed = any(change.changed for change in changes)
+    told = told if changed or not same else same
 
     def text() -> None:
         if rows:
@@ -75,6 +79,18 @@ def report(
             output.talk(f"  to undo: {then}")
 
     output.give(lambda: _record(changes, by, changed), [changes[0].name] if changed else [], text)
+    return exits.OK
+
+
+def give_secret(output: Output, told: str, advice: str, undo: str, quiet: str, **made: str) -> int:
+    """Print a secret that was made, this once, with the name of what it is for; with `-q` only `quiet`. Return the exit code."""
+    width = max(map(len, made))
+    text = "\n".join(f" {name:{width}}  {value}" for name, value in made.items())
+    output.secret(quiet if output.shape.quiet else text, **made)
+    output.talk(told)
+    output.talk(advice)
+    if undo:
+        output.talk(f"  to undo: {undo}")
     return exits.OK
 
 

@@ -14,11 +14,11 @@ from ..core.frames import frames
 from . import records
 from .changing import report
 from .groups import acting, group, subcommand
-from .options import shaped, targeted
+from .options import on_store, with_options
 from .output import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ..app import Mainstay
     from ..control.records import Change, DeadRecord
@@ -31,10 +31,10 @@ LISTED, FRAMES = 5, 6  # jobs and frames that `show` prints
 ALL = click.option("--all", "everything", is_flag=True, help="Also groups that are ignored or resolved.")
 NOTE = click.option("--note", default="", help="Why; kept in the audit log.")
 FINGERPRINT = click.argument("fingerprint")
-CHANGING = (
-    click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
-    click.option("--dry-run", is_flag=True, help="Only print what would be done."),
+_changing = with_options(
     click.option("--actor", "by", default="", help="Who; default: the user of this terminal."),
+    click.option("--dry-run", is_flag=True, help="Only print what would be done."),
+    click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
 )
 
 
@@ -48,8 +48,7 @@ CHANGING = (
     """
 )
 @ALL
-@shaped("Print only the fingerprints, one per line.")
-@targeted
+@on_store("Print only the fingerprints, one per line.")
 def dead(target: Target, output: Output, everything: bool) -> None:
     """List dead jobs in groups by what they died of; act on a group.
 
@@ -109,8 +108,7 @@ def sparkline(hours: Sequence[int]) -> str:
 # One group --------------------------------------------------------------------------------------------------------------
 @subcommand(dead, "show", "mainstay dead show 7f3a\nmainstay dead show 7f3a --json")
 @FINGERPRINT
-@shaped("Print only the ids of its jobs, newest first, one per line.")
-@targeted
+@on_store("Print only the ids of its jobs, newest first, one per line.")
 def show(target: Target, output: Output, fingerprint: str) -> None:
     """Show what the jobs of a group died of, which they are, and what to type.
 
@@ -182,12 +180,6 @@ def _next(record: DeadRecord) -> list[str]:
 
 
 # Act ----------------------------------------------------------------------------------------------------------------------
-def _changing(function: Callable[..., Any]) -> Callable[..., Any]:
-    for option in CHANGING:
-        function = option(function)
-    return function
-
-
 def _run(target: Target, output: Output, verb: str, jobs: tuple[str, ...], **given: Any) -> int:
     """Do what the command of this name does to these jobs."""
     from .actions import COMMANDS, act  # to list groups takes none of it
@@ -202,8 +194,7 @@ def _run(target: Target, output: Output, verb: str, jobs: tuple[str, ...], **giv
 @click.option("--stagger", metavar="DURATION", help="Spread them evenly over this time, the oldest first.")
 @click.option("--note", default="", help="Kept in the history of the jobs; their handlers see it.")
 @_changing
-@shaped("Print only the ids of the jobs that were changed.")
-@targeted
+@on_store("Print only the ids of the jobs that were changed.")
 def retry(target: Target, output: Output, fingerprint: str, one: bool, stagger: str | None, **given: Any) -> int:
     """Run the jobs of a group again, with all their attempts: one, then the rest."""
     if one and stagger:
@@ -217,8 +208,7 @@ def retry(target: Target, output: Output, fingerprint: str, one: bool, stagger: 
 @subcommand(dead, "purge", "mainstay dead purge 7f3a --dry-run\nmainstay dead purge 'type:mail age:>30d' --yes")
 @click.argument("which", nargs=-1, required=True, metavar="FINGERPRINT | SEARCH…")
 @_changing
-@shaped("Print only the ids of the jobs that were removed.")
-@targeted
+@on_store("Print only the ids of the jobs that were removed.")
 def purge(target: Target, output: Output, which: tuple[str, ...], **given: Any) -> int:
     """Remove the dead jobs of a group, or those that a search finds, with their history."""
     if any(":" in word for word in which):
@@ -249,8 +239,7 @@ def _decision(verb: str, text: str) -> None:
     @FINGERPRINT
     @NOTE
     @acting
-    @shaped("Print nothing but errors.")
-    @targeted
+    @on_store("Print nothing but errors.")
     def decide(target: Target, output: Output, fingerprint: str, by: By, note: str) -> int:
         return _decide(target, output, fingerprint, by, note, verb)
 

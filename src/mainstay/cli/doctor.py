@@ -18,7 +18,7 @@ from ..core.errors import MainstayError, StoreUnavailable
 from ..core.masking import masked
 from ..stores import open_store
 from . import exits
-from .options import command, shaped, targeted
+from .options import command, on_store, shaped
 from .output import plural, size
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def version(output: Output) -> None:
 
 
 @command("mainstay config\nmainstay config --json\nMAINSTAY_URL=sqlite:///other.db mainstay config")
-@shaped("No effect: all of the output is data.")
-@targeted
+@on_store("No effect: all of the output is data.")
 def config(target: Target, output: Output) -> None:
     """Show the configuration in force and where each value comes from.
 
@@ -93,8 +92,7 @@ class Check(NamedTuple):
 
 
 @command("mainstay doctor\nmainstay doctor --app jobs:app\nmainstay doctor --json")
-@shaped("Print only the findings, not what is in order.")
-@targeted
+@on_store("Print only the findings, not what is in order.")
 def doctor(target: Target, output: Output) -> int:
     """Check this machine, the store and the application; print the fix for each finding.
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +13,7 @@ from ..control.edits import replacing
 from ..control.records import Change
 from ..core import retention
 from ..core.change import Wish, refusal
-from ..core.errors import Conflict, MainstayError, NotFound, UsageError
+from ..core.errors import Conflict, NotFound, UsageError
 from ..core.limits import Limit
 from ..core.payload import loads
 from ..core.redaction import restored
@@ -25,14 +23,13 @@ from ..redacting import redactor
 from . import exits, job_types, rule_text, toml
 from .actions import opened, tell, why_not
 from .changing import advised, report
-from .editor import edited
-from .groups import acting, explaining
+from .editor import edited, keeping, read
+from .groups import changes
 from .installation import setting_shown
 from .jobs import stored
-from .options import command, shaped, targeted
+from .options import command
 from .output import dumped
 from .queues import LIMIT
-from .quoting import typed
 from .reviews import edit_review
 
 if TYPE_CHECKING:
@@ -82,10 +79,7 @@ class Values(NamedTuple):
 @click.option(
     "--role", "roles", multiple=True, help="A role of yours, for a review that a role decides; may be repeated."
 )
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def edit(
     target: Target, output: Output, by: By, kind: str, name: str | None, file: str | None, roles: tuple[str, ...]
 ) -> int:
@@ -105,13 +99,10 @@ def edit(
     with target.open() as app, advised(f"{kind}s", f"edit {kind} {name}"):
         before = _setting(app, name) if kind == "setting" else _values(app, kind, name)
         text = _json(name, before) if kind == "setting" else _toml(kind, name, before)
-        after, path = (_read(file), "") if file else edited(text, kind, ".json" if kind == "setting" else ".toml")
-        if after == text:
-            _remove(path)
-            output.talk("Nothing changed.")
-            return exits.OK
-        change = _applied(app, kind, name, before, after, path, by)
-    if not change.changed:
+        after, path = (read(file), "") if file else edited(text, kind, ".json" if kind == "setting" else ".toml")
+        with keeping(path, kind, name):
+            change = None if after == text else _applied(app, kind, name, before, after, by)
+    if change is None or not change.changed:
         output.talk("Nothing changed.")
         return exits.OK
     return report(output, [change], by, f"the {kind} {name} is changed.", declared=before.declared)
@@ -135,22 +126,15 @@ def _edit_arguments(app: Mainstay, output: Output, job: Job, file: str | None, b
     """Change the arguments of one job, unless another has changed them meanwhile."""
     before = loads(job.payload)
     text = dumped(before, indent=2) + "\n"
-    after, path = (_read(file), "") if file else edited(text, "job", ".json")
-    try:
+    after, path = (read(file), "") if file else edited(text, "job", ".json")
+    with keeping(path, job.id):
         made = restored(_arguments(after), before, redactor())
         if made == before or by.dry_run:
-            _remove(path)
             output.talk("Nothing changed." if made == before else "The arguments would change. Nothing changed.")
             return exits.OK
         found = Bulk(app, "", [job.id]).amend(replacing(before, made), note=by.reason, actor=by.actor)
         for word, more in found.why.items():
             raise Conflict(f"job {job.id} was not changed: {why_not('edit', word, more)}", f"mainstay show {job.id}")
-    except MainstayError as error:
-        if path:
-            error.add_note(f"nothing changed; your text is in {path}")
-            error.attempt = typed("edit", job.id, "--from", path)
-        raise
-    _remove(path)
     return tell(output, "amend", found, by_id=True)
 
 
@@ -164,36 +148,10 @@ def _arguments(text: str) -> dict[str, Any]:
     return found
 
 
-def _read(file: str) -> str:
-    try:
-        if file == "-":
-            return sys.stdin.read()
-        with open(file, encoding="utf-8") as source:
-            return source.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}") from None
-
-
-def _applied(app: Mainstay, kind: str, name: str, before: Values, after: str, path: str, by: By) -> Change:
-    """Apply an edited text. After a mistake the file stays, so that the work is not lost."""
-    try:
-        change = (
-            _set_setting(app, name, after, by)
-            if kind == "setting"
-            else _set_values(app, kind, name, before.set, after, by)
-        )
-    except MainstayError as error:
-        if path:
-            error.add_note(f"nothing changed; your text is in {path}")
-            error.attempt = typed("edit", kind, name, "--from", path)
-        raise
-    _remove(path)
-    return change
-
-
-def _remove(path: str) -> None:
-    if path:
-        os.remove(path)
+def _applied(app: Mainstay, kind: str, name: str, before: Values, after: str, by: By) -> Change:
+    if kind == "setting":
+        return _set_setting(app, name, after, by)
+    return _set_values(app, kind, name, before.set, after, by)
 
 
 # Types, queues and limits -----------------------------------------------------------------------------------------------
@@ -258,7 +216,7 @@ def _set_values(app: Mainstay, kind: str, name: str, before: dict[str, Any], tex
 
 
 def _apply(app: Mainstay, kind: str, name: str, given: dict[str, Any], gone: list[str], by: By) -> None:
-    who: dict[str, Any] = {"reason": by.reason, "actor": by.actor, "dry_run": by.dry_run}
+    who = by._asdict()
     if kind == "limit":
         if gone:
             app.reset_limit(name, **who)

@@ -1,4 +1,4 @@
-"""Opens the user's editor on a text, and gives back what was saved there."""
+"""Opens the user's editor on a text, and gives back what was saved there; or takes the text from a file instead."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from ..core.errors import MainstayError, UsageError
+from .quoting import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 USUAL = ("sensible-editor", "nano", "vim", "vi")  # without $VISUAL and $EDITOR
 
@@ -29,6 +36,34 @@ def edited(text: str, name: str, suffix: str) -> tuple[str, str]:
     except (MainstayError, UnicodeDecodeError) as error:
         os.remove(path)
         raise MainstayError(f"{exactly(error)}; nothing changed") from None
+
+
+def read(file: str) -> str:
+    """Return the text of a file; - is stdin."""
+    try:
+        if file == "-":
+            return sys.stdin.read()
+        with open(file, encoding="utf-8") as source:
+            return source.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None
+
+
+@contextmanager
+def keeping(path: str, *edited: str) -> Iterator[None]:
+    """Remove the file with the user's text once it is used. After a mistake it stays, so that the work is not lost: say how to go on.
+
+    `edited` names for `mainstay edit` what is edited; without a path, the text came from elsewhere.
+    """
+    try:
+        yield
+    except MainstayError as error:
+        if path:
+            error.add_note(f"nothing changed; your text is in {path}")
+            error.attempt = typed("edit", *edited, "--from", path)
+        raise
+    if path:
+        os.remove(path)
 
 
 def exactly(error: Exception) -> str:

@@ -10,7 +10,7 @@ from ..control.encryption import Rotation, sealing, status
 from ..core.keyring import INDEX, VARIABLE, new_key
 from . import exits
 from .groups import group, subcommand
-from .options import shaped, targeted
+from .options import on_store, shaped
 from .output import plural
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     mainstay encryption rotate
     """
 )
-@shaped("Print only the names of the keys in use.")
-@targeted
+@on_store("Print only the names of the keys in use.")
 def encryption(target: Target, output: Output) -> int:
     """Show which encryption keys are here and which are in use; make one; rotate.
 
@@ -71,8 +70,7 @@ def make_key(output: Output, name: str) -> int:
 
 
 @subcommand(encryption, "rotate", "mainstay encryption rotate")
-@shaped("Print no messages.")
-@targeted
+@on_store("Print no messages.")
 def rotate(target: Target, output: Output) -> int:
     """Encrypt every value with the first key, a few at a time.
 

@@ -13,7 +13,7 @@ from ..control.findings import unable
 from ..control.workers import live
 from ..core.errors import ResultTimeout
 from . import enqueue_args
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .output import dumped
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ MOMENT = 1.0  # seconds until a wait says that no worker serves the job
 @click.option("--force", is_flag=True, help="Enqueue it even if the type looks like a misspelling of a known one.")
 @click.option("--wait", is_flag=True, help="Wait for the job to end and print its result.")
 @click.option("--timeout", metavar="DURATION", help="With --wait: the maximum time to wait.")
-@shaped("Print only the id: no messages and, with --wait, no result.")
-@targeted
+@on_store("Print only the id: no messages and, with --wait, no result.")
 def enqueue(
     target: Target, output: Output, type: str, arguments: tuple[str, ...], force: bool, wait: bool, timeout: str | None,
     delay: str | None, **given: Any,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from ..core.errors import UsageError
 from ..core.suggest import closest
-from .options import command
+from .options import command, on_store, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +29,8 @@ class By(NamedTuple):
 
 
 _ACTING = (
-    click.option("--dry-run", is_flag=True, help="Only print what would change."),
     click.option("--actor", default="", help="Who; default: the user of this terminal."),
+    click.option("--dry-run", is_flag=True, help="Only print what would change."),
 )
 
 
@@ -43,12 +43,17 @@ def acting(function: Command) -> Command:
 
         return function(by=By(actor or user(), reason, dry_run), **rest)
 
-    return reduce(lambda made, option: option(made), _ACTING, with_actor)
+    return with_options(*_ACTING)(with_actor)
 
 
 def explaining(function: Command) -> Command:
     """Add `--reason` to a command that is `acting`."""
     return click.option("--reason", default="", help="Why; kept in the audit log.")(function)
+
+
+def changes(quiet_help: str = "Print only the name of what changed, and no messages.") -> Callable[[Command], Command]:
+    """Return a decorator for a command that changes a rule: it gets `target`, `output` and `by`. `quiet_help` says what `-q` does."""
+    return lambda function: explaining(acting(on_store(quiet_help)(function)))
 
 
 class Group(click.Group):

@@ -11,7 +11,7 @@ from ..control import json_records
 from ..control.health import DEGRADED, HEALTHY, UNHEALTHY, health as checked
 from ..core.errors import MainstayError
 from . import exits
-from .options import command, opened, shaped, targeted
+from .options import command, on_store, opened
 
 if TYPE_CHECKING:
     from ..control.records import Health
@@ -28,8 +28,7 @@ CODES = {HEALTHY: exits.OK, DEGRADED: exits.PARTIAL, UNHEALTHY: exits.FAILED}
     help="From which status on the exit code is not 0.",
 )  # fmt: skip
 @click.option("--timeout", default="5s", show_default=True, metavar="DURATION", help="How long the store may take.")
-@shaped("Print only the status.")
-@targeted
+@on_store("Print only the status.")
 def health(target: Target, output: Output, fail_on: str, timeout: str) -> int:
     """Show whether the installation is healthy, with an exit code for probes.
 

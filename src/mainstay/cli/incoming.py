@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..control import json_records
-from . import exits, records
-from .changing import advised, report
+from . import records
+from .changing import advised, give_secret, report
 from .enqueue_args import duration
-from .groups import acting, explaining, group, subcommand
+from .groups import changes, group, subcommand
 from .named_rules import add_verbs
-from .options import shaped, targeted
+from .options import on_store
 from .quoting import typed
 from .subscriptions import given, job_options, template
 from .webhooks import typed_secret
@@ -38,15 +37,13 @@ SECRET = "A variable of the server, or - to read a secret from stdin; default: o
     mainstay incoming rotate github --keep 1h
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def incoming(target: Target, output: Output) -> None:
     """List the receivers of webhooks that create jobs; add, enable, disable or remove one."""
     with target.open() as app:
         found = app.incoming.list()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("there are no receivers: mainstay incoming add NAME --event shop.order")
+    none = "there are no receivers: mainstay incoming add NAME --event shop.order"
+    records.listed(output, found, "name", _print, none)
 
 
 def _print(output: Output, found: Sequence[IncomingRecord]) -> None:
@@ -57,8 +54,7 @@ def _print(output: Output, found: Sequence[IncomingRecord]) -> None:
         ]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(["NAME", "STATE", "SCHEME", "CREATES", "PATH", "VERIFIED BY"], rows, drop=[5])
+    output.table(["NAME", "STATE", "SCHEME", "CREATES", "PATH", "VERIFIED BY"], rows, drop=[5])
 
 
 @subcommand(
@@ -80,10 +76,7 @@ def _print(output: Output, found: Sequence[IncomingRecord]) -> None:
 @click.option("--secret", metavar="'$NAME'|-", help=SECRET)
 @job_options
 @click.option("--replace", is_flag=True, help="Change the receiver of this name; it keeps its secret.")
-@explaining
-@acting
-@shaped("Print only the name, and the secret if one was made.")
-@targeted
+@changes("Print only the name, and the secret if one was made.")
 def add(
     target: Target, output: Output, by: By, name: str, arguments: tuple[str, ...], secret: str | None, tolerance: str, **options: Any
 ) -> int:  # fmt: skip
@@ -91,7 +84,7 @@ def add(
     with target.open() as app, advised("incoming", "incoming add"):
         made = app.incoming.add(
             name, args=template(arguments), secret=typed_secret(secret), tolerance=duration("--tolerance", tolerance),
-            reason=by.reason, actor=by.actor, dry_run=by.dry_run, **given(options),
+            **by._asdict(), **given(options),
         )  # fmt: skip
     undo = "" if made.change.before else typed("incoming", "remove", name, target=target)
     return _print_secret(output, by, made, f"messages to api/hooks/{name} create jobs.", undo)
@@ -100,13 +93,8 @@ def add(
 def _print_secret(output: Output, by: By, made: NewSecret, told: str, undo: str) -> int:
     if made.secret is None:
         return report(output, [made.change], by, told, undo)
-    text = f"{made.id} {made.secret}" if output.shape.quiet else f" name    {made.id}\n secret  {made.secret}"
-    output.secret(text, name=made.id, secret=made.secret)
-    output.talk(told)
-    output.talk("give the secret to the sender now: it is not shown again.")
-    if undo:
-        output.talk(f"  to undo: {undo}")
-    return exits.OK
+    advice = "give the secret to the sender now: it is not shown again."
+    return give_secret(output, told, advice, undo, f"{made.id} {made.secret}", name=made.id, secret=made.secret)
 
 
 add_verbs(
@@ -121,17 +109,12 @@ add_verbs(
 @click.argument("name")
 @click.option("--keep", default="24h", show_default=True, metavar="DURATION", help="How long the secret before holds.")
 @click.option("--secret", metavar="'$NAME'|-", help=SECRET)
-@explaining
-@acting
-@shaped("Print only the name, and the secret if one was made.")
-@targeted
+@changes("Print only the name, and the secret if one was made.")
 def rotate(target: Target, output: Output, by: By, name: str, keep: str, secret: str | None) -> int:
     """Give a receiver a new secret. For some time both hold, so that the sender can change over."""
     with target.open() as app, advised("incoming", "incoming rotate"):
         lasts = duration("--keep", keep)
-        made = app.incoming.rotate(
-            name, secret=typed_secret(secret), keep=lasts, reason=by.reason, actor=by.actor, dry_run=by.dry_run
-        )
+        made = app.incoming.rotate(name, secret=typed_secret(secret), keep=lasts, **by._asdict())
     return _print_secret(
         output, by, made, f"the receiver {name} has a new secret; the one before holds for {keep}.", ""
     )

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..control import json_records
+from ..control.settings import parsed
 from ..core.errors import NotFound
 from ..core.suggest import did_you_mean
 from ..redacting import redactor
 from . import exits, records
 from .changing import advised, report
 from .groups import acting, group, subcommand
-from .options import shaped, targeted
+from .options import on_store
 from .output import dumped
 from .quoting import typed
 
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     mainstay settings unset llm.model
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def settings(target: Target, output: Output) -> None:
     """List, read and change the settings of the installation.
 
@@ -46,18 +46,16 @@ def settings(target: Target, output: Output) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.settings()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("there are no settings: mainstay settings set NAME VALUE --description …")
+    none = "there are no settings: mainstay settings set NAME VALUE --description …"
+    records.listed(output, found, "name", _print, none)
 
 
 def _print(output: Output, found: list[SettingRecord]) -> None:
-    if found:
-        rows: list[list[Cell]] = [
-            [(each.name, "bold"), dumped(_value(each)), (_when(output, each), "dim"), (each.description or "", "dim")]
-            for each in found
-        ]
-        output.table(["SETTING", "VALUE", "UPDATED", "DESCRIPTION"], rows, drop=(2,))
+    rows: list[list[Cell]] = [
+        [(each.name, "bold"), dumped(_value(each)), (_when(output, each), "dim"), (each.description or "", "dim")]
+        for each in found
+    ]
+    output.table(["SETTING", "VALUE", "UPDATED", "DESCRIPTION"], rows, drop=(2,))
 
 
 def _value(found: SettingRecord) -> Any:
@@ -76,8 +74,7 @@ def _when(output: Output, each: SettingRecord) -> str:
 
 @subcommand(settings, "get", "mainstay settings get llm.model\nmainstay settings get llm.model --json")
 @click.argument("name")
-@shaped("Print only the value.")
-@targeted
+@on_store("Print only the value.")
 def get_setting(target: Target, output: Output, name: str) -> int:
     """Print the value of a setting.
 
@@ -112,8 +109,7 @@ def find(app: Mainstay, name: str) -> SettingRecord:
 @click.option("--description", help="What it is for; without it, the description stays.")
 @click.option("--text", is_flag=True, help="The value is a text, even if it is valid JSON such as 3 or true.")
 @acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@on_store("Print only the name of what changed, and no messages.")
 def set_setting(
     target: Target, output: Output, by: By, name: str, value: str, description: str | None, text: bool
 ) -> int:
@@ -134,19 +130,10 @@ def set_setting(
     return report(output, [change], by, told, typed("settings", *undo, target=target))
 
 
-def parsed(text: str) -> Any:
-    """Return a value that is valid JSON, parsed; any other as text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
 @subcommand(settings, "unset", "mainstay settings unset llm.model --dry-run")
 @click.argument("name")
 @acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@on_store("Print only the name of what changed, and no messages.")
 def unset_setting(target: Target, output: Output, by: By, name: str) -> int:
     """Remove a setting."""
     with target.open() as app, advised("settings", "settings unset"):

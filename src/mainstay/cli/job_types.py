@@ -14,8 +14,8 @@ from ..core.suggest import did_you_mean
 from . import records, rule_text
 from .breaker import opened
 from .changing import advised, report
-from .groups import acting, explaining, group, subcommand
-from .options import shaped, targeted
+from .groups import changes, group, subcommand
+from .options import on_store
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ NUMBERS = ("priority", "attempts", "keep_last")
     mainstay types reset extract timeout
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def types(target: Target, output: Output) -> None:
     """List types; show one; set what holds for its jobs over what the code declares.
 
@@ -70,17 +69,11 @@ def _print_all(output: Output, found: Sequence[TypeRecord], breakers: dict[str, 
         for each in found
     ]  # fmt: skip
     headers = ["TYPE", "QUEUE", "STATE", "LIMITS", "SET", "DESCRIPTION"]
-    filled = [n for n in range(len(headers)) if n < 3 or any(_full(row[n]) for row in rows)]
-    if rows:
-        output.table([headers[n] for n in filled], [[row[n] for n in filled] for row in rows], whole=(0,))
+    output.filled_table(headers, rows, always=(0, 1, 2))
     if any(each.set for each in found):
         output.line(
             ("SET: values that operators have set over what the code declares: types show TYPE", "dim"), indent=1
         )
-
-
-def _full(cell: Cell) -> bool:
-    return bool(cell if isinstance(cell, str) else cell[0])
 
 
 def _limits(each: TypeRecord) -> str:
@@ -100,8 +93,7 @@ def state(each: TypeRecord, breaker: BreakerRecord | None = None) -> Cell:
 
 @subcommand(types, "show", "mainstay types show extract\nmainstay types show extract --json")
 @click.argument("type")
-@shaped("Print only the name.")
-@targeted
+@on_store("Print only the name.")
 def show(target: Target, output: Output, type: str) -> None:
     """Show one type: what its code declares, what operators set, what holds; its payload, pauses and breaker."""
     with target.open() as app:
@@ -264,10 +256,7 @@ def _kind(field: Any) -> str:
 )  # fmt: skip
 @click.argument("type")
 @click.argument("values", nargs=-1, metavar="NAME=VALUE…")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def set_type(target: Target, output: Output, by: By, type: str, values: tuple[str, ...]) -> int:
     """Set values of a type over what its code declares: queue, priority, attempts, timeout, keep and so on.
 
@@ -278,7 +267,7 @@ def set_type(target: Target, output: Output, by: By, type: str, values: tuple[st
     with target.open() as app, advised("types", "types set"):
         given = assignments("types set", type, values)
         declared = _declared(app, type)
-        change = app.set_type(type, **given, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.set_type(type, **given, **by._asdict())
     names = ", ".join(given)
     told = f"{names} of {type}: for jobs from now on." if change.changed else f"{names} of {type}: as before."
     return report(output, [change], by, told, typed("types", "reset", type, *given, target=target), declared)
@@ -321,18 +310,11 @@ def _parsed(name: str, text: str) -> Any:
 @subcommand(types, "reset", "mainstay types reset extract\nmainstay types reset extract timeout attempts --dry-run")
 @click.argument("type")
 @click.argument("names", nargs=-1, metavar="[NAME…]")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def reset_type(target: Target, output: Output, by: By, type: str, names: tuple[str, ...]) -> int:
     """Remove what operators have set on a type: these values, or all. What the code declares holds again."""
     with target.open() as app, advised("types", "types reset"):
         declared = _declared(app, type)
-        change = app.reset_type(type, *names, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
-    told = (
-        f"{type} is as its code declares{': ' * bool(names)}{', '.join(names)}."
-        if change.changed
-        else f"nothing is set on {type}."
-    )
-    return report(output, [change], by, told, declared=declared)
+        change = app.reset_type(type, *names, **by._asdict())
+    told = f"{type} is as its code declares{': ' * bool(names)}{', '.join(names)}."
+    return report(output, [change], by, told, declared=declared, same=f"nothing is set on {type}.")

@@ -13,7 +13,7 @@ from ..core.suggest import did_you_mean
 from ..query import GROUPS, LABELS, parse
 from ..short_ids import shortened
 from . import records
-from .options import command, shaped, targeted
+from .options import command, how_many, on_store
 from .output import state
 
 if TYPE_CHECKING:
@@ -39,12 +39,9 @@ IDS = 5_000  # per search
     """
 )
 @click.argument("query", nargs=-1)
-@click.option(
-    "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, 100_000), help="Jobs per page."
-)
+@how_many("--limit", PER_PAGE, "Jobs per page.")
 @click.option("--after", metavar="ID", help="Continue after this job: the next page.")
-@shaped("Print only the ids, one per line.")
-@targeted
+@on_store("Print only the ids, one per line.")
 def ls(target: Target, output: Output, query: tuple[str, ...], limit: int, after: str | None) -> None:
     """List jobs that match a search, newest first.
 

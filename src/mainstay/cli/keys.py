@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,8 @@ from ..core.clock import iso
 from ..refusals import forgotten
 from . import exits
 from .actions import actor
-from .options import command, shaped, targeted
+from .options import command, how_many, on_store
+from .quoting import typed
 
 if TYPE_CHECKING:
     from ..app import Mainstay
@@ -33,12 +33,9 @@ PER_PAGE = 50  # keys
 @click.argument("action", type=click.Choice(["ls", "forget"]), default="ls")
 @click.argument("names", nargs=-1, metavar="[TYPE KEY]")
 @click.option("--prefix", default="", help="For ls: only keys that start so.")
-@click.option(
-    "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, 100_000), help="For ls: how many keys."
-)
+@how_many("--limit", PER_PAGE, "For ls: how many keys.")
 @click.option("--dry-run", is_flag=True, help="For forget: only print what would be done.")
-@shaped("Print only the keys, or the id of the job that had the forgotten one.")
-@targeted
+@on_store("Print only the keys, or the id of the job that had the forgotten one.")
 def keys(
     target: Target, output: Output, action: str, names: tuple[str, ...], prefix: str, limit: int, dry_run: bool
 ) -> int:
@@ -66,17 +63,7 @@ def _ls(app: Mainstay, target: Target, output: Output, prefix: str, limit: int) 
     shown = found[:limit]
     output.give(lambda: list(map(_record, shown)), [each.key for each in shown], lambda: _table(output, shown))
     if len(found) > limit:
-        again = shlex.join(
-            [
-                "mainstay",
-                "keys",
-                "ls",
-                *(["--prefix", prefix] if prefix else []),
-                "-n",
-                str(limit * 10),
-                *target.words(),
-            ]
-        )
+        again = typed("keys", "ls", *(["--prefix", prefix] if prefix else []), "-n", str(limit * 10), target=target)
         output.talk(f"there are more: {again}")
     if not found:
         output.talk(f"no key {f'that starts with {prefix!r} ' if prefix else ''}is taken for ever")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,8 +11,8 @@ from ..control import json_records
 from ..core.errors import UsageError
 from . import records
 from .changing import advised, report
-from .groups import acting, explaining, group, subcommand
-from .options import shaped, targeted
+from .groups import changes, group, subcommand
+from .options import how_many, on_store
 from .output import plural
 from .quoting import typed
 
@@ -35,11 +36,8 @@ KEYS = 10  # keys of a limit that are listed, those with the most waiting jobs f
     mainstay limits reset extract
     """
 )
-@click.option(
-    "-n", "--keys", default=KEYS, show_default=True, type=click.IntRange(1, 100_000), help="Keys to list of each limit."
-)
-@shaped("Print only the names, one per line.")
-@targeted
+@how_many("--keys", KEYS, "Keys to list of each limit.")
+@on_store("Print only the names, one per line.")
 def limits(target: Target, output: Output, keys: int) -> None:
     """List limits and who waits for them; set how many jobs run or start.
 
@@ -48,22 +46,14 @@ def limits(target: Target, output: Output, keys: int) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.limits()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found, keys))
-    if not found:
-        output.talk("there are no limits: mainstay limits set TYPE --running 5, or @app.job(limit=Limit(running=5))")
+    none = "there are no limits: mainstay limits set TYPE --running 5, or @app.job(limit=Limit(running=5))"
+    records.listed(output, found, "name", partial(_print, keys=keys), none)
 
 
 def _print(output: Output, found: Sequence[LimitRecord], keys: int) -> None:
     rows = [row for each in found for row in _rows(output, each, keys)]
     headers = ["LIMIT", "KEY", "HELD", "WAITING", "RATE", "NEXT", "SET"]
-    filled = [n for n in range(len(headers)) if n in (0, 2, 3) or any(_full(row[n]) for row in rows)]
-    right = [place for place, n in enumerate(filled) if n in (2, 3)]
-    if rows:
-        output.table([headers[n] for n in filled], [[row[n] for n in filled] for row in rows], right=right, whole=(0,))
-
-
-def _full(cell: Cell) -> bool:
-    return bool(cell if isinstance(cell, str) else cell[0])
+    output.filled_table(headers, rows, always=(0, 2, 3), right=(2, 3))
 
 
 def _rows(output: Output, each: LimitRecord, keys: int) -> list[list[Cell]]:
@@ -109,10 +99,7 @@ def _row(output: Output, each: LimitRecord, slot: SlotRecord | None, pace: str) 
     metavar="KEY",
     help="For a new limit: one for each tenant, tenant/* or field of the payload, such as order.id.",
 )
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def set_limit(
     target: Target,
     output: Output,
@@ -132,7 +119,7 @@ def set_limit(
     if all(value is None for value in given.values()):
         raise UsageError("what to set?", f"{typed('limits', 'set', name)} --running 5")
     with target.open() as app, advised("limits", "limits set"):
-        change = app.set_limit(name, **given, key=_key(key), reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.set_limit(name, **given, key=_key(key), **by._asdict())
         declared = _declared(app, change.name)
     told = f"the limit {change.name} holds." if change.changed else f"the limit {change.name} is as before."
     undo = typed("limits", "reset", change.name, target=target)
@@ -153,14 +140,11 @@ def _key(text: str | None) -> Any:
 
 @subcommand(limits, "reset", "mainstay limits reset extract\nmainstay limits reset extract --dry-run")
 @click.argument("name")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def reset_limit(target: Target, output: Output, by: By, name: str) -> int:
     """Remove what operators have set of a limit. What code declares holds again."""
     with target.open() as app, advised("limits", "limits reset"):
         declared = _declared(app, name)
-        change = app.reset_limit(name, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.reset_limit(name, **by._asdict())
     told = f"the limit {name} is as code declares." if change.changed else f"nothing is set on the limit {name}."
     return report(output, [change], by, told, declared=declared)

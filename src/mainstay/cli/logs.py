@@ -11,13 +11,13 @@ import click
 
 from ..control import json_records
 from ..control.logs import LogSearch, search_logs, shown_level
-from ..core.clock import milliseconds
+from ..core.clock import span
 from ..core.errors import UsageError
 from ..core.states import ENDED
 from ..core.updates import LEVELS
 from ..short_ids import shortened
 from .jobs import stored
-from .options import command, shaped, targeted
+from .options import command, how_many, on_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,13 +48,9 @@ PER_PAGE = 500
     "--level", default="debug", metavar="LEVEL", help="Only this level and above: debug, info, warning, error."
 )
 @click.option("--since", metavar="DURATION", help="Only what was logged in this time: 90m, 1d.")
-@click.option(
-    "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, 100_000),
-    help="Of many jobs: about how many lines, the newest.",
-)  # fmt: skip
+@how_many("--limit", PER_PAGE, "Of many jobs: about how many lines, the newest.")
 @click.option("--after", metavar="PLACE", help="Of many jobs: continue with older lines, from this place.")
-@shaped("Print only the lines, and no message if there are none.")
-@targeted
+@on_store("Print only the lines, and no message if there are none.")
 def logs(
     target: Target, output: Output, query: tuple[str, ...], follow: bool, level: str, since: str | None, limit: int,
     after: str | None,
@@ -67,7 +63,7 @@ def logs(
     _check_level(level)
     with target.reading() as app:
         output.now = app.clock.now()
-        oldest = output.now - _span(since) if since else 0
+        oldest = output.now - span("--since", since) if since else 0
         if len(query) == 1 and ":" not in query[0]:
             _one(app, output, query[0], follow, LEVELS[LEVELS.index(level) :], oldest)
             return
@@ -87,13 +83,6 @@ def _check_level(level: str) -> None:
         raise UsageError(
             f"--level: there is no level {level!r}{did_you_mean(level, LEVELS)}; there are: {', '.join(LEVELS)}"
         )
-
-
-def _span(text: str) -> int:
-    try:
-        return milliseconds(text)
-    except ValueError as error:
-        raise UsageError(f"--since: {error}") from None
 
 
 def _tell(output: Output, page: LogSearch, again: str) -> None:

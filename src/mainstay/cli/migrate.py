@@ -15,7 +15,7 @@ from ..core.masking import masked
 from ..stores import existing, open_migrations, open_store
 from ..stores.schema import SEALED
 from . import exits
-from .options import command, shaped, targeted
+from .options import command, on_store, shaped
 from .output import plural, size
 from .progress import bar
 
@@ -37,8 +37,7 @@ EVERY = 0.1  # seconds between two updates of the progress bar
 )
 @click.argument("action", type=click.Choice(["status", "up", "sql"]), default="status")
 @click.option("--since", type=click.IntRange(0), help="For sql: the version to start from. Default: that of the store.")
-@shaped("No effect: all of the output is data.")
-@targeted
+@on_store("No effect: all of the output is data.")
 def migrate(target: Target, action: str, since: int | None, output: Output) -> int:
     """Bring a store's schema to the version of this mainstay, or print how.
 
@@ -104,8 +103,7 @@ def _place(migrations: Migrations) -> str:
 
 
 @command("mainstay compact --url sqlite:///jobs.db")
-@shaped("Print nothing.")
-@targeted
+@on_store("Print nothing.")
 def compact(target: Target, output: Output) -> None:
     """Make a SQLite file smaller after many jobs were deleted.
 

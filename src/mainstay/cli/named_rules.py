@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .changing import advised, report
-from .groups import acting, explaining, subcommand
-from .options import shaped, targeted
+from .groups import changes, subcommand
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from .options import Target
     from .output import Output
 
-QUIET = "Print only the name of what changed, and no messages."
 _UNDO = {"enable": "disable", "disable": "enable", "remove": ""}
 
 
@@ -27,10 +25,7 @@ def add_verbs(group: Group, word: str, **texts: tuple[str, str]) -> None:
 
 
 def _add_verb(group: Group, word: str, verb: str, example: str, help: str) -> None:
-    @explaining
-    @acting
-    @shaped(QUIET)
-    @targeted
+    @changes()
     def run(target: Target, output: Output, by: By, name: str) -> int:
         return _changed(target, output, by, str(group.name), word, verb, name)
 
@@ -41,6 +36,6 @@ def _add_verb(group: Group, word: str, verb: str, example: str, help: str) -> No
 def _changed(target: Target, output: Output, by: By, group: str, word: str, verb: str, name: str) -> int:
     """Run a verb on one rule, and print what it changed."""
     with target.open() as app, advised(group, f"{group} {verb}"):
-        change = getattr(getattr(app, group), verb)(name, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = getattr(getattr(app, group), verb)(name, **by._asdict())
     told = f"the {word} {name} is {verb.removesuffix('e')}ed{'' if change.changed else ' already'}."
     return report(output, [change], by, told, typed(group, _UNDO[verb], name, target=target) if _UNDO[verb] else "")

@@ -30,8 +30,8 @@ app_option = click.option("--app", metavar="MODULE:APP", help="Your application,
 LAG = SECOND  # of a replica: more is said
 _FIELDS = click.option("--fields", metavar="A,B", default="", help="Print only these fields.")
 _JSON = (
-    click.option("--jsonl", is_flag=True, help="Print JSON, one object per line."),
     click.option("--json", is_flag=True, help="Print JSON with all fields."),
+    click.option("--jsonl", is_flag=True, help="Print JSON, one object per line."),
 )
 
 
@@ -63,9 +63,24 @@ def shaped(quiet_help: str) -> Callable[[Command], Command]:
                 raise click.UsageError("--json and --jsonl exclude each other")
             return function(output=Output(Shape(json, jsonl, quiet, chosen)), **rest)
 
-        return reduce(lambda before, option: option(before), (_FIELDS, quiet_option, *_JSON), with_output)
+        return with_options(*_JSON, quiet_option, _FIELDS)(with_output)
 
     return made
+
+
+def on_store(quiet_help: str) -> Callable[[Command], Command]:
+    """Return a decorator for a command that prints what a store has, or changes it: `shaped` and `targeted`."""
+    return lambda function: shaped(quiet_help)(targeted(function))
+
+
+def how_many(name: str, default: int, text: str, most: int = 100_000) -> Callable[[Command], Command]:
+    """Return a decorator that adds `-n`: how many of something the command prints."""
+    return click.option("-n", name, default=default, show_default=True, type=click.IntRange(1, most), help=text)
+
+
+def with_options(*options: Command) -> Callable[[Command], Command]:
+    """Return a decorator that adds options; the help lists them in this order."""
+    return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
 
 
 class Example(click.Command):

@@ -149,6 +149,17 @@ class Output:
             cells = [part for n in widths for part in ("  ", *_aligned(row[n], widths[n], n in right))]
             self.line(*cells[1:], indent=indent)
 
+    def filled_table(
+        self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], always: Sequence[int], right: Sequence[int] = ()
+    ) -> None:
+        """Print a table without the columns that are empty in every row, but for those of `always`; nothing without rows."""
+        filled = [n for n in range(len(headers)) if n in always or any(_text(row[n]) for row in rows)]
+        places = [place for place, n in enumerate(filled) if n in right]
+        if rows:
+            self.table(
+                [headers[n] for n in filled], [[row[n] for n in filled] for row in rows], right=places, whole=(0,)
+            )
+
     def flush(self) -> None:
         """Give what was printed to whoever reads it now: a pipe gets it in large blocks else."""
         sys.stdout.flush()
@@ -179,9 +190,8 @@ class Output:
         if not self.tty:
             return iso(at)
         parts = human(abs(at - self.now)).split()
-        distance = " ".join(
-            parts[: 2 if parts[0] in ("1d", "1h") else 1]
-        )  # the largest unit is enough, unless there is one of it
+        # The largest unit is enough, unless there is one of it.
+        distance = " ".join(parts[: 2 if parts[0] in ("1d", "1h") else 1])
         return f"in {distance}" if at > self.now else f"{distance} ago"
 
     def since(self, at: int) -> str:

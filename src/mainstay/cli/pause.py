@@ -9,8 +9,8 @@ import click
 from ..control import json_records
 from ..core.errors import UsageError
 from .changing import advised, report
-from .groups import acting, explaining
-from .options import command, shaped, targeted
+from .groups import changes
+from .options import command
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -41,10 +41,7 @@ def _what(function: Command) -> Command:
     """
 )
 @_what
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def pause(target: Target, output: Output, by: By, **what: Any) -> int:
     """Start no more jobs of a type, a queue or everything; running jobs finish.
 
@@ -55,11 +52,7 @@ def pause(target: Target, output: Output, by: By, **what: Any) -> int:
         given = _named(app, "pause", **what)
         seen = app.pause(**given, reason=by.reason, actor=by.actor, dry_run=True)
         kept = seen.before is not None and not by.reason  # the reason that was given first stays
-        change = (
-            seen._replace(after=seen.before)
-            if kept
-            else app.pause(**given, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
-        )
+        change = seen._replace(after=seen.before) if kept else app.pause(**given, **by._asdict())
     told = f"{_told(given)} is paused: nothing of it starts, running jobs finish."
     if kept:
         told = f"{_told(given)} is paused already{_before(output, seen)}."
@@ -82,10 +75,7 @@ def _before(output: Output, change: Change) -> str:
     """
 )
 @_what
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def resume(target: Target, output: Output, by: By, **what: Any) -> int:
     """End a pause.
 
@@ -94,14 +84,14 @@ def resume(target: Target, output: Output, by: By, **what: Any) -> int:
     """
     with target.open() as app, advised(_listing(what), "resume"):
         given = _named(app, "resume", **what)
-        change = app.resume(**given, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.resume(**given, **by._asdict())
     told = f"{_told(given)} is resumed." if change.changed else f"{_told(given)} is not paused."
     return report(output, [change], by, told)
 
 
 def _named(
     app: Mainstay, verb: str, names: tuple[str, ...], type: str | None, queue: str | None, everything: bool
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Return what to pause as the arguments of `app.pause`; raise unless one thing is named."""
     if names:
         kind = "--queue" if names[0] in {record.name for record in app.queues()} else "--type"
@@ -127,34 +117,27 @@ def _words(given: dict[str, str]) -> list[str]:
 
 @command('mainstay disable extract --reason "replaced by extract2"\nmainstay disable extract --dry-run')
 @click.argument("type")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def disable(target: Target, output: Output, by: By, type: str) -> int:
     """Let a type take no more jobs.
 
     Whoever enqueues one gets the error TypeDisabled. Jobs that are there still run; mainstay pause keeps them from starting.
     """
     with target.open() as app, advised("types", "disable"):
-        change = app.disable(type, by.reason, actor=by.actor, dry_run=by.dry_run)
-    told = (
-        f"the type {type} takes no jobs; those that are there still run."
-        if change.changed
-        else f"the type {type} is disabled already."
+        change = app.disable(type, **by._asdict())
+    told, same = (
+        f"the type {type} takes no jobs; those that are there still run.",
+        f"the type {type} is disabled already.",
     )
-    return report(output, [change], by, told, typed("enable", type, target=target))
+    return report(output, [change], by, told, typed("enable", type, target=target), same=same)
 
 
 @command("mainstay enable extract")
 @click.argument("type")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def enable(target: Target, output: Output, by: By, type: str) -> int:
     """Let a disabled type take jobs again."""
     with target.open() as app, advised("types", "enable"):
-        change = app.enable(type, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.enable(type, **by._asdict())
     told = f"the type {type} takes jobs." if change.changed else f"the type {type} is not disabled."
     return report(output, [change], by, told)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from contextlib import closing, nullcontext
 from functools import partial
@@ -14,7 +13,7 @@ import click
 
 from .. import redacting
 from ..core.bulk import Bulk, new_bulk
-from ..core.clock import milliseconds
+from ..core.clock import span
 from ..core.errors import UsageError
 from ..core.search_terms import Term
 from ..core.states import CANCELLED, COMPLETED, ENDED, RUNNING
@@ -23,9 +22,9 @@ from ..stores.results import Pruned
 from ..upkeep.archive import histories, open_archive
 from ..upkeep.prune import ARCHIVED, Pace, prune_expired
 from . import exits
-from .actions import actor
+from .actions import actor, confirmed
 from .jobs import every_id
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .output import plural
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ class Found(NamedTuple):
 @click.option("--unredacted", is_flag=True, help="Archive the jobs as they are stored, with secrets.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@shaped("Print nothing but errors.")
-@targeted
+@on_store("Print nothing but errors.")
 def prune(
     target: Target, output: Output, search: tuple[str, ...], older: str | None, keep_last: int | None, archive: str | None,
     unredacted: bool, dry_run: bool, yes: bool,
@@ -90,7 +88,11 @@ def prune(
             terms = _terms(app, " ".join(search), older)
             found = _found(app, terms, keep_last or 0)
             listed, matched, removed = _listed(found), len(found), 0
-            if found and not dry_run and (yes or _confirmed(matched, listed)):
+            if (
+                found
+                and not dry_run
+                and (yes or confirmed(plural(matched, "job matches", "jobs match") + listed, "remove", matched))
+            ):
                 told = {
                     "search": " ".join(search) or None,
                     "older": older,
@@ -128,15 +130,8 @@ def _terms(app: Mainstay, search: str, older: str | None) -> list[Term]:
     if not states:
         terms.append(Term("state", "=", (COMPLETED, CANCELLED)))
     if older is not None:
-        terms.append(Term("finished", "<", (now - _age(older),)))
+        terms.append(Term("finished", "<", (now - span("--older", older),)))
     return terms
-
-
-def _age(text: str) -> int:
-    try:
-        return milliseconds(text)
-    except ValueError as error:
-        raise UsageError(f"--older: {error}") from None
 
 
 def _found(app: Mainstay, terms: list[Term], keep_last: int) -> list[Found]:
@@ -155,16 +150,6 @@ def _listed(found: list[Found]) -> str:
     types = Counter(f"{each.type} {each.state}" for each in found)
     listed = ", ".join(f"{count:,} × {name}" for name, count in sorted(types.most_common(5))) + " …" * (len(types) > 5)
     return f" ({listed})" if listed else ""
-
-
-def _confirmed(count: int, listed: str) -> bool:
-    """Print what would be removed and ask, on a terminal."""
-    matched = plural(count, "job matches", "jobs match") + listed
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"{matched}; confirm with --yes", "the same command with --yes, or with --dry-run to see what it would do"
-        )
-    return click.confirm(f"{matched}. Remove {'it' if count == 1 else 'them'}?", err=True)
 
 
 def _remove(

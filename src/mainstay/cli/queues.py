@@ -12,8 +12,8 @@ from ..core.errors import UsageError
 from ..core.limits import Limit
 from . import records, rule_text
 from .changing import advised, report
-from .groups import acting, explaining, group, subcommand
-from .options import shaped, targeted
+from .groups import changes, group, subcommand
+from .options import on_store, with_options
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ LIMIT = ("running", "rate", "burst")
     mainstay queues reset llm
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def queues(target: Target, output: Output) -> None:
     """List queues; set how deep one may be, how fair, how many of its jobs run.
 
@@ -44,22 +43,13 @@ def queues(target: Target, output: Output) -> None:
     """
     with target.open() as app:
         output.now, found = app.clock.now(), app.queues()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("there are no queues yet: the first job makes one")
+    records.listed(output, found, "name", _print, "there are no queues yet: the first job makes one")
 
 
 def _print(output: Output, found: Sequence[QueueRecord]) -> None:
     rows = [_row(output, each) for each in found]
-    if rows:
-        headers = ["QUEUE", "STATE", "DEPTH", "MAX", "WHEN FULL", "RUNNING", "OLDEST", "FAIR", "LIMIT", "SET"]
-        filled = [n for n in range(len(headers)) if n in (0, 1, 2, 5, 6) or any(_full(row[n]) for row in rows)]
-        right = [place for place, n in enumerate(filled) if n in (2, 3, 5, 6)]
-        output.table([headers[n] for n in filled], [[row[n] for n in filled] for row in rows], right=right, whole=(0,))
-
-
-def _full(cell: Cell) -> bool:
-    return bool(cell if isinstance(cell, str) else cell[0])
+    headers = ["QUEUE", "STATE", "DEPTH", "MAX", "WHEN FULL", "RUNNING", "OLDEST", "FAIR", "LIMIT", "SET"]
+    output.filled_table(headers, rows, always=(0, 1, 2, 5, 6), right=(2, 3, 5, 6))
 
 
 def _row(output: Output, each: QueueRecord) -> list[Cell]:
@@ -108,12 +98,6 @@ _OPTIONS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 
 
-def _settable(function: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
-
-
 @subcommand(
     queues, "set",
     """
@@ -123,11 +107,8 @@ def _settable(function: Callable[..., Any]) -> Callable[..., Any]:
     """,
 )  # fmt: skip
 @click.argument("queue")
-@_settable
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@with_options(*_OPTIONS)
+@changes()
 def set_queue(target: Target, output: Output, by: By, queue: str, **given: Any) -> int:
     """Set rules of a queue over what code declares. They hold at once and survive deploys."""
     with target.open() as app, advised("queues", "queues set"):
@@ -137,18 +118,16 @@ def set_queue(target: Target, output: Output, by: By, queue: str, **given: Any) 
             raise UsageError(
                 "what to set?", f"{typed('queues', 'set', queue)} --max-depth 10000   (--help lists the rules)"
             )
-        change = app.set_queue(queue, **values, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
-    told = (
-        f"the rules of the queue {queue} hold." if change.changed else f"the rules of the queue {queue} are as before."
-    )
+        change = app.set_queue(queue, **values, **by._asdict())
+    told, same = f"the rules of the queue {queue} hold.", f"the rules of the queue {queue} are as before."
     undo = typed("queues", "reset", queue, target=target)
-    return report(output, [change], by, told, undo, known.declared if known else {})
+    return report(output, [change], by, told, undo, known.declared if known else {}, same)
 
 
 def rules_of(given: dict[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as `app.set_queue` takes them; those of a limit are joined with the limit that holds."""
     values = {
-        name: None if _none(value) else value
+        name: None if str(value).lower() == "none" else value
         for name, value in given.items() if value is not None and name not in (*LIMIT, "weight", "no_limit")
     }  # fmt: skip
     depth = values.get("max_depth")
@@ -162,10 +141,6 @@ def rules_of(given: dict[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
     if limit:
         values["limit"] = Limit(**{name: held[name] for name in LIMIT if held.get(name) is not None} | limit)
     return values | ({"limit": None} if given.get("no_limit") else {})
-
-
-def _none(value: Any) -> bool:
-    return isinstance(value, str) and value.lower() == "none"
 
 
 def _whole(option: str, text: str) -> int:
@@ -191,19 +166,12 @@ def _weights(words: Sequence[str]) -> dict[str, float]:
 @subcommand(queues, "reset", "mainstay queues reset llm\nmainstay queues reset llm max_depth --dry-run")
 @click.argument("queue")
 @click.argument("names", nargs=-1, metavar="[NAME…]")
-@explaining
-@acting
-@shaped("Print only the name of what changed, and no messages.")
-@targeted
+@changes()
 def reset_queue(target: Target, output: Output, by: By, queue: str, names: tuple[str, ...]) -> int:
     """Remove what operators have set on a queue: these rules, or all. What code declares holds again."""
     with target.open() as app, advised("queues", "queues reset"):
         words = [name.removeprefix("--").replace("-", "_") for name in names]
         chosen = dict.fromkeys("limit" if word in LIMIT else "weights" if word == "weight" else word for word in words)
-        change = app.reset_queue(queue, *chosen, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
-    told = (
-        f"the queue {queue} has the rules that code declares."
-        if change.changed
-        else f"nothing is set on the queue {queue}."
-    )
-    return report(output, [change], by, told)
+        change = app.reset_queue(queue, *chosen, **by._asdict())
+    told = f"the queue {queue} has the rules that code declares."
+    return report(output, [change], by, told, same=f"nothing is set on the queue {queue}.")

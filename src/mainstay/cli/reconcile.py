@@ -12,7 +12,7 @@ from ..control.reconcile import verifications
 from . import exits, records
 from .discrepancies import reconciled_line, verdict
 from .enqueue_args import duration
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .worker import application
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 @click.argument("types", nargs=-1, metavar="[TYPE]…")
 @click.option("--since", metavar="DURATION", help="Only jobs that ended within this time.")
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="Look at the N jobs that ended last, of all types.")
-@shaped("Print only the ids of the jobs, one per line.")
-@targeted
+@on_store("Print only the ids of the jobs, one per line.")
 def reconcile(target: Target, output: Output, types: tuple[str, ...], since: str | None, limit: int | None) -> int:
     """Check whether what completed jobs did still holds; change nothing.
 
@@ -42,8 +41,7 @@ def reconcile(target: Target, output: Output, types: tuple[str, ...], since: str
         if not verifications(app):
             output.talk("no type of this application has verify=: there is nothing to check")
         report = app.reconcile(types, span, limit)
-    ids = [each.id for each in report.found]
-    records.give(output, json_records.plain(report.found), ids, lambda: _print(output, report.found))
+    records.listed(output, report.found, "id", _print)
     output.talk(reconciled_line(report))
     return _code(report)
 

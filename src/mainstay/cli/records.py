@@ -16,18 +16,27 @@ if TYPE_CHECKING:
     from .output import Cell, Output
 
 
-def give(output: Output, found: list[dict[str, Any]], names: Sequence[str], text: Callable[[], object]) -> None:
-    """Print plain records in the format asked for: JSON, names only, the fields that `--fields` chose, or what `text` prints."""
-    chosen = output.shape.fields
-    check_fields(chosen, list(found[0]) if found else chosen)
-    output.give(lambda: found, names, lambda: _print_chosen(output, found) if chosen else text())
+def give(
+    output: Output, found: list[dict[str, Any]] | dict[str, Any], names: Sequence[str], text: Callable[[], object]
+) -> None:
+    """Print plain records, or one, in the format asked for: JSON, names only, the fields that `--fields` chose, or what `text` prints."""
+    chosen, every = output.shape.fields, found if isinstance(found, list) else [found]
+    check_fields(chosen, list(every[0]) if every else chosen)
+    output.give(lambda: found, names, lambda: _print_chosen(output, every) if chosen else text())
 
 
-def give_one(output: Output, found: dict[str, Any], names: Sequence[str], text: Callable[[], object]) -> None:
-    """Print one plain record, as `give` prints several."""
-    chosen = output.shape.fields
-    check_fields(chosen, list(found))
-    output.give(lambda: found, names, lambda: _print_chosen(output, [found]) if chosen else text())
+def listed(
+    output: Output, found: Sequence[Any], name: str, text: Callable[[Output, Any], object], none: str = ""
+) -> None:
+    """Print what a command lists: `name` is the field that `-q` prints, `text` prints it for people, `none` says that there is nothing. `text` gets no empty list."""
+    give(
+        output,
+        json_records.plain(found),
+        [getattr(each, name) for each in found],
+        lambda: text(output, found) if found else None,
+    )
+    if not found and none:
+        output.talk(none)
 
 
 def _print_chosen(output: Output, found: list[dict[str, Any]]) -> None:

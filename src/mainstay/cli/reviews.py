@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..control import json_records
 from ..control.reviews import PROPOSED, asked, encoded, resolve, reviews as listed
-from ..core.errors import MainstayError, UsageError
+from ..core.errors import UsageError
 from ..core.payload import decode_result
 from ..core.redaction import restored
 from ..redacting import redactor
 from ..short_ids import shortened
 from . import exits, records
-from .editor import edited
+from .editor import edited, keeping, read
 from .jobs import WIDE
-from .options import command, shaped, targeted
+from .options import command, how_many, on_store
 from .output import dumped
 from .quoting import typed
 
@@ -38,12 +36,9 @@ HEADERS = ("ID", "TYPE", "WAITED", "EXPIRES", "DECIDERS", "QUESTION")
 
 
 @command("mainstay reviews\nmainstay reviews --json\nmainstay reviews -n 10 --after 01JQ93")
-@click.option(
-    "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, 100_000), help="How many reviews."
-)
+@how_many("--limit", PER_PAGE, "How many reviews.")
 @click.option("--after", metavar="ID", help="Continue after this job: the next page.")
-@shaped("Print only the ids, one per line.")
-@targeted
+@on_store("Print only the ids, one per line.")
 def reviews(target: Target, output: Output, limit: int, after: str | None) -> None:
     """List the jobs that wait for a person, the oldest job first.
 
@@ -79,13 +74,7 @@ def _print(output: Output, found: Sequence[ReviewRecord]) -> None:
         ]
         for id, each in zip(ids, found, strict=True)
     ]  # fmt: skip
-    filled = [n for n in range(len(HEADERS)) if n < 3 or any(_text(row[n]) for row in rows)]
-    if rows:
-        output.table([HEADERS[n] for n in filled], [[row[n] for n in filled] for row in rows], right=(2,))
-
-
-def _text(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else cell[0]
+    output.filled_table(HEADERS, rows, always=(0, 1, 2), right=(2,))
 
 
 # decide ---------------------------------------------------------------------------------------------------------------
@@ -95,16 +84,8 @@ def output_of(words: Sequence[str], given: str | None) -> Any:
         return PROPOSED
     if len(words) != 1 or ":" in words[0]:
         raise UsageError("--output is for one job, named by its id", "mainstay approve ID --output '{…}'")
-    text = sys.stdin.read() if given == "-" else _file(given[1:]) if given.startswith("@") else given
+    text = read(given.removeprefix("@")) if given == "-" or given.startswith("@") else given
     return _loaded(text, "--output")
-
-
-def _file(name: str) -> str:
-    try:
-        with open(name, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{name} cannot be read: {error}") from None
 
 
 def _loaded(text: str, what: str) -> Any:
@@ -119,8 +100,8 @@ def edit_review(app: Mainstay, output: Output, job: Job, file: str | None, by: B
     asked(job).check(by.actor, roles)
     proposed = decode_result(app.store.result(job.id))
     before = dumped(proposed, indent=2) + "\n"
-    after, path = (_file(file) if file != "-" else sys.stdin.read(), "") if file else edited(before, "output", ".json")
-    try:
+    after, path = (read(file), "") if file else edited(before, "output", ".json")
+    with keeping(path, job.id):
         value = restored(_loaded(after, "the output"), proposed, redactor())
         encoded(app, job.type, value)  # raises for a mistake, with --dry-run too
         if path and after == before:
@@ -131,11 +112,4 @@ def edit_review(app: Mainstay, output: Output, job: Job, file: str | None, by: B
             resolve(app, job, True, by.reason, by.actor, roles, value, declared=True)
             record = {"id": job.id, "result": value, "approved": True}
             output.give(lambda: record, [job.id], lambda: output.line(f"{job.id} approved"))
-    except MainstayError as error:
-        if path:
-            error.add_note(f"nothing changed; your text is in {path}")
-            error.attempt = typed("edit", job.id, "--from", path)
-        raise
-    if path:
-        os.remove(path)
     return exits.OK

@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 def listed(output: Output, found: Sequence[ScheduleRecord]) -> None:
     """Print a line for each schedule, and what is wrong with some."""
     rows = [_row(output, each) for each in found]
-    if rows:
-        headers = ["NAME", "WHEN", "IN WORDS", "ZONE", "NEXT", "LAST", "RESULT", "NOTE"]
-        noted = any(_note(each)[0] for each in found)
-        rows = rows if noted else [row[:-1] for row in rows]
-        output.table(headers if noted else headers[:-1], rows, drop=(2, 3, 5), whole=(0,))
+    headers = ["NAME", "WHEN", "IN WORDS", "ZONE", "NEXT", "LAST", "RESULT", "NOTE"]
+    noted = any(_note(each)[0] for each in found)
+    rows = rows if noted else [row[:-1] for row in rows]
+    output.table(headers if noted else headers[:-1], rows, drop=(2, 3, 5), whole=(0,))
     for each in found:
         if each.problem and output.tty:
             output.paragraph(("! ", "warn"), (f"{each.name}: ", "bold"), text=each.problem, indent=1)

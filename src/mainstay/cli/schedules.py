@@ -12,8 +12,8 @@ from ..core.errors import ConfigError, UsageError
 from ..core.schedule import CATCH_UP, OVERLAP
 from . import enqueue_args, exits, records, schedule_text as text
 from .changing import advised, report
-from .groups import acting, explaining, group, subcommand
-from .options import shaped, targeted
+from .groups import changes, group, subcommand
+from .options import how_many, on_store, with_options
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .options import Target
     from .output import Output
 
-QUIET = "Print only the name of what changed, and no messages."
 FIRES, JOBS = 5, 5  # that `show` lists
 NO_OPTIONS = {"tag": (), "queue": None, "priority": None, "tenant": None, "ref": None, "attempts": None}
 
@@ -39,15 +38,13 @@ NO_OPTIONS = {"tag": (), "queue": None, "priority": None, "tenant": None, "ref":
     mainstay schedules pause cleanup --reason "moving the archive"
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def schedules(target: Target, output: Output) -> None:
     """List what runs by the clock; show, add, change, pause, run or remove it."""
     with _coded(target) as app:
         output.now, found = app.clock.now(), app.schedules()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: text.listed(output, found))
-    if not found:
-        output.talk('there are no schedules: app.schedule(…) declares one, "mainstay schedules add" makes one')
+    none = 'there are no schedules: app.schedule(…) declares one, "mainstay schedules add" makes one'
+    records.listed(output, found, "name", text.listed, none)
 
 
 @contextmanager
@@ -72,8 +69,7 @@ def _coded(target: Target) -> Iterator[Mainstay]:
 
 @subcommand(schedules, "show", "mainstay schedules show nightly\nmainstay schedules show nightly --json")
 @click.argument("name")
-@shaped("Print only the ids of its last jobs, one per line.")
-@targeted
+@on_store("Print only the ids of its last jobs, one per line.")
 def show(target: Target, output: Output, name: str) -> None:
     """Show a schedule: its values, its next fires and its last jobs."""
     with _coded(target) as app, advised("schedules", "schedules show"):
@@ -106,9 +102,8 @@ def _found(app: Mainstay, name: str) -> ScheduleRecord:
 @click.option("--cron", metavar="EXPRESSION", help="Of this expression, instead of a schedule.")
 @click.option("--every", metavar="DURATION", help="Of this interval, instead of a schedule.")
 @click.option("--tz", metavar="ZONE", help="The time zone of the expression.")
-@click.option("-n", "--count", default=10, show_default=True, type=click.IntRange(1, 1_000), help="How many.")
-@shaped("Print only the instants in UTC, one per line.")
-@targeted
+@how_many("--count", 10, "How many.", most=1_000)
+@on_store("Print only the instants in UTC, one per line.")
 def next_fires(target: Target, output: Output, name: str | None, count: int, **given: Any) -> None:
     """Show when a schedule fires next; or, before you add it, when an expression would."""
     times = {each: value for each, value in given.items() if value is not None}
@@ -151,15 +146,6 @@ _JOB: tuple[Callable[..., Any], ...] = (
 )
 
 
-def _with(options: Sequence[Callable[..., Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def made(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return made
-
-
 def _times(given: dict[str, Any]) -> dict[str, Any]:
     """Return the options about times as the Python API takes them; `none` removes a value."""
     found: dict[str, Any] = {
@@ -187,20 +173,15 @@ def _times(given: dict[str, Any]) -> dict[str, Any]:
 @click.argument("name")
 @click.argument("type")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
-@_with((*_TIMES, *_JOB))
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@with_options(*_TIMES, *_JOB)
+@changes()
 def add(target: Target, output: Output, by: By, name: str, type: str, arguments: tuple[str, ...], **given: Any) -> int:
     """Make a schedule: NAME runs TYPE with these arguments, which are written as for enqueue."""
     options = {each: given.pop(each) for each in NO_OPTIONS}
     with target.open() as app, advised("types", "schedules add"):
         payload = _payload(app, name, type, arguments)
         draft = app.prepare(type, payload, **enqueue_args.options(options))
-        change = app.create_schedule(
-            name, draft, **_times(given), reason=by.reason, actor=by.actor, dry_run=by.dry_run
-        )  # fmt: skip
+        change = app.create_schedule(name, draft, **_times(given), **by._asdict())
         told = _told(app, name, by)
     return report(output, [change], by, told, typed("schedules", "remove", name, target=target))
 
@@ -231,11 +212,8 @@ def _payload(app: Mainstay, name: str, type: str, words: Sequence[str]) -> dict[
 )  # fmt: skip
 @click.argument("name")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
-@_with(_TIMES)
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@with_options(*_TIMES)
+@changes()
 def change(target: Target, output: Output, by: By, name: str, arguments: tuple[str, ...], **given: Any) -> int:
     """Change a schedule from now on, over what code declares: its times, or the arguments of its jobs."""
     with target.open() as app, advised("schedules", "schedules set"):
@@ -246,7 +224,7 @@ def change(target: Target, output: Output, by: By, name: str, arguments: tuple[s
             raise UsageError(
                 "what to set?", f"{typed('schedules', 'set', name)} --cron '0 4 * * *'   (--help lists the values)"
             )
-        made = app.reschedule(name, **values, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        made = app.reschedule(name, **values, **by._asdict())
         told = _told(app, name, by) if made.changed else f"the schedule {name} is as before."
     undo = typed("schedules", "reset", name, target=target) if known.declared else ""
     return report(output, [made], by, told, undo, known.declared)
@@ -269,20 +247,14 @@ def _with_arguments(app: Mainstay, known: ScheduleRecord, words: Sequence[str]) 
 def _changed(target: Target, output: Output, by: By, name: str, verb: str, told: str, same: str, undo: str = "") -> int:
     """Run a verb of the application on a schedule, and print what it changed."""
     with _coded(target) as app, advised("schedules", f"schedules {verb}"):
-        if verb == "pause":
-            made: Change = app.pause_schedule(name, by.reason, actor=by.actor, dry_run=by.dry_run)
-        else:
-            made = getattr(app, f"{verb}_schedule")(name, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        made: Change = getattr(app, f"{verb}_schedule")(name, **by._asdict())
     then = typed("schedules", undo, name, target=target) if undo else ""
-    return report(output, [made], by, told if made.changed else same, then)
+    return report(output, [made], by, told, then, same=same)
 
 
 @subcommand(schedules, "pause", 'mainstay schedules pause nightly --reason "moving the archive"')
 @click.argument("name")
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@changes()
 def pause(target: Target, output: Output, by: By, name: str) -> int:
     """Let no tick of a schedule fire until it is resumed. Its jobs that are there still run."""
     told = f"the schedule {name} is paused: none of its ticks fires."
@@ -291,10 +263,7 @@ def pause(target: Target, output: Output, by: By, name: str) -> int:
 
 @subcommand(schedules, "resume", "mainstay schedules resume nightly")
 @click.argument("name")
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@changes()
 def resume(target: Target, output: Output, by: By, name: str) -> int:
     """End a pause. Ticks that came meanwhile are not caught up."""
     told = f"the schedule {name} is resumed: its ticks fire from now on."
@@ -303,10 +272,7 @@ def resume(target: Target, output: Output, by: By, name: str) -> int:
 
 @subcommand(schedules, "remove", "mainstay schedules remove nightly")
 @click.argument("name")
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@changes()
 def remove(target: Target, output: Output, by: By, name: str) -> int:
     """Remove a schedule. Its jobs stay; a schedule that code declares comes back with the next worker that starts."""
     return _changed(target, output, by, name, "remove", f"the schedule {name} is removed; its jobs stay.", "")
@@ -315,32 +281,21 @@ def remove(target: Target, output: Output, by: By, name: str) -> int:
 @subcommand(schedules, "reset", "mainstay schedules reset nightly\nmainstay schedules reset nightly cron tz --dry-run")
 @click.argument("name")
 @click.argument("names", nargs=-1, metavar="[VALUE…]")
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@changes()
 def reset(target: Target, output: Output, by: By, name: str, names: tuple[str, ...]) -> int:
     """Remove what operators have set on a schedule: these values, or all. What code declares holds again."""
     with target.open() as app, advised("schedules", "schedules reset"):
         chosen = [word.removeprefix("--").replace("-", "_") for word in names]
-        made = app.reset_schedule(name, *chosen, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        made = app.reset_schedule(name, *chosen, **by._asdict())
         declared = _found(app, name).declared
-    same = f"nothing is set on the schedule {name}."
-    return report(
-        output,
-        [made],
-        by,
-        f"the schedule {name} has the values that code declares." if made.changed else same,
-        "",
-        declared,
-    )
+    told, same = f"the schedule {name} has the values that code declares.", f"nothing is set on the schedule {name}."
+    return report(output, [made], by, told, "", declared, same)
 
 
 @subcommand(schedules, "run", "mainstay schedules run nightly")
 @click.argument("name")
 @click.option("--actor", default="", help="Who; default: the user of this terminal.")
-@shaped("Print only the id of the job, and no messages.")
-@targeted
+@on_store("Print only the id of the job, and no messages.")
 def run(target: Target, output: Output, name: str, actor: str) -> int:
     """Enqueue an extra job of a schedule now, and print its id. Its tick is this instant; the ticks of the schedule stay."""
     from .actions import actor as user

@@ -18,7 +18,7 @@ from . import records
 from .audit import described
 from .jobs import stored
 from .logs import log_line
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .output import size, state
 from .progress import bar
 from .why import STARTED, local, reasons
@@ -54,8 +54,7 @@ NEXT = {
 @command("mainstay show 01JQ93\nmainstay show 01JQ93 --json\nmainstay show 01JQ93 --fields state,error,reason --json")
 @click.argument("job")
 @click.option("--full", is_flag=True, help="Print the whole traceback, with the frames of libraries.")
-@shaped("Print only the id, whole.")
-@targeted
+@on_store("Print only the id, whole.")
 def show(target: Target, output: Output, job: str, full: bool) -> None:
     """Show everything about one job.
 

@@ -14,7 +14,7 @@ from ..core.suggest import did_you_mean
 from ..short_ids import shortened
 from . import records
 from .jobs import PER_PAGE, WIDE
-from .options import command, shaped, targeted
+from .options import command, how_many, on_store
 from .output import state
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ DROPPED = ("P50 WAIT", "LONGEST", "/MIN", "MEAN RUN", "P50 RUN", "TREND", "DEAD"
     type=click.Choice(["type", "minute", "hour", "day"]),
     help="One line for each.",
 )
-@shaped("Print only the types, one per line.")
-@targeted
+@on_store("Print only the types, one per line.")
 def stats(target: Target, output: Output, types: tuple[str, ...], since: str | None, by: Any) -> None:
     """Show how many jobs ran, failed and died, and how long they waited and ran.
 
@@ -139,12 +138,9 @@ def sparkline(numbers: tuple[int, ...]) -> str:
 )
 @click.argument("since", metavar="DURATION", default="1h")
 @click.argument("query", nargs=-1)
-@click.option(
-    "-n", "--limit", default=PER_PAGE, show_default=True, type=click.IntRange(1, 100_000), help="Jobs per page."
-)
+@how_many("--limit", PER_PAGE, "Jobs per page.")
 @click.option("--after", metavar="PLACE", help="Continue there: the next page.")
-@shaped("Print only the ids, one per line.")
-@targeted
+@on_store("Print only the ids, one per line.")
 def history(target: Target, output: Output, since: str, query: tuple[str, ...], limit: int, after: str | None) -> None:
     """Show which jobs ended in the last time: how, when, and how long they took.
 
@@ -205,8 +201,7 @@ def _ended_row(output: Output, job: Job, id: str) -> list[Cell]:
 
 
 @command("mainstay metrics\nmainstay metrics --jsonl --fields name,labels,value")
-@shaped("Print only the names of the metrics, one per line.")
-@targeted
+@on_store("Print only the names of the metrics, one per line.")
 def metrics(target: Target, output: Output) -> None:
     """Print the metrics of the whole installation in Prometheus' text format.
 

@@ -11,7 +11,7 @@ from ..control.status import CAP, all_findings, last_hour
 from ..control.workers import live
 from ..core.clock import human
 from ..core.masking import masked
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .output import plural, size
 from .stats import percent, spent
 
@@ -30,8 +30,7 @@ FIRST_OUT = ("retrying", "review", "scheduled", "running")  # not shown on a nar
 
 
 @command("mainstay status\nmainstay status --json\nmainstay status --url sqlite:///jobs.db")
-@shaped("Print only the types of the jobs, one per line.")
-@targeted
+@on_store("Print only the types of the jobs, one per line.")
 def status(target: Target, output: Output) -> None:
     """Show what is waiting, running and failed, by type.
 

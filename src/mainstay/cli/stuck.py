@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..control import json_records
 from ..control.stuck import CAP
 from . import exits, records
 from .enqueue_args import duration
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .output import plural
 from .quoting import typed
 
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 
 @command("mainstay stuck\nmainstay stuck --after 1h\nmainstay stuck --json")
 @click.option("--after", metavar="DURATION", help="How long a job may run; default: the setting stuck_after, 5m.")
-@shaped("Print only the ids, one per line.")
-@targeted
+@on_store("Print only the ids, one per line.")
 def stuck(target: Target, output: Output, after: str | None) -> int:
     """List running jobs that are stuck, each with the command that helps.
 
@@ -36,9 +34,7 @@ def stuck(target: Target, output: Output, after: str | None) -> int:
     limit = duration("--after", after) if after else target.settings().stuck_after
     with target.reading() as app:
         output.now, found = app.clock.now(), app.stuck(limit)
-    records.give(output, json_records.plain(found), [each.id for each in found], lambda: _print_stuck(output, found))
-    if not found:
-        output.talk(f"no job is stuck (of up to {CAP:,} that run)")
+    records.listed(output, found, "id", _print_stuck, f"no job is stuck (of up to {CAP:,} that run)")
     return exits.PARTIAL if found else exits.OK
 
 
@@ -53,8 +49,7 @@ def _print_stuck(output: Output, found: Sequence[StuckRecord]) -> None:
 @click.option(
     "--within", metavar="DURATION", default="24h", show_default=True, help="Of jobs created within this time."
 )
-@shaped("Print only the newest id of each, one per line.")
-@targeted
+@on_store("Print only the newest id of each, one per line.")
 def dupes(target: Target, output: Output, within: str) -> int:
     """List jobs that look like duplicates: same type and key, or arguments.
 
@@ -64,12 +59,7 @@ def dupes(target: Target, output: Output, within: str) -> int:
     span = duration("--within", within)
     with target.reading() as app:
         output.now, found = app.clock.now(), app.duplicates(span)
-    records.give(
-        output,
-        json_records.plain(found.found),
-        [each.newest for each in found.found],
-        lambda: _print_dupes(output, found.found),
-    )
+    records.listed(output, found.found, "newest", _print_dupes)
     if found.looked is not None:
         output.talk(
             f"looked at the newest {plural(found.looked, 'job')} only: --within with a shorter time looks at all of them"
@@ -90,9 +80,8 @@ def _print_dupes(output: Output, found: Sequence[Duplicate]) -> None:
         ]
         for each in found
     ]
-    if rows:
-        output.table(["JOBS", "ALIVE", "TYPE", "SAME", "NEWEST"], rows, right=(0, 1), whole=(2,))
-        output.line((f"→ {_next(found[0])}", "link"), indent=1)
+    output.table(["JOBS", "ALIVE", "TYPE", "SAME", "NEWEST"], rows, right=(0, 1), whole=(2,))
+    output.line((f"→ {_next(found[0])}", "link"), indent=1)
 
 
 def _next(each: Duplicate) -> str:

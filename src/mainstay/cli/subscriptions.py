@@ -11,36 +11,30 @@ from ..core.errors import UsageError
 from . import records
 from .changing import advised, report
 from .enqueue_args import read, value
-from .groups import acting, explaining, group, subcommand
-from .named_rules import QUIET, add_verbs
-from .options import command, shaped, targeted
+from .groups import changes, group, subcommand
+from .named_rules import add_verbs
+from .options import command, on_store, with_options
 from .output import plural
 from .quoting import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ..control.subscriptions import SubscriptionRecord
     from .groups import By
     from .options import Target
     from .output import Cell, Output
 
-_OPTIONS = (
-    click.option("--tag", "tags", multiple=True, help="A tag of the job; may be repeated."),
-    click.option("--ref", help="What the job is about, e.g. 'invoice:{data.id}'."),
-    click.option("--tenant", help="Whose job it is, e.g. '{data.customer}'."),
-    click.option("--key", help="While a job with this key is alive, no other is created, e.g. 'invoice-{data.id}'."),
-    click.option("--in", "delay", metavar="DURATION", help="Run it after this time."),
-    click.option("--priority", type=int, help="-1000 to 1000; higher runs first."),
+# Of a job that an event creates.
+job_options = with_options(
     click.option("--queue", help="Another queue than its type's."),
+    click.option("--priority", type=int, help="-1000 to 1000; higher runs first."),
+    click.option("--in", "delay", metavar="DURATION", help="Run it after this time."),
+    click.option("--key", help="While a job with this key is alive, no other is created, e.g. 'invoice-{data.id}'."),
+    click.option("--tenant", help="Whose job it is, e.g. '{data.customer}'."),
+    click.option("--ref", help="What the job is about, e.g. 'invoice:{data.id}'."),
+    click.option("--tag", "tags", multiple=True, help="A tag of the job; may be repeated."),
 )
-
-
-def job_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a job that an event creates."""
-    for option in _OPTIONS:
-        function = option(function)
-    return function
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
@@ -63,15 +57,13 @@ def template(words: Sequence[str]) -> dict[str, Any] | None:
     mainstay subscriptions disable ledger --reason "books are closed"
     """
 )
-@shaped("Print only the names, one per line.")
-@targeted
+@on_store("Print only the names, one per line.")
 def subscriptions(target: Target, output: Output) -> None:
     """List which jobs an event creates; add, enable, disable or remove one."""
     with target.open() as app:
         found = app.subscriptions.list()
-    records.give(output, json_records.plain(found), [each.name for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("nothing subscribes to events: mainstay subscriptions add NAME EVENT TYPE")
+    none = "nothing subscribes to events: mainstay subscriptions add NAME EVENT TYPE"
+    records.listed(output, found, "name", _print, none)
 
 
 def _print(output: Output, found: Sequence[SubscriptionRecord]) -> None:
@@ -82,8 +74,7 @@ def _print(output: Output, found: Sequence[SubscriptionRecord]) -> None:
         ]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(["NAME", "STATE", "EVENT", "TYPE", "ARGUMENTS", "OPTIONS"], rows, drop=[5])
+    output.table(["NAME", "STATE", "EVENT", "TYPE", "ARGUMENTS", "OPTIONS"], rows, drop=[5])
 
 
 @subcommand(
@@ -99,10 +90,7 @@ def _print(output: Output, found: Sequence[SubscriptionRecord]) -> None:
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…]")
 @job_options
 @click.option("--replace", is_flag=True, help="Change the subscription of this name.")
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@changes()
 def add(
     target: Target, output: Output, by: By, name: str, event: str, type: str, arguments: tuple[str, ...], replace: bool, **options: Any,
 ) -> int:  # fmt: skip
@@ -112,7 +100,7 @@ def add(
     """
     with target.open() as app, advised("subscriptions", "subscriptions add"):
         change = app.subscriptions.add(
-            name, event, type, template(arguments), replace=replace, reason=by.reason, actor=by.actor, dry_run=by.dry_run,
+            name, event, type, template(arguments), replace=replace, **by._asdict(),
             **given(options),
         )  # fmt: skip
     undo = typed("subscriptions", "remove", name, target=target)
@@ -131,12 +119,11 @@ add_verbs(
 @click.argument("event")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
 @click.option("--key", help="Publishing again under the same key creates nothing new.")
-@shaped("Print only the ids of the jobs, one per line.")
-@targeted
+@on_store("Print only the ids of the jobs, one per line.")
 def publish(target: Target, output: Output, event: str, arguments: tuple[str, ...], key: str | None) -> None:
     """Publish an event: enqueue the jobs that subscribe to it, all or none."""
     with target.open() as app, advised("subscriptions", "publish"):
-        found = app.subscriptions.published(event, _data(event, arguments), key)
+        found = app.subscriptions.published(event, event_data("publish", event, arguments), key)
     rows = [[each.id, each.subscription or "", "new" if each.created else "was there"] for each in found]
     output.give(
         lambda: json_records.plain(found), [each.id for each in found],
@@ -149,8 +136,9 @@ def publish(target: Target, output: Output, event: str, arguments: tuple[str, ..
     )
 
 
-def _data(event: str, words: Sequence[str]) -> dict[str, Any]:
+def event_data(command: str, event: str, words: Sequence[str]) -> dict[str, Any]:
+    """Return the data of an event; an error says how to write this command, not `enqueue`."""
     try:
         return read(event, words, None)
-    except UsageError as error:  # its advice is for `mainstay enqueue`
-        raise UsageError(str(error), f"mainstay publish {event} id=7   (or @FILE, or - and JSON on stdin)") from None
+    except UsageError as error:
+        raise UsageError(str(error), f"mainstay {command} {event} id=7   (or @FILE, or - and JSON on stdin)") from None

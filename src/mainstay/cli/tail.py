@@ -13,7 +13,7 @@ from ..core.search_terms import Term
 from ..core.states import REVIEW, RUNNING
 from ..query import parse
 from . import enqueue_args, exits
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .output import GLYPHS
 
 if TYPE_CHECKING:
@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 POLL = 0.5  # seconds
 OVERLAP = 5 * SECOND  # that each look reads again: a transaction may commit late, and clocks differ
 MOST = 1_000  # jobs of one kind in one look; the rest is counted
-LIVE = {
-    RUNNING: "started",
-    "retrying": "retrying",
-    REVIEW: "review",
-}  # jobs that have not ended, and what happened to them
+# Jobs that have not ended, and what happened to them.
+LIVE = {RUNNING: "started", "retrying": "retrying", REVIEW: "review"}
 
 
 class Event(NamedTuple):
@@ -59,8 +56,7 @@ class Event(NamedTuple):
 )
 @click.argument("query", nargs=-1)
 @click.option("--since", metavar="DURATION", help="Begin with what happened since then; default: from now on.")
-@shaped("Print only the ids of the jobs.")
-@targeted
+@on_store("Print only the ids of the jobs.")
 def tail(target: Target, output: Output, query: tuple[str, ...], since: str | None) -> int:
     """Print what happens to jobs, as it happens.
 

@@ -8,11 +8,11 @@ import click
 
 from ..control import json_records
 from ..core.tokens import ROLES, VIEWER
-from . import exits, records
-from .changing import advised, report
+from . import records
+from .changing import advised, give_secret, report
 from .enqueue_args import duration
-from .groups import acting, explaining, group, subcommand
-from .options import shaped, targeted
+from .groups import changes, group, subcommand
+from .options import on_store
 from .quoting import typed
 
 if TYPE_CHECKING:
@@ -35,16 +35,14 @@ IDS = "Print only the ids, one per line."
     mainstay token revoke 13c6379cac
     """
 )
-@shaped(IDS)
-@targeted
+@on_store(IDS)
 def token(target: Target, output: Output) -> None:
     """List the tokens of the HTTP API; create or revoke one."""
     _list(target, output)
 
 
 @subcommand(token, "ls", "mainstay token ls\nmainstay token ls --json")
-@shaped(IDS)
-@targeted
+@on_store(IDS)
 def ls(target: Target, output: Output) -> None:
     """List the tokens, the oldest first: role, tenant, expiry and last use; never their texts."""
     _list(target, output)
@@ -53,9 +51,8 @@ def ls(target: Target, output: Output) -> None:
 def _list(target: Target, output: Output) -> None:
     with target.open() as app:
         output.now, found = app.clock.now(), app.tokens.list()
-    records.give(output, json_records.plain(found), [each.id for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("there are no tokens; mainstay token create NAME --role viewer makes one")
+    none = "there are no tokens; mainstay token create NAME --role viewer makes one"
+    records.listed(output, found, "id", _print, none)
 
 
 def _print(output: Output, found: Sequence[TokenRecord]) -> None:
@@ -66,8 +63,7 @@ def _print(output: Output, found: Sequence[TokenRecord]) -> None:
         ]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(["ID", "NAME", "ROLE", "TENANT", "EXPIRES", "LAST USED", "BY"], rows, drop=[6, 5])
+    output.table(["ID", "NAME", "ROLE", "TENANT", "EXPIRES", "LAST USED", "BY"], rows, drop=[6, 5])
 
 
 def _expiry(output: Output, each: TokenRecord) -> Cell:
@@ -88,37 +84,25 @@ def _expiry(output: Output, each: TokenRecord) -> Cell:
 @click.option("--role", type=click.Choice(ROLES), default=VIEWER, show_default=True, help="What its bearer may do.")
 @click.option("--tenant", help="Let its bearer see the jobs of this tenant, and of those below it, alone.")
 @click.option("--expires", default="90d", show_default=True, metavar="DURATION|never", help="When it ends by itself.")
-@explaining
-@acting
-@shaped("Print only the token.")
-@targeted
+@changes("Print only the token.")
 def create(target: Target, output: Output, by: By, name: str, role: str, tenant: str | None, expires: str) -> int:
     """Make a token, and print it: it is shown this once, and only its hash is stored. Its bearer is in the audit trail as NAME."""
     lasts = None if expires == NEVER else duration("--expires", expires, NEVER)
     with target.open() as app, advised("token", "token create"):
-        made = app.tokens.create(
-            name, role, tenant=tenant, expires=lasts, reason=by.reason, actor=by.actor, dry_run=by.dry_run
-        )
+        made = app.tokens.create(name, role, tenant=tenant, expires=lasts, **by._asdict())
     told = f"{name} may use the HTTP API as {role}{f' of the tenant {tenant}' if tenant else ''}."
     if made.text is None:
         return report(output, [made.change], by, told)
-    output.secret(
-        made.text if output.shape.quiet else f" id     {made.id}\n token  {made.text}", id=made.id, token=made.text
-    )
-    output.talk(told)
-    output.talk("keep it now: it is not shown again.")
-    output.talk(f"  to undo: {typed('token', 'revoke', made.id, target=target)}")
-    return exits.OK
+    undo = typed("token", "revoke", made.id, target=target)
+    advice = "keep it now: it is not shown again."
+    return give_secret(output, told, advice, undo, made.text, id=made.id, token=made.text)
 
 
 @subcommand(token, "revoke", 'mainstay token revoke 13c6379cac --reason "the laptop is lost"')
 @click.argument("id")
-@explaining
-@acting
-@shaped("Print only the id, and no messages.")
-@targeted
+@changes("Print only the id, and no messages.")
 def revoke(target: Target, output: Output, by: By, id: str) -> int:
     """Revoke a token: it and its sessions are refused from now on, in every process."""
     with target.open() as app, advised("token", "token revoke"):
-        change = app.tokens.revoke(id, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = app.tokens.revoke(id, **by._asdict())
     return report(output, [change], by, f"the token {id} is revoked.")

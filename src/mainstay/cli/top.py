@@ -19,7 +19,7 @@ from ..query import parse
 from ..short_ids import shortened
 from . import enqueue_args, exits
 from .actions import actor
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .output import Output, plural, state
 from .progress import bar
 from .status import ends, print_counts, summary
@@ -56,8 +56,7 @@ class Picture(NamedTuple):
 @command("mainstay top\nmainstay top --every 5s\nmainstay top type:mail")
 @click.argument("query", nargs=-1)
 @click.option("--every", metavar="DURATION", default="1s", show_default=True, help="How often to look.")
-@shaped("Print only the ids of the jobs, once.")
-@targeted
+@on_store("Print only the ids of the jobs, once.")
 def top(target: Target, output: Output, query: tuple[str, ...], every: str) -> int:
     """Watch everything on one screen, and act on it by a key.
 

@@ -27,7 +27,7 @@ from ..upkeep.archive import compressed, histories
 from . import exits
 from .actions import actor
 from .jobs import every_id
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .output import escaped, plural
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ ID = JobRecord._fields.index("id")
 )
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @click.option("--unredacted", is_flag=True, help="Write the jobs as they are stored, with secrets.")
-@shaped("Print no messages.")
-@targeted
+@on_store("Print no messages.")
 def export(target: Target, output: Output, search: tuple[str, ...], path: str, force: bool, unredacted: bool) -> int:
     """Write jobs with their history to a file, as lines of JSON.
 
@@ -111,15 +110,11 @@ def _target(path: str, force: bool) -> Iterator[Any]:
         yield lambda lines: sys.stdout.writelines(f"{escaped(line)}\n" for line in lines)
         return
     try:
-        with _device(path) if os.path.exists(path) and not os.path.isfile(path) else _whole(path, force) as file:
+        device = os.path.exists(path) and not os.path.isfile(path)  # or a pipe: never replaced by a file
+        with open(path, "wb") if device else _whole(path, force) as file:
             yield lambda lines: file.writelines(_encoded(lines, path))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def _device(path: str) -> IO[bytes]:
-    """Return a pipe or a device to write to: it is never replaced by a file."""
-    return open(path, "wb")
 
 
 @contextmanager
@@ -157,8 +152,7 @@ def _encoded(lines: Iterable[str], path: str) -> Iterable[bytes]:
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--requeue", is_flag=True, help="Enqueue the jobs that had not ended; they run again from the start.")
 @click.option("--dry-run", is_flag=True, help="Only check the files and print what would be done.")
-@shaped("Print no messages.")
-@targeted
+@on_store("Print no messages.")
 def import_(target: Target, output: Output, files: tuple[str, ...], requeue: bool, dry_run: bool) -> int:
     """Read jobs from files that export or an archive has written.
 

@@ -13,7 +13,7 @@ from ..core.states import CANCELLED, COMPLETED, DEAD, ENDED, REVIEW
 from . import enqueue_args, exits
 from .jobs import stored
 from .logs import PAGE, log_line
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .output import state
 from .progress import bar
 
@@ -38,8 +38,7 @@ TENTHS = 10  # a pipe gets a line for each
 )
 @click.argument("job")
 @click.option("--timeout", metavar="DURATION", help="How long to watch; exit code 124 after it.")
-@shaped("Print nothing: only the exit code tells.")
-@targeted
+@on_store("Print nothing: only the exit code tells.")
 def watch(target: Target, output: Output, job: str, timeout: str | None) -> int:
     """Follow one job until it ends, with its progress and its log.
 

@@ -11,13 +11,14 @@ from ..control import json_records
 from ..core.errors import UsageError
 from ..core.webhooks import KEPT, MAX_FAILURES, TYPE, why
 from ..redacting import redactor
-from . import exits, records
-from .changing import advised, report
-from .enqueue_args import duration, read
-from .groups import acting, explaining, group, subcommand
-from .options import shaped, targeted
+from . import records
+from .changing import advised, give_secret, report
+from .enqueue_args import duration
+from .groups import changes, group, subcommand
+from .options import how_many, on_store, with_options
 from .output import plural
 from .quoting import typed
+from .subscriptions import event_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     from .output import Cell, Output
 
 SHOWN = 5  # deliveries that `show` prints
+SECRET = click.option(
+    "--secret",
+    metavar="'$NAME'|-",
+    help="A variable of the workers, or - to read a secret from stdin; default: one is made.",
+)
 MISSED = f"type:{TYPE} state:dead code:webhook_disabled"
 QUIET = "Print only the id of what changed, and no messages."
 
@@ -41,15 +47,13 @@ QUIET = "Print only the id of what changed, and no messages."
     mainstay webhooks enable billing
     """
 )
-@shaped("Print only the ids, one per line.")
-@targeted
+@on_store("Print only the ids, one per line.")
 def webhooks(target: Target, output: Output) -> None:
     """List the endpoints that get events; add, show, change, enable or remove one; send an event."""
     with target.open() as app:
         output.now, found = app.clock.now(), app.webhooks.list()
-    records.give(output, json_records.plain(found), [each.id for each in found], lambda: _print(output, found))
-    if not found:
-        output.talk("there are no webhooks: mainstay webhooks add https://… --events 'invoice.*'")
+    none = "there are no webhooks: mainstay webhooks add https://… --events 'invoice.*'"
+    records.listed(output, found, "id", _print, none)
 
 
 def _print(output: Output, found: Sequence[WebhookRecord]) -> None:
@@ -60,8 +64,7 @@ def _print(output: Output, found: Sequence[WebhookRecord]) -> None:
         ]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(["ID", "STATE", "FAILED", "LAST SENT", "EVENTS", "URL"], rows, right=[2], drop=[3, 2])
+    output.table(["ID", "STATE", "FAILED", "LAST SENT", "EVENTS", "URL"], rows, right=[2], drop=[3, 2])
 
 
 def _state(each: WebhookRecord) -> Cell:
@@ -76,15 +79,14 @@ def _when(output: Output, at: Any) -> str:
 
 @subcommand(webhooks, "show", "mainstay webhooks show billing\nmainstay webhooks show billing --json")
 @click.argument("id")
-@shaped("Print only the ids of the last messages, one per line.")
-@targeted
+@on_store("Print only the ids of the last messages, one per line.")
 def show(target: Target, output: Output, id: str) -> None:
     """Show an endpoint and its last deliveries; never its secret."""
     with target.open() as app, advised("webhooks", "webhooks show"):
         output.now, each = app.clock.now(), app.webhooks.show(id)
         last = app.webhooks.deliveries(id, SHOWN) if each.succeeded + each.failed else []
     data = json_records.plain(each) | {"deliveries": json_records.plain(last)}
-    records.give_one(output, data, [one.job for one in last], lambda: _print_one(output, each, last))
+    records.give(output, data, [one.job for one in last], lambda: _print_one(output, each, last))
 
 
 def _print_one(output: Output, each: WebhookRecord, last: Sequence[WebhookDelivery]) -> None:
@@ -112,20 +114,16 @@ def _print_one(output: Output, each: WebhookRecord, last: Sequence[WebhookDelive
     "mainstay webhooks deliveries billing\nmainstay webhooks deliveries billing --failed -n 200 --json",
 )
 @click.argument("id")
-@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1, KEPT), help="How many.")
+@how_many("--limit", 20, "How many.", most=KEPT)
 @click.option("--failed", is_flag=True, help="Only those of the last that failed.")
-@shaped("Print only the ids of the messages, one per line.")
-@targeted
+@on_store("Print only the ids of the messages, one per line.")
 def deliveries(target: Target, output: Output, id: str, limit: int, failed: bool) -> None:
     """List the last attempts to deliver to an endpoint, the newest first: status, time taken, and the beginning of the reply."""
     with target.open() as app, advised("webhooks", "webhooks deliveries"):
         output.now, found = app.clock.now(), app.webhooks.deliveries(id, KEPT if failed else limit)
     found = [each for each in found if each.error is not None][:limit] if failed else found
-    records.give(
-        output, json_records.plain(found), [each.job for each in found], lambda: _print_deliveries(output, found)
-    )
-    if not found:
-        output.talk(f"none has failed of the last {KEPT:,}" if failed else "nothing was sent there yet")
+    none = f"none has failed of the last {KEPT:,}" if failed else "nothing was sent there yet"
+    records.listed(output, found, "job", _print_deliveries, none)
 
 
 def _print_deliveries(output: Output, found: Sequence[WebhookDelivery]) -> None:
@@ -136,8 +134,7 @@ def _print_deliveries(output: Output, found: Sequence[WebhookDelivery]) -> None:
         ]
         for each in found
     ]  # fmt: skip
-    if rows:
-        output.table(["AT", "ID", "TRY", "STATUS", "TOOK", "REPLY"], rows, right=[2, 4], drop=[2, 4], least=30)
+    output.table(["AT", "ID", "TRY", "STATUS", "TOOK", "REPLY"], rows, right=[2, 4], drop=[2, 4], least=30)
 
 
 def _reply(each: WebhookDelivery) -> str:
@@ -152,17 +149,11 @@ def _reply(each: WebhookDelivery) -> str:
 def _changing(required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that adds the options for the values of an endpoint."""
     usual = {"events": ("*",), "description": "", "max_failures": MAX_FAILURES} if required else {}
-
-    def made(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in (
-            click.option("--max-failures", type=int, default=usual.get("max_failures"), show_default=required, help="So many failed deliveries within 24h disable it."),
-            click.option("--description", default=usual.get("description"), help="What it is for."),
-            click.option("--events", multiple=True, default=usual.get("events"), show_default=required, help="invoice.paid, invoice.* or *; may be repeated."),
-        ):  # fmt: skip
-            function = option(function)
-        return function
-
-    return made
+    return with_options(
+        click.option("--events", multiple=True, default=usual.get("events"), show_default=required, help="invoice.paid, invoice.* or *; may be repeated."),
+        click.option("--description", default=usual.get("description"), help="What it is for."),
+        click.option("--max-failures", type=int, default=usual.get("max_failures"), show_default=required, help="So many failed deliveries within 24h disable it."),
+    )  # fmt: skip
 
 
 @subcommand(
@@ -174,16 +165,9 @@ def _changing(required: bool) -> Callable[[Callable[..., Any]], Callable[..., An
 )  # fmt: skip
 @click.argument("url_of_endpoint", metavar="ENDPOINT_URL")  # `--url` is the store
 @click.option("--id", help="Its name; default: a random one.")
-@click.option(
-    "--secret",
-    metavar="'$NAME'|-",
-    help="A variable of the workers, or - to read a secret from stdin; default: one is made.",
-)
+@SECRET
 @_changing(required=True)
-@explaining
-@acting
-@shaped("Print only the id, and the secret if one was made.")
-@targeted
+@changes("Print only the id, and the secret if one was made.")
 def add(
     target: Target, output: Output, by: By, url_of_endpoint: str, id: str | None, secret: str | None, **values: Any
 ) -> int:
@@ -192,15 +176,7 @@ def add(
     Give the secret to the receiver, which checks signatures with any library for Standard Webhooks.
     """
     with target.open() as app, advised("webhooks", "webhooks add"):
-        made = app.webhooks.add(
-            url_of_endpoint,
-            id=id,
-            secret=typed_secret(secret),
-            **values,
-            reason=by.reason,
-            actor=by.actor,
-            dry_run=by.dry_run,
-        )
+        made = app.webhooks.add(url_of_endpoint, id=id, secret=typed_secret(secret), **values, **by._asdict())
     told = f"the webhook {made.id} gets {' '.join(values['events'])}."
     return _print_secret(output, by, made, told, typed("webhooks", "remove", made.id, target=target))
 
@@ -219,16 +195,8 @@ def typed_secret(secret: str | None) -> str | None:
 def _print_secret(output: Output, by: By, made: NewSecret, told: str, undo: str) -> int:
     if by.dry_run or made.secret is None:
         return report(output, [_safe(made.change)], by, told, undo)
-    output.secret(
-        f"{made.id} {made.secret}" if output.shape.quiet else f" id      {made.id}\n secret  {made.secret}",
-        id=made.id,
-        secret=made.secret,
-    )
-    output.talk(told)
-    output.talk("give the secret to the receiver now: it is not shown again.")
-    if undo:
-        output.talk(f"  to undo: {undo}")
-    return exits.OK
+    advice = "give the secret to the receiver now: it is not shown again."
+    return give_secret(output, told, advice, undo, f"{made.id} {made.secret}", id=made.id, secret=made.secret)
 
 
 def _safe(change: Change) -> Change:
@@ -244,10 +212,7 @@ def _safe(change: Change) -> Change:
 @click.argument("id")
 @click.option("--to", "url_of_endpoint", metavar="URL", help="Where its messages go.")
 @_changing(required=False)
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@changes(QUIET)
 def update(target: Target, output: Output, by: By, id: str, url_of_endpoint: str | None, **values: Any) -> int:
     """Change an endpoint: its URL, events, description or limit of failures. Messages that wait go to it as it is then."""
     given = {name: value for name, value in {"url": url_of_endpoint, **values}.items() if value not in (None, ())}
@@ -266,39 +231,25 @@ def _changed(
 ) -> int:
     """Run a verb of webhooks on an endpoint, and print what it changed."""
     with target.open() as app, advised("webhooks", f"webhooks {verb}"):
-        change = getattr(app.webhooks, verb)(id, **given, reason=by.reason, actor=by.actor, dry_run=by.dry_run)
+        change = getattr(app.webhooks, verb)(id, **given, **by._asdict())
     then = typed("webhooks", undo, id, target=target) if undo else ""
-    return report(output, [_safe(change)], by, told if change.changed else same, then)
+    return report(output, [_safe(change)], by, told, then, same=same)
 
 
 @subcommand(webhooks, "enable", "mainstay webhooks enable billing")
 @click.argument("id")
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@changes(QUIET)
 def enable(target: Target, output: Output, by: By, id: str) -> int:
     """Let an endpoint get events again; its failures count from now on. Its dead messages stay dead until you retry them."""
-    code = _changed(
-        target,
-        output,
-        by,
-        id,
-        "enable",
-        f"the webhook {id} is enabled.",
-        f"the webhook {id} is enabled already.",
-        "disable",
-    )
+    told = f"the webhook {id} is enabled."
+    code = _changed(target, output, by, id, "enable", told, f"the webhook {id} is enabled already.", "disable")
     output.talk(f"  to send what it has missed: {typed('retry', MISSED, target=target)}")
     return code
 
 
 @subcommand(webhooks, "disable", 'mainstay webhooks disable billing --reason "they asked for it"')
 @click.argument("id")
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@changes(QUIET)
 def disable(target: Target, output: Output, by: By, id: str) -> int:
     """Let an endpoint get no events; messages that wait for it are cancelled when their turn comes."""
     told = f"the webhook {id} is disabled: events pass it by."
@@ -307,10 +258,7 @@ def disable(target: Target, output: Output, by: By, id: str) -> int:
 
 @subcommand(webhooks, "remove", "mainstay webhooks remove billing --dry-run")
 @click.argument("id")
-@explaining
-@acting
-@shaped(QUIET)
-@targeted
+@changes(QUIET)
 def remove(target: Target, output: Output, by: By, id: str) -> int:
     """Remove an endpoint and its secret. Its deliveries stay for 30 days."""
     return _changed(target, output, by, id, "remove", f"the webhook {id} is removed.", "")
@@ -321,37 +269,19 @@ def remove(target: Target, output: Output, by: By, id: str) -> int:
 @click.option(
     "--keep", default="24h", show_default=True, metavar="DURATION", help="How long the secret before signs too."
 )
-@click.option(
-    "--secret",
-    metavar="'$NAME'|-",
-    help="A variable of the workers, or - to read a secret from stdin; default: one is made.",
-)
-@explaining
-@acting
-@shaped("Print only the id, and the secret if one was made.")
-@targeted
+@SECRET
+@changes("Print only the id, and the secret if one was made.")
 def rotate(target: Target, output: Output, by: By, id: str, keep: str, secret: str | None) -> int:
     """Give an endpoint a new secret. For some time both sign, so that the receiver can change over."""
     with target.open() as app, advised("webhooks", "webhooks rotate"):
         lasts = duration("--keep", keep)
-        made = app.webhooks.rotate(
-            id, secret=typed_secret(secret), keep=lasts, reason=by.reason, actor=by.actor, dry_run=by.dry_run
-        )
+        made = app.webhooks.rotate(id, secret=typed_secret(secret), keep=lasts, **by._asdict())
     return _print_secret(
         output, by, made, f"the webhook {id} has a new secret; the one before signs too for {keep}.", ""
     )
 
 
 # Send -------------------------------------------------------------------------------------------------------------------
-
-
-def _data(event: str, words: Sequence[str]) -> dict[str, Any]:
-    try:
-        return read(event, words, None)
-    except UsageError as error:  # its advice is for `mainstay enqueue`
-        raise UsageError(
-            str(error), f"mainstay webhooks send {event} id=7   (or @FILE, or - and JSON on stdin)"
-        ) from None
 
 
 @subcommand(
@@ -362,12 +292,11 @@ def _data(event: str, words: Sequence[str]) -> dict[str, Any]:
 @click.argument("event")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE…|-|@FILE]")
 @click.option("--to", metavar="ID", help="Only to this endpoint, whatever events it wants.")
-@shaped("Print only the ids of the messages, and no messages.")
-@targeted
+@on_store("Print only the ids of the messages, and no messages.")
 def send(target: Target, output: Output, event: str, arguments: tuple[str, ...], to: str | None) -> None:
     """Send an event to each endpoint that wants it, and print the ids of the messages. A worker with the handler delivers them."""
     with target.open() as app, advised("webhooks", "webhooks send"):
-        found = [handle.id for handle in app.webhooks.send(event, _data(event, arguments), to=to)]
+        found = [handle.id for handle in app.webhooks.send(event, event_data("webhooks send", event, arguments), to=to)]
     output.give(lambda: [{"id": id} for id in found], found, lambda: output.lines(found))
     output.talk(
         f"{plural(len(found), 'endpoint')} will get {event}."

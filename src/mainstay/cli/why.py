@@ -11,7 +11,7 @@ import click
 from ..control import json_records
 from ..control.workers import live
 from .jobs import stored
-from .options import command, shaped, targeted
+from .options import command, on_store
 from .output import state
 from .quoting import typed
 
@@ -39,8 +39,7 @@ class Step(NamedTuple):
 
 @command("mainstay why 01JQ93\nmainstay why 01JQ93 --json")
 @click.argument("job")
-@shaped("Print only the kinds of the reasons, one per line.")
-@targeted
+@on_store("Print only the kinds of the reasons, one per line.")
 def why(target: Target, output: Output, job: str) -> None:
     """Show why a job has not started, the true reason first.
 

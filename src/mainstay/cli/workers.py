@@ -10,7 +10,7 @@ from ..control import json_records
 from ..control.workers import find, state_of, stop_worker
 from . import exits, records
 from .groups import acting, group, subcommand
-from .options import shaped, targeted
+from .options import on_store
 from .output import plural
 from .quoting import typed
 
@@ -40,8 +40,7 @@ JOBS = ("id", "type", "started_at", "attempt", "stage", "done", "total", "timeou
     mainstay workers stop w7k2
     """
 )
-@shaped("Print only the ids, one per line.")
-@targeted
+@on_store("Print only the ids, one per line.")
 def workers(target: Target, output: Output) -> None:
     """List the workers; show what one runs; drain or stop it.
 
@@ -92,8 +91,7 @@ def _row(output: Output, worker: WorkerInfo) -> list[Cell]:
 
 @subcommand(workers, "show", "mainstay workers show w7k2\nmainstay workers show w7k2 --json")
 @click.argument("worker")
-@shaped("Print only the ids of the jobs that it runs.")
-@targeted
+@on_store("Print only the ids of the jobs that it runs.")
 def show(target: Target, output: Output, worker: str) -> None:
     """Show one worker: what it runs, and which types it takes in which version. The beginning of the id is enough."""
     with target.open() as app:
@@ -145,8 +143,7 @@ def _print_one(output: Output, worker: WorkerInfo, jobs: list[Job], taken: list[
 @subcommand(workers, "drain", "mainstay workers drain w7k2\nmainstay workers drain w7k2 w9h1 --actor ada")
 @click.argument("names", nargs=-1, required=True, metavar="WORKER…")
 @acting
-@shaped("Print only the ids of the workers that were asked.")
-@targeted
+@on_store("Print only the ids of the workers that were asked.")
 def drain(target: Target, output: Output, by: By, names: tuple[str, ...]) -> int:
     """Let workers claim nothing more, finish what they run, however long that takes, and end.
 
@@ -158,8 +155,7 @@ def drain(target: Target, output: Output, by: By, names: tuple[str, ...]) -> int
 @subcommand(workers, "stop", "mainstay workers stop w7k2\nmainstay workers stop w7k2 --dry-run")
 @click.argument("names", nargs=-1, required=True, metavar="WORKER…")
 @acting
-@shaped("Print only the ids of the workers that were asked.")
-@targeted
+@on_store("Print only the ids of the workers that were asked.")
 def stop(target: Target, output: Output, by: By, names: tuple[str, ...]) -> int:
     """Stop workers as SIGTERM does: running jobs have the grace period to finish or to reach a safe point, then are released.
 

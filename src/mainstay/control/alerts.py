@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..core import alerts as core
-from ..core.clock import milliseconds
-from ..core.errors import NotFound, SendFailed, UsageError
+from ..core.clock import span
+from ..core.errors import NotFound, SendFailed
 from ..core.ids import IDS
 from ..core.rules import TROUBLE, WATCH
 from ..senders.channels import Notice, channel
@@ -64,10 +64,7 @@ class Alerts:
     ) -> Change:
         """Tell nobody of a rule's incidents for some time; 0 ends that. What is still wrong afterwards is told then."""
         core.check_rule(rule)
-        try:
-            ms = milliseconds(duration)
-        except ValueError as error:
-            raise UsageError(f"duration: {error}") from None
+        ms = span("duration", duration)
         values, gone = ({ON_SILENCE: self._app.clock.now() + ms}, ()) if ms else ({}, (ON_SILENCE,))
         return change(self._app, WATCH, rule, values, gone, reason, actor, dry_run, shown)
 

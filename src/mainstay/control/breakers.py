@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ..core.breaker import breaker_meter
-from ..core.clock import milliseconds
+from ..core.clock import span
 from ..core.errors import UsageError
 from ..core.job import Rule
 from ..core.payload import clean
@@ -50,10 +50,7 @@ def _record(name: str, spec: Sequence[float] | None, rule: Rule | None, bits: in
 
 def open_breaker(app: Flow, type: str, rest: Duration, reason: str, actor: str, dry_run: bool) -> Change:
     """Let a type rest. Outcomes of jobs that run at this moment do not end it; that of the job tried afterwards does."""
-    try:
-        ms = milliseconds(rest)
-    except ValueError as error:
-        raise UsageError(f"rest: {error}") from error
+    ms = span("rest", rest)
     if ms <= 0:
         raise UsageError("rest: give a duration above zero, such as rest='30m'")
     check_type(app, type)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.bulk import PLACE, PLAN, REFUSED, Bulk as Line
 from ..core.change import NOW
+from ..core.clock import span
 from ..core.codec import encode_result
 from ..core.errors import Conflict, NotFound, UsageError
 from ..core.payload import loads
@@ -18,7 +19,6 @@ from ..query import parse
 from ..redacting import redactor
 from .bulk_run import VERBS, Report, Run, newest
 from .reviews import PROPOSED, encoded
-from .rules import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

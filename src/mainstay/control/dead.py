@@ -31,8 +31,8 @@ SHOWN = 5  # candidates
 class DeadGroup:
     """The dead jobs that died of the same, and what can be done about them; `record` has what is known."""
 
-    def __init__(self, app: Mainstay, record: DeadRecord, declared: bool = False) -> None:
-        self._app, self.record, self._declared = app, record, declared
+    def __init__(self, app: Mainstay, record: DeadRecord) -> None:
+        self._app, self.record = app, record
 
     @property
     def jobs(self) -> Bulk:
@@ -42,7 +42,7 @@ class DeadGroup:
     def _bulk(self, search: str, ids: Sequence[str] | None = None) -> Bulk:
         from .bulk import Bulk  # to list groups takes none of it
 
-        return Bulk(self._app, search, ids, self._declared)
+        return Bulk(self._app, search, ids)
 
     def retry(
         self, *, one: bool = False, stagger: Duration | None = None, note: str = "", **how: Unpack[How]
@@ -133,7 +133,7 @@ def _record(group: Group, rule: Rule | None, sample: Any, capped: bool) -> DeadR
     )  # fmt: skip
 
 
-def dead_group(app: Mainstay, fingerprint: str, declared: bool = False) -> DeadGroup:
+def dead_group(app: Mainstay, fingerprint: str) -> DeadGroup:
     """Return the group whose fingerprint begins so."""
     wanted = fingerprint.strip().lower()
     known = {record.fingerprint: record for record in dead(app, everything=True) if record.fingerprint}
@@ -149,7 +149,7 @@ def dead_group(app: Mainstay, fingerprint: str, declared: bool = False) -> DeadG
         raise UsageError(
             f"{fingerprint!r} begins several fingerprints: {', '.join(found[:SHOWN])}{more}; {LENGTH} digits are one"
         )
-    return DeadGroup(app, known[found[0]], declared)
+    return DeadGroup(app, known[found[0]])
 
 
 def _empty(rule: Rule) -> DeadRecord:

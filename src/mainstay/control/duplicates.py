@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .rules import span
+from ..core.clock import span
 
 if TYPE_CHECKING:
     from ..core.clock import Duration

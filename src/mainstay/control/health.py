@@ -9,17 +9,17 @@ import time
 from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.clock import human, iso, milliseconds
+from ..core.clock import human, iso, span
 from ..core.dead import CAP as DEAD, open_groups, since
-from ..core.errors import MainstayError, UsageError
+from ..core.errors import MainstayError
 from ..core.rules import SCHEDULE, TICK, TRIAGE
-from ..core.thresholds import DEFAULTS, thresholds
+from ..core.thresholds import thresholds
 from ..core.words import plural, size
 from ..stores.move import closed
 from .records import Component, Health
 from .room import WAITING, full
 from .rules import EPOCH, instant
-from .settings import setting
+from .settings import settings
 from .workers import live
 
 if TYPE_CHECKING:
@@ -54,10 +54,7 @@ def health(app: Flow, timeout: Duration, start: str = START, counts: Sequence[Co
 
     `start` is the command that starts a worker; `counts` are of this moment, if the caller has them.
     """
-    try:
-        seconds = milliseconds(timeout) / 1000
-    except ValueError as error:
-        raise UsageError(f"timeout: {error}") from None
+    seconds = span("timeout", timeout) / 1000
     found: list[list[Component]] = []
     look = Thread(target=lambda: found.append(_components(app, start, counts)), name="mainstay-health", daemon=True)
     look.start()
@@ -90,14 +87,14 @@ def checks(app: Flow, start: str = START, counts: Sequence[Count] | None = None)
     yield _queues(app, seen)
     yield _dead(app, seen)
     yield _schedules(app, seen)
-    path = app.store.diagnostics().get("file", "")
+    path = "" if app.store.remote else app.store.diagnostics().get("file", "")
     if os.path.exists(path):
         yield _disk(path, seen)
     yield _clock(seen)
 
 
 def _look(app: Flow, start: str, counts: Sequence[Count] | None) -> Seen:
-    limits = thresholds({name: setting(app, name, None) for name in DEFAULTS})
+    limits = thresholds({each.name: each.value for each in settings(app)})
     app.store.schedules_version(app.clock.now())  # opens what is to be measured
     took, now, here = _round_trip(app)
     for _ in range(TRIES):

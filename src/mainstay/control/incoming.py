@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core import templates
-from ..core.clock import milliseconds
+from ..core.clock import milliseconds, span
 from ..core.errors import Conflict, InvalidPayload, MainstayError, NotAllowed, UsageError
 from ..core.payload import loads
 from ..core.rules import INCOMING, INCOMING_SECRET
@@ -19,7 +19,7 @@ from ..senders.signature import key_of, new_secret
 from . import job_templates, signatures
 from .named_rules import NamedRules
 from .records import NewSecret
-from .rules import EPOCH, instant, span
+from .rules import EPOCH, instant
 from .stored_secrets import VARIABLE, check_variable, source
 from .subscriptions import Published, Subscriptions, shown
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..core.clock import span
 from ..core.errors import NotFound
 from ..core.suggest import did_you_mean
 from ..core.webhooks import checked_id
-from .rules import edit, span
+from .rules import edit
 from .stored_secrets import StoredSecrets
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..core.clock import milliseconds
+from ..core.clock import span
 from ..core.depth import WHEN_FULL
 from ..core.errors import UsageError
 from ..core.limits import Limit, whole
@@ -76,10 +76,7 @@ def _one_of(name: str, value: Any) -> str:
 
 
 def _duration(name: str, value: Any) -> int | None:
-    try:
-        found = None if value is None else milliseconds(value)
-    except ValueError as error:
-        raise UsageError(f"{name}: {error}") from error
+    found = None if value is None else span(name, value)
     if found == 0:
         raise UsageError(f"{name}={value!r}: give a duration above zero, such as {name}='1m', or leave it out")
     return found

@@ -10,6 +10,7 @@ from contextlib import suppress
 from inspect import iscoroutine
 from typing import TYPE_CHECKING
 
+from ..core.clock import span
 from ..core.errors import StoreError, UsageError
 from ..core.payload import clean
 from ..core.search_terms import Term
@@ -17,7 +18,7 @@ from ..core.states import CANCELLED, COMPLETED, DEAD, ENDED, STATES
 from ..core.verification import problem
 from ..job import job_of
 from .records import Discrepancy, Reconciliation
-from .rules import instant, span
+from .rules import instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ..core.clock import milliseconds
 from ..core.errors import Conflict, UnknownType, UsageError
 from ..core.job import Rule, RuleChanged
 from ..core.payload import clean
@@ -13,7 +12,7 @@ from ..core.suggest import did_you_mean
 from .records import Change, Override
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from ..core.job import Count
     from ..flow import Flow
@@ -29,15 +28,6 @@ TRIES = 20  # of a change while others change the same rule
 def instant(ms: int | None) -> datetime | None:
     """Return an instant as applications read it."""
     return None if ms is None else EPOCH + timedelta(milliseconds=ms)
-
-
-def span(name: str, value: Any) -> int:
-    """Return a duration in milliseconds; raise for what is none."""
-    try:
-        found = milliseconds(value)
-    except (ValueError, OverflowError) as error:
-        raise UsageError(f"{name}: {error}") from None
-    return found
 
 
 def rules_by_name(app: Flow, kind: str) -> dict[str, Rule]:
@@ -69,12 +59,13 @@ def change(
 
     What follows from another change is not `audited`: that one is.
     """
-    gone = set(remove)
+    left = without({*remove})
+    return edit(app, kind, name, lambda before: left({**before, **values}), reason, actor, dry_run, shown, audited)
 
-    def edited(before: Mapping[str, Any]) -> dict[str, Any]:
-        return {each: value for each, value in {**before, **values}.items() if each not in gone}
 
-    return edit(app, kind, name, edited, reason, actor, dry_run, shown, audited)
+def without(names: Collection[str]) -> Edit:
+    """Return the edit that removes values of these names."""
+    return lambda before: {each: value for each, value in before.items() if each not in names}
 
 
 def edit(

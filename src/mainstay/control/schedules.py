@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ..core import schedule as core
-from ..core.clock import SECOND, human, milliseconds
+from ..core.clock import SECOND, human, span
 from ..core.cron import cron, zone
 from ..core.draft import Draft
 from ..core.errors import Conflict, NotFound, UsageError
@@ -18,7 +18,7 @@ from ..core.suggest import did_you_mean
 from ..options import instant as milliseconds_of
 from .declared import declared_schedules
 from .records import Change, ScheduleRecord
-from .rules import REASON, TRIES, check_type, checked_names, drift, edit, instant, overrides, rules_by_name
+from .rules import REASON, TRIES, check_type, checked_names, drift, edit, instant, overrides, rules_by_name, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,10 +65,7 @@ def _instant(name: str, value: Any) -> int | None:
 
 
 def _duration(name: str, value: Any) -> int | None:
-    try:
-        found = None if value is None else milliseconds(value)
-    except ValueError as error:
-        raise UsageError(f"{name}: {error}") from error
+    found = None if value is None else span(name, value)
     if name == "every" and found is not None and found < SECOND:
         raise UsageError(f"every={value!r}: give one second or more, such as every='15m'")
     return found or None
@@ -269,14 +266,7 @@ def reset(app: Flow, name: str, names: Sequence[str], reason: str, actor: str, d
         raise Conflict(f"the schedule {name!r} was made at run time: no code declares values to go back to")
     gone = {*(names or (*NAMES, "paused"))}
     gone |= {"cron", "every"} if gone & {"cron", "every"} else set()
-    return _edited(
-        app,
-        name,
-        lambda before: {each: value for each, value in before.items() if each not in gone},
-        reason,
-        actor,
-        dry_run,
-    )
+    return _edited(app, name, without(gone), reason, actor, dry_run)
 
 
 def pause(app: Flow, name: str, reason: str, actor: str, dry_run: bool) -> Change:
@@ -286,14 +276,7 @@ def pause(app: Flow, name: str, reason: str, actor: str, dry_run: bool) -> Chang
 
 def resume(app: Flow, name: str, reason: str, actor: str, dry_run: bool) -> Change:
     """Let ticks of a schedule fire from now on."""
-    return _edited(
-        app,
-        name,
-        lambda before: {each: value for each, value in before.items() if each != "paused"},
-        reason,
-        actor,
-        dry_run,
-    )
+    return _edited(app, name, without({"paused"}), reason, actor, dry_run)
 
 
 def _edited(

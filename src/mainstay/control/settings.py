@@ -34,20 +34,21 @@ def settings(app: Flow) -> list[SettingRecord]:
 
 def _record(row: tuple[Any, ...]) -> SettingRecord:
     name, value, description, updated_at = row
-    return SettingRecord(name, _value(value), description, instant(updated_at))
+    return SettingRecord(name, parsed(value), description, instant(updated_at))
 
 
-def _value(text: str) -> Any:
+def parsed(text: str) -> Any:
+    """Return a value that is valid JSON, parsed; any other as text."""
     try:
         return json.loads(text)
-    except ValueError:  # set by other means, as plain text
+    except ValueError:  # typed so, or set by other means
         return text
 
 
 def setting(app: Flow, name: str, default: Any) -> Any:
     """Return the value of a setting, or the default if there is none."""
     text = app.store.setting(_checked(name))
-    return default if text is None else _value(text)
+    return default if text is None else parsed(text)
 
 
 def set_setting(app: Flow, name: str, value: Any, description: str | None, actor: str, dry_run: bool) -> Change:
@@ -61,7 +62,7 @@ def set_setting(app: Flow, name: str, value: Any, description: str | None, actor
     if not dry_run:
         described = None if description is None else clean(description, DESCRIBED)
         app.store.set_setting(name, text, described, app.clock.now(), actor)
-    return Change("setting", name, None if before is None else {"value": _value(before)}, {"value": _value(text)})
+    return Change("setting", name, None if before is None else {"value": parsed(before)}, {"value": parsed(text)})
 
 
 def unset_setting(app: Flow, name: str, actor: str, dry_run: bool) -> Change:
@@ -72,7 +73,7 @@ def unset_setting(app: Flow, name: str, actor: str, dry_run: bool) -> Change:
         raise NotFound(f"there is no setting {name!r}{did_you_mean(name, known)}; app.settings() lists them")
     if not dry_run:
         app.store.set_setting(name, None, None, app.clock.now(), actor)
-    return Change("setting", name, {"value": _value(before)}, None)
+    return Change("setting", name, {"value": parsed(before)}, None)
 
 
 def _checked(name: Any) -> str:

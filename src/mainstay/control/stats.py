@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..core.clock import DAY, HOUR, MINUTE, milliseconds
+from ..core.clock import DAY, HOUR, MINUTE, span
 from ..core.errors import UsageError
 from ..core.suggest import did_you_mean
 from ..core.tally import attempts, average, histogram, quantile
@@ -108,10 +108,7 @@ def _at(ms: int) -> datetime:
 
 
 def _length(since: Duration) -> int:
-    try:
-        length = milliseconds(since)
-    except ValueError as error:
-        raise UsageError(f"since: {error}") from None
+    length = span("since", since)
     if length < MINUTE:
         raise UsageError("since: give a minute or more")
     return length

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core.clock import SECOND, human
+from ..core.clock import SECOND, human, span
 from ..core.search_terms import Term
 from ..core.states import RUNNING
 from .records import StuckRecord
-from .rules import instant, span
+from .rules import instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

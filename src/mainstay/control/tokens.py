@@ -7,12 +7,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core import tokens as core
+from ..core.clock import span
 from ..core.errors import Conflict, NotFound, StoreError, UsageError
 from ..core.job import Rule, RuleChanged
 from ..core.rules import TOKEN, TOKEN_HASH
 from ..core.suggest import did_you_mean
 from ..options import checked_tenant
-from .rules import EPOCH, edit, instant, rules_by_name, span
+from .rules import EPOCH, edit, instant, rules_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,16 +21,8 @@ if TYPE_CHECKING:
     from ..core.job import Rule, TypeInfo
     from ..flow import Flow
 
-NAMES = (
-    "queue",
-    "priority",
-    "attempts",
-    "retry",
-    "timeout",
-    "keep",
-    *retention.NAMES,
-    "limit",
-)  # what operators may set
+# What operators may set.
+NAMES = ("queue", "priority", "attempts", "retry", "timeout", "keep", *retention.NAMES, "limit")
 STORED = {"attempts": ("max_attempts",), "retry": ("max_attempts", "backoff"), "limit": ("limits",)}
 POLICY = ("queue", "priority", "max_attempts", "backoff", "timeout", "keep", *retention.NAMES, "limits")
 

@@ -83,11 +83,8 @@ class Known:
         meters: dict[str, int], parents: dict[int, list[tuple[str, str | None]]], lowest: dict[str, list[Candidate]],
     ) -> None:  # fmt: skip
         self.now, self.paused, self.limits, self.held = now, paused, limits, held
-        self.meters, self.parents, self.lowest = (
-            meters,
-            parents,
-            lowest,
-        )  # lowest: queued holders by slot, the first to give way first
+        # lowest: queued holders by slot, the first to give way first.
+        self.meters, self.parents, self.lowest = meters, parents, lowest
         self.decided: dict[int, Decision] = {}
         self.displaced: dict[int, str] = {}  # queued holders that were blocked again, and their rules
         self.open: set[str] = set()  # slots that may have room for another job than the one that was examined
@@ -223,9 +220,8 @@ class Known:
             return
         for slot in given.rates:
             self.held[slot] = self.held.get(slot, 0) + 1
-        if (
-            job.waits in given.slots and job.waits not in given.rates
-        ):  # it leaves the line of a limit, and takes no place there
+        # It leaves the line of a limit, and takes no place there.
+        if job.waits in given.slots and job.waits not in given.rates:
             self.open.add(job.waits)
         self.decided[job.seq] = Decision(job.seq, SCHEDULED, None, job.ord, start, None, given.rates)
 

@@ -7,7 +7,7 @@ from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
-from .clock import milliseconds
+from .clock import span
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ def results(batch: Batch, returned: Any, count: int) -> Sequence[Any]:
 
 
 def _milliseconds(wait: Any) -> int:
-    try:
-        limit = milliseconds(wait)
-    except ValueError as error:  # the message about a duration does not name the option
-        raise UsageError(f"wait: {error}") from error
+    limit = span("wait", wait)
     if limit > LONGEST:
         raise UsageError(f"wait={wait!r}: at most {LONGEST // 1000} seconds; give delay= to jobs that are to run later")
     return limit

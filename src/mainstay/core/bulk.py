@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 
 NOTE = "note"
 SAME = (NOTE, "declared")  # the same for all jobs; other details are counted by their values
-SINGLE = (
-    "run_at",
-    "payload",
-    "before",
-    "after",
-)  # details that differ from job to job: a line about many jobs lacks them
+# Details that differ from job to job: a line about many jobs lacks them.
+SINGLE = ("run_at", "payload", "before", "after")
 PLAN = "plan"  # in the line of an operation that is not finished: what else is needed to resume it
 PLACE = "place"  # and the last job that it has looked at
 REFUSED = "refused"  # in the line of an operation: how many jobs it did not change, by reason

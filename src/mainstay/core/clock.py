@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import time
 
+from .errors import UsageError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +78,14 @@ def milliseconds(duration: Duration) -> int:
         how = 'write seconds as a number, or "250ms", "90s", "5m", "2h", "3d"'
         raise ValueError(f"{duration!r} is not a duration: {how}")
     return round(seconds * 1000)
+
+
+def span(name: str, value: Duration) -> int:
+    """Return a duration in milliseconds; raise `UsageError` with its name for what is none."""
+    try:
+        return milliseconds(value)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 def human(ms: int) -> str:

@@ -85,9 +85,8 @@ def _of_one(transition: Transition) -> Counter[str]:
 def _times(kind: str, times: list[int]) -> dict[str, int]:
     """Return buckets and sum of times."""
     names = _buckets(kind, BOUNDS, times)
-    total = (
-        sum(times) if not times or times[0] >= 0 else sum(ms for ms in times if ms > 0)
-    )  # a clock may have been set back
+    # A clock may have been set back.
+    total = sum(times) if not times or times[0] >= 0 else sum(ms for ms in times if ms > 0)
     return {**names, kind + "sum": total} if total else names
 
 

@@ -50,9 +50,8 @@ class Cron:
         from cronsim import CronSim
 
         last = instant
-        start = datetime.fromtimestamp(
-            instant // 1000 - MINUTE, zone
-        )  # the minute of the instant may have more seconds
+        # The minute of the instant may have more seconds.
+        start = datetime.fromtimestamp(instant // 1000 - MINUTE, zone)
         for minute in _until_the_end(CronSim(self._rest, start)):
             base = int(minute.timestamp())
             for second in self._seconds:

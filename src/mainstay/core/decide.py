@@ -44,9 +44,8 @@ class Transition(NamedTuple):
     review: str | None = None  # what is asked of a person, see `core.review`
     fingerprint: str | None = None  # of a job that dies: of what (`core.fingerprint`)
     type: str = ""  # the job's; this and the next: for the counters (`core.tally`)
-    waited: int | None = (
-        None  # how long the job was due when the attempt started; None: it came back to the queue, or that is unknown
-    )
+    # How long the job was due when the attempt started; None: it came back to the queue, or that is unknown.
+    waited: int | None = None
 
     @property
     def recorded(self) -> bool:

@@ -34,17 +34,8 @@ PARTS: dict[str, type[Any]] = {"attempts": AttemptRecord, "logs": LogRecord, "ac
 LARGEST = 1 << 53  # of a number: some engines count in doubles
 NO_JOB = ("rule", "setting")  # actions that concern no job
 HIGHEST, LONGEST = 1_000, 200  # priority; characters of a name
-JSON = (
-    "payload",
-    "result",
-    "checkpoint",
-    "rules",
-    "tags",
-    "fields",
-    "detail",
-    "children",
-    "review",
-)  # texts that are JSON
+# Texts that are JSON.
+JSON = ("payload", "result", "checkpoint", "rules", "tags", "fields", "detail", "children", "review")
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "str": (str,), "float": (int, float)}
 
 

@@ -26,9 +26,8 @@ _SEPARATOR = re.compile(
 )
 _QUOTE = re.compile(r"""[bBrRuUfF]{0,2}(\\*)(\"{3}|'{3}|["'])""")
 _VARIABLE = re.compile(r"\$(?:[A-Z][A-Z0-9_]{2,64}|\{[A-Z][A-Z0-9_]{2,64}\})")  # of a shell: $MAINSTAY_TOKEN
-_QUOTES = {
-    mark: re.compile(rf"(?<!\\)(\\*+){mark}") for mark in ('"""', "'''", '"', "'")
-}  # each with all backslashes before it
+# Each with all backslashes before it.
+_QUOTES = {mark: re.compile(rf"(?<!\\)(\\*+){mark}") for mark in ('"""', "'''", '"', "'")}
 _PAIR = re.compile(r"""\\*["'],\s{0,4}(?=[bBrRuU]?\\*["'])""")  # ('password', 'x'): a name and its value
 _PAIRED = re.compile(r"""(?:\(|[\[,]\s{0,4}\[)\s{0,4}[bBrRuU]?\\*["']\Z""")  # what stands before a name in a pair
 _NEXT = re.compile(r"""["'],\s?(?=["'])""")  # between the words of a command that is printed as a list

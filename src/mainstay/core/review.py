@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from .job import Action
 
 AT_DEADLINE = ("reject", "approve", "dead")
-VERDICTS = {
-    True: ("approve", "approved"),
-    False: ("reject", "rejected"),
-    None: ("expire", "expired"),
-}  # the action, and what became of it
+# The action, and what became of it.
+VERDICTS = {True: ("approve", "approved"), False: ("reject", "rejected"), None: ("expire", "expired")}
 AGAIN = "asked again"  # why a decision was not taken: it was about an earlier attempt
 DEADLINE = "deadline"  # the actor of a decision that a deadline made
 ROLE = "role:"  # before a decider that is a role

@@ -10,24 +10,15 @@ if TYPE_CHECKING:
 EXAMINE, EXAMINE_NEW, PARENTS, PAUSED = "", "+", "|parents", "|paused "  # what a blocked job waits for, besides slots
 TRIAGE = "triage"  # the kind of rules that say what is done about a group of dead jobs
 SCHEDULE, TICK = "schedule", "tick"  # the kinds of rules that are schedules and their states: they hold no job back
-WATCH, TROUBLE = (
-    "watch",
-    "trouble",
-)  # what operators set of alerts, and incidents: they hold no job back. SQLite's claim reads kinds up to `queue`
-WEBHOOK, SIGNING = (
-    "webhook",
-    "webhook_secret",
-)  # endpoints, and what signs their messages: apart, so that no audit line has a secret
-INCOMING, INCOMING_SECRET = (
-    "webhook_incoming",
-    "webhook_incoming_secret",
-)  # receivers of webhooks, and what verifies them
+# What operators set of alerts, and incidents: they hold no job back. SQLite's claim reads kinds up to `queue`.
+WATCH, TROUBLE = "watch", "trouble"
+# Endpoints, and what signs their messages: apart, so that no audit line has a secret.
+WEBHOOK, SIGNING = "webhook", "webhook_secret"
+# Receivers of webhooks, and what verifies them.
+INCOMING, INCOMING_SECRET = "webhook_incoming", "webhook_incoming_secret"
 SUBSCRIPTION = "subscription"  # which jobs an event creates
-TOKEN, TOKEN_HASH, SESSION = (
-    "token",
-    "token_hash",
-    "session",
-)  # who may use the HTTP API; the last two are never audited
+# Who may use the HTTP API; the last two are never audited.
+TOKEN, TOKEN_HASH, SESSION = "token", "token_hash", "session"
 QUIET = (
     SCHEDULE, TRIAGE, WATCH, TROUBLE, WEBHOOK, SIGNING, INCOMING, INCOMING_SECRET, SUBSCRIPTION, TOKEN, TOKEN_HASH, SESSION,
 )  # kinds that hold no job back  # fmt: skip

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 class Pattern(NamedTuple):
     """One kind of secret. `{mark}` in `shown` stands for the mark that replaces it."""
 
-    needles: tuple[
-        str, ...
-    ]  # one of them is in each text that has such a secret, in lower case; none: the pattern is always tried
+    # One of them is in each text that has such a secret, in lower case; none: the pattern is always tried.
+    needles: tuple[str, ...]
     regex: str
     shown: str = "{mark}"
     check: Callable[[re.Match[str]], bool] = lambda found: True
@@ -26,11 +25,6 @@ class Pattern(NamedTuple):
 
 def _digits(text: str) -> list[int]:
     return [int(c) for c in text if c.isdecimal()]
-
-
-def is_card(found: re.Match[str]) -> bool:
-    """Whether a match is the number of a payment card."""
-    return is_card_number(found[0])
 
 
 def is_card_number(text: str) -> bool:
@@ -45,11 +39,6 @@ def is_card_number(text: str) -> bool:
     )
     doubled = [sum(divmod(digit * 2, 10)) for digit in digits[-2::-2]]
     return issued and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
-
-
-def is_iban(found: re.Match[str]) -> bool:
-    """Whether a match is an account number."""
-    return is_account_number(found[0])
 
 
 def is_account_number(text: str) -> bool:
@@ -104,9 +93,9 @@ PATTERNS: dict[str, Pattern] = {
         r"|hvs\.[\w-]{20,}+|AGE-SECRET-KEY-1[A-Z0-9]{30,}+)|(?<=/webhooks/)\d{8,20}/[\w-]{30,}+|(?<=api\.telegram\.org/bot)\d{5,12}:[\w-]{20,}+",
     ),
     "signature": Pattern(("signature=", "sig="), r"(?i)([?&](?:x-(?:amz|goog)-signature|signature|sig)=)([^\s&\"'<>#]{8,}+)", _MARKED),  # of URLs that open without more
-    "card": Pattern((), r"(?<![\w.])[2-6](?:[ -]?\d){13,18}(?![\w-])", hint=r"[2-6](?:[ -]?\d){13}", check=is_card),
+    "card": Pattern((), r"(?<![\w.])[2-6](?:[ -]?\d){13,18}(?![\w-])", hint=r"[2-6](?:[ -]?\d){13}", check=lambda found: is_card_number(found[0])),
     "mail": Pattern(("@",), r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}"),
-    "iban": Pattern((), r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", hint=r"[A-Z][A-Z]\d\d[ A-Z0-9]", check=is_iban),
+    "iban": Pattern((), r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", hint=r"[A-Z][A-Z]\d\d[ A-Z0-9]", check=lambda found: is_account_number(found[0])),
 }  # fmt: skip
 ASKED = ("mail", "iban")  # only on request: people look for a job by the address that it is for
 DEFAULT = tuple(name for name in PATTERNS if name not in ASKED)

@@ -162,12 +162,10 @@ class Run:
         self.at: str | None = saved.get("at", first)  # the URL of the page; None: all are done
         self.done = Synced(synced=saved.get("synced", 0), failed=saved.get("failed", 0), errors=saved.get("errors", []))
         self.sent: list[str] = saved.get("sent", [])  # what of the page was sent or refused
-        self.stuck: list[Any] = saved.get(
-            "stuck", ["", 0]
-        )  # the item at which the destination has failed, and how often
-        self.trail: list[Any] = saved.get(
-            "trail", ["", 0, 1]
-        )  # a page that was seen, how long ago, when to take another
+        # The item at which the destination has failed, and how often.
+        self.stuck: list[Any] = saved.get("stuck", ["", 0])
+        # A page that was seen, how long ago, when to take another.
+        self.trail: list[Any] = saved.get("trail", ["", 0, 1])
 
     def all(self) -> Synced:
         """Go through the pages that are left."""

@@ -46,9 +46,8 @@ class _Connection(HTTPConnection):
         self.default_port = 443 if target.tls else 80
         super().__init__(target.host, target.port, timeout=seconds)
         self._target, self._address = target, address
-        self._wire: socket.socket | None = (
-            None  # `sock` is None as soon as the headers of a reply say that it is the last
-        )
+        # `sock` is None as soon as the headers of a reply say that it is the last.
+        self._wire: socket.socket | None = None
 
     def connect(self) -> None:
         """Connect to the address; the name is not resolved again."""

@@ -48,9 +48,8 @@ class EncryptedStore:
 
     def __init__(self, store: Store, ring: Keyring) -> None:
         self.inner, self.ring, self._sealer = store, ring, Sealer(ring)
-        self.verified = self._recorded = (
-            False  # whether the keys are known to be right; whether the first is in the setting
-        )
+        # Whether the keys are known to be right; whether the first is in the setting.
+        self.verified = self._recorded = False
         fields.hashed = ring.hashed
 
     def __getattr__(self, name: str) -> Any:

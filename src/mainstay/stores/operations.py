@@ -95,9 +95,8 @@ _step: list[str] = []
 def read(folder: str, name: str) -> str:
     """Return the text of a statement's file, without its comments."""
     path = os.path.join(folder, name + ".sql")
-    descriptor = os.open(
-        path, os.O_RDONLY
-    )  # not a file object: a signal may come before it is closed, and Python would warn
+    # Not a file object: a signal may come before it is closed, and Python would warn.
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         text = os.read(descriptor, os.fstat(descriptor).st_size).decode()
     finally:

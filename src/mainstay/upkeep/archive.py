@@ -18,7 +18,7 @@ from ..core.errors import ArchiveError, ConfigError
 from ..stores.local_workers import distrust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ..core.export import JobHistory
     from ..core.redaction import Redactor
@@ -44,7 +44,7 @@ class Archive(Protocol):
 def open_archive(where: str, redactor: Redactor | None = None) -> Archive:
     """Return the archive in a folder, or at `s3://bucket/prefix`. Nothing is written yet. A redactor takes secrets out."""
     if where.startswith(S3):
-        return BucketArchive(where, redactor=redactor)
+        return BucketArchive(where, redactor)
     if "://" in where or not where.strip() or "\0" in where:
         raise ConfigError(f'archive={where!r}: give a folder, or "s3://bucket/prefix"')
     return FolderArchive(where, redactor)
@@ -167,12 +167,12 @@ def _write_all(file: int, data: bytes) -> None:
 class BucketArchive:
     """An object for each write: `PREFIX/2026-01-31/mainstay-HOST-PID-RANDOM-1.jsonl.gz`. boto3 finds region and credentials."""
 
-    def __init__(self, url: str, client: Callable[[], Any] | None = None, redactor: Redactor | None = None) -> None:
+    def __init__(self, url: str, redactor: Redactor | None = None) -> None:
         self._redactor = redactor
         self._bucket, _, self._prefix = url.removeprefix(S3).strip("/").partition("/")
         if not self._bucket:
             raise ConfigError(f'archive={url!r}: name the bucket: "s3://bucket/prefix"')
-        self._client: Any = (client or _s3)()
+        self._client: Any = _s3()
         self._name, self._written = _process(), 0
 
     def write(self, jobs: Iterable[JobHistory], now: int) -> int:

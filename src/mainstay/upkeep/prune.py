@@ -26,9 +26,8 @@ T = TypeVar("T")
 CHUNK = 500  # lines of the audit trail
 LEAST, FIRST, MOST = 20, 100, 500  # jobs that are removed at once
 AIM = 12  # milliseconds for which a removal keeps others from writing, on average
-BETWEEN = (
-    20  # milliseconds between two removals, so that others can write; and at least so many times what the last took:
-)
+# Milliseconds between two removals, so that others can write; and at least so many times what the last took:
+BETWEEN = 20
 REST = 3
 ARCHIVED = 1_000  # jobs that are archived at once …
 HOLD = 10 * MINUTE  # … and for so long no other process does the same

@@ -264,9 +264,8 @@ class Claimer:
         """Return how many jobs to hold beyond the slots. Slow jobs are not prefetched: another worker could run them sooner."""
         elapsed = now - self._sampled_at
         if elapsed >= SAMPLE:
-            ended = (
-                self._in_flight.ended - self._slots.batches.beside
-            )  # calls of handlers: each tells how quick a slot is free
+            # Calls of handlers: each tells how quick a slot is free.
+            ended = self._in_flight.ended - self._slots.batches.beside
             pace = (ended - self._ended) / elapsed
             self.pace = pace if pace > self.pace else (self.pace + pace) / 2
             self._ended, self._sampled_at = ended, now

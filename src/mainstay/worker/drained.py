@@ -27,9 +27,8 @@ class Drained(NamedTuple):
     dead: int = 0
     left: int = 0  # jobs that were due, and that the drain could have taken
     more: bool = False  # there are more such jobs than were counted
-    running: int = (
-        0  # handlers that nothing could stop at the end: their jobs run again when they or the process have ended
-    )
+    # Handlers that nothing could stop at the end: their jobs run again when they or the process have ended.
+    running: int = 0
 
     @property
     def processed(self) -> int:

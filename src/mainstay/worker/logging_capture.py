@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 OFF = "off"
-_inside: ContextVar[bool] = ContextVar(
-    "mainstay.logging", default=False
-)  # a record is being written: its own records are left out
+# A record is being written: its own records are left out.
+_inside: ContextVar[bool] = ContextVar("mainstay.logging", default=False)
 _lock = threading.Lock()
 
 

@@ -28,9 +28,8 @@ SHORTEST, LONGEST = 0.5, 30.0  # seconds to wait for a server that cannot be rea
 THREAD_GRACE = 2.0  # seconds for threads that handlers left behind
 STOP, NOW, ENDED = "stop", "now", "ended"
 DRAIN = "drain"  # as STOP, but handlers go on to their ends, however long that takes
-REPLACE = (
-    "replace"  # as STOP, but handlers have the time that they need to stop; those without a timeout, LONGEST_REPLACE
-)
+# As STOP, but handlers have the time that they need to stop; those without a timeout, LONGEST_REPLACE.
+REPLACE = "replace"
 LONGEST_REPLACE = "1h"
 LIMITS: dict[str, Duration] = {NOW: 0, REPLACE: LONGEST_REPLACE}  # the grace for any other
 YOUNG = 50_000  # new objects before a collection; a batch of jobs makes some thousand and drops them again

@@ -72,9 +72,8 @@ class Slots:
         self.processes = process_slots(processes, self.begin, self.end, self.reporter)
         self.batches = Batches(self.threads, self.loop, self.begin, self.end, self._monotonic)
         self._executors = self.threads, self.loop, self.processes, self.batches
-        self._waiting = [
-            executor.jobs for executor in self._executors[:3]
-        ]  # those of batches wait for others, not for a slot
+        # Those of batches wait for others, not for a slot.
+        self._waiting = [executor.jobs for executor in self._executors[:3]]
         self._plain = self.threads.jobs
 
     def room(self) -> int:

@@ -152,9 +152,8 @@ class Worker:
         self.listener.open()
         try:
             self._start_parts()
-        except (
-            BaseException
-        ):  # Ctrl-C, or no thread is left: what has started would claim jobs, and nobody would stop it
+        except BaseException:
+            # Ctrl-C, or no thread is left: what has started would claim jobs, and nobody would stop it.
             self.stop(0)
             raise
         return self

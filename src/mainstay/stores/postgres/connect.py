@@ -122,9 +122,8 @@ class Database(ForkGuard):
                 except _RETRIED:
                     if left == 1:
                         raise
-                except (
-                    psycopg.errors.IdleInTransactionSessionTimeout
-                ):  # this process was paused: all of it was rolled back
+                except psycopg.errors.IdleInTransactionSessionTimeout:
+                    # This process was paused: all of it was rolled back.
                     wire.close()
                     if left == 1:
                         raise

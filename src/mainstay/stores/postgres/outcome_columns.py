@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 
 FINISH = tuple(name for name in Transition._fields if name not in ("id", "children", "rules", "review", "waited"))
 _NOT_OF_JOB = {*BODY, "cancelling", "rank"}
-CLAIMED = (
-    *(name for name in Claimed._fields if name not in _NOT_OF_JOB),
-    "cancel_at",
-    "priority",
-    "lock_until",
-)  # of the job's row
+# Of the job's row.
+CLAIMED = (*(name for name in Claimed._fields if name not in _NOT_OF_JOB), "cancel_at", "priority", "lock_until")
 COMPLETED = ("seq", "token", "finished_at", "expires_at", "result")
 UPDATES: dict[Any, str] = {Log: "log", Progress: "progress", Checkpoint: "checkpoint"}  # and their tables
 

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from .dialect import Dialect
     from .store import SqlStore
 
-A_MS = (
-    100  # a queue that seems full is counted again after one ms for so many jobs: a count takes a few per cent of that
-)
+# A queue that seems full is counted again after one ms for so many jobs: a count takes a few per cent of that.
+A_MS = 100
 LARGE = 1_000  # jobs that may hold a slot: to count them takes longer than to look at the first in line
 UNKNOWN = -1  # the depth of a queue that was never counted
 BEYOND = 1_000  # jobs that are counted beyond the depth: children and retried jobs are never refused

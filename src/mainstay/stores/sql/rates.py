@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from .dialect import Dialect
 
 METER = {"name": "text", "value": "bigint"}
-PUSHED, DELAY = (
-    "pushed\n",
-    "pushed for\n",
-)  # before a slot: the meter that a push has set, and for how many milliseconds
+# Before a slot: the meter that a push has set, and for how many milliseconds.
+PUSHED, DELAY = "pushed\n", "pushed for\n"
 HEADS = 500  # jobs that one chore looks at
 RATES = "%\n%\nrate"  # the slots of rates, for LIKE
 

@@ -75,9 +75,8 @@ class SqliteOutbox:
             if inside:
                 yield Statement("RELEASE mainstay")
         except BaseException as error:
-            if (
-                not isinstance(error, GeneratorExit) and caller.tx_status() == OPEN
-            ):  # else SQLite has rolled back already
+            # Else SQLite has rolled back already.
+            if not isinstance(error, GeneratorExit) and caller.tx_status() == OPEN:
                 yield from undo(error, *(("ROLLBACK TO mainstay", "RELEASE mainstay") if inside else ("ROLLBACK",)))
             raise
         return result
