@@ -149,7 +149,7 @@ def plan(connection, text):
 MADE = {
     "claim_first": claim.places_of(3),
     "enqueue_keyed": inserts.insert_keyed(Draft("work", "{}", key="k", lock="work:k"), 0)[0],
-    "claim_rows": claim.reading(claim.first_of(3), claim.OF_ANY),
+    "claim_rows": claim.reading(claim.first_of(3), claim.IN_LINE),
     "line_rows": claim.reading(lines.heads(3), claim.IN_LINE),
     "enqueue_replace": sql.load("enqueue_replace").replace("{columns}", inserts.replacement(Draft("work", "{}"))[0]),
 }

@@ -47,11 +47,7 @@ _TEXT = {
     "id": "j.id", "type": "j.type", "queue": "queue",
     "payload": "coalesce((SELECT payload FROM mainstay_body WHERE job = j.seq), '')", "waits": "waits",
 }  # fmt: skip
-OF_QUEUE, OF_ANY, IN_LINE = (
-    ("id", "type", "payload"),
-    ("id", "type", "payload", "queue"),
-    ("id", "type", "payload", "queue", "waits"),
-)
+OF_QUEUE, IN_LINE = ("id", "type", "payload"), ("id", "type", "payload", "queue", "waits")
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
 
 
