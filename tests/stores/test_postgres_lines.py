@@ -1,5 +1,6 @@
 """Slots that are given back while another transaction examines lines: nobody waits for it, and no slot is lost."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import psycopg
@@ -8,10 +9,12 @@ import pytest
 from mainstay.core.clock import ManualClock
 from mainstay.core.outcome import COMPLETED
 from mainstay.stores import open_store
+from mainstay.stores.postgres.wire import Wire
 from mainstay.stores.turns import FULL, TURN
 from tests.contract.building import WORKER, Desk, draft, transition
 from tests.contract.ruled import held, limited, send, states
 from tests.servers import postgres
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.engines("postgres")
 KEYS = [f"k{n}" for n in range(FULL)]
@@ -60,8 +63,41 @@ def test_a_slot_that_is_freed_while_another_examines_keeps_its_own_row(desk, eng
     with examining(desk, engine_url):
         finish(desk, running[:4])
         finish(desk, running[4:])
+    desk.clock.advance("1s")
     desk.store.admit(desk.now, 100)
     assert states(desk, *waiting) == "q" * FULL
+
+
+def test_the_chore_leaves_kept_slots_to_claims_and_finds_others(desk, engine_url):
+    """Claims take jobs in line directly; the chore would queue them first."""
+    running, waiting = jobs_in_line(desk, 4 * FULL)
+    with examining(desk, engine_url):
+        finish(desk, running)
+    desk.store.admit(desk.now, 100)
+    assert states(desk, *waiting) == "b" * FULL
+    place, schema = postgres.place(engine_url)
+    with psycopg.connect(place) as connection:
+        connection.execute(f"DELETE FROM {schema}.freed")
+    desk.store.admit(desk.now, 100)
+    assert states(desk, *waiting) == "q" * FULL
+
+
+def test_a_claim_that_met_another_at_the_last_turn_stores_outcomes_and_waits_in_one_trip(desk, engine_url, monkeypatch):
+    running, waiting = jobs_in_line(desk, FULL)
+    with ThreadPoolExecutor(1) as thread:
+        with examining(desk, engine_url):
+            more = finish(desk, running[:1]).jobs
+            desk.clock.move_to(desk.now + TURN)
+            sent, send = [], Wire.send
+            monkeypatch.setattr(
+                Wire, "send", lambda wire, statements: sent.append(statements) or send(wire, statements)
+            )
+            claim = thread.submit(finish, desk, [*running[1:], *more])
+            eventually(lambda: desk.state(running[1].id) == "completed", "the outcomes")
+        got = claim.result()
+    trips = [statements for statements in sent if len(statements) > 1]
+    assert (order(desk, got.jobs), len(trips)) == (waiting, 1)
+    assert {*got.verdicts} == {"stored"}
 
 
 def test_lines_are_read_by_one_statement_that_decides_about_single_limits(desk, engine_url):
