@@ -82,22 +82,37 @@ def test_the_chore_leaves_kept_slots_to_claims_and_finds_others(desk, engine_url
     assert states(desk, *waiting) == "q" * FULL
 
 
-def test_a_claim_that_met_another_at_the_last_turn_stores_outcomes_and_waits_in_one_trip(desk, engine_url, monkeypatch):
+@contextmanager
+def waiting_claim(desk, url, jobs):
+    """A claim that brings the outcomes of jobs, and that met another at its last turn: it waits for that one until the end of the block."""
+    with ThreadPoolExecutor(1) as thread, examining(desk, url):
+        more = finish(desk, jobs[:1]).jobs
+        desk.clock.move_to(desk.now + TURN)
+        yield lambda *ended: thread.submit(finish, desk, [*ended, *more]), more
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_a_claim_that_met_another_at_the_last_turn_stores_outcomes_and_waits_in_one_trip(
+    desk, engine_url, monkeypatch, pooled
+):
+    desk.store.db.pooled = pooled
     running, waiting = jobs_in_line(desk, FULL)
-    with ThreadPoolExecutor(1) as thread:
-        with examining(desk, engine_url):
-            more = finish(desk, running[:1]).jobs
-            desk.clock.move_to(desk.now + TURN)
-            sent, send = [], Wire.send
-            monkeypatch.setattr(
-                Wire, "send", lambda wire, statements: sent.append(statements) or send(wire, statements)
-            )
-            claim = thread.submit(finish, desk, [*running[1:], *more])
-            eventually(lambda: desk.state(running[1].id) == "completed", "the outcomes")
-        got = claim.result()
-    trips = [statements for statements in sent if len(statements) > 1]
-    assert (order(desk, got.jobs), len(trips)) == (waiting, 1)
-    assert {*got.verdicts} == {"stored"}
+    sent, send = [], Wire.send
+    with waiting_claim(desk, engine_url, running) as (claim, _):
+        monkeypatch.setattr(Wire, "send", lambda wire, statements: sent.append(statements) or send(wire, statements))
+        claims = claim(*running[1:])
+        eventually(lambda: desk.state(running[1].id) == "completed", "the outcomes")
+    assert order(desk, claims.result().jobs) == waiting
+    assert {*claims.result().verdicts} == {"stored"}
+    assert len([statements for statements in sent if len(statements) > 1]) == 1
+
+
+def test_a_claim_that_met_another_stores_outcomes_that_take_several_trips_before_it_waits(desk, engine_url):
+    running, waiting = jobs_in_line(desk, FULL)
+    with waiting_claim(desk, engine_url, running) as (claim, more):
+        claims = claim(*more)  # each is named twice
+        eventually(lambda: desk.state(more[0].id) == "completed", "the outcomes")
+    assert order(desk, claims.result().jobs) == waiting[:1]
 
 
 def test_lines_are_read_by_one_statement_that_decides_about_single_limits(desk, engine_url):

@@ -247,14 +247,13 @@ def _round(
     store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], asked: list[Statement],
     apart: bool = False,
 ) -> tuple[list[str], list[Result]]:  # fmt: skip
-    """Finish, give slots back and ask in one transaction: at once, or in several trips. `apart`: in two transactions of one trip, if it can be."""
+    """Finish, give slots back and ask in one transaction: at once, or in several trips. `apart`: in two transactions, of one trip if it can be."""
     freed, twice = ruled.give_back(store.dialect, transitions), named_twice(transitions)
     write = finish_in_turn if twice else finish_operations
     if twice or has_children(transitions):
-        verdicts, results = store.write(
-            lambda: write(store.dialect, transitions, updates, [*freed, *asked]), by_worker=True
-        )
-        return verdicts, results[len(freed) :]
+        along = [*freed, *(() if apart else asked)]
+        verdicts, results = store.write(lambda: write(store.dialect, transitions, updates, along), by_worker=True)
+        return verdicts, store.single(together(*asked), by_worker=True) if apart else results[len(freed) :]
     begin, between = ([BEGIN], store.db.anew(by_worker=True)) if apart and (transitions or updates) else ([], [])
     verdicts, results = store.single(
         finish_operations(store.dialect, transitions, updates, [*freed, *between, *asked], begin), by_worker=True
