@@ -198,6 +198,22 @@ def test_a_claim_takes_no_more_lines_than_it_needs(desk, engine_url):
     assert sorted(order(desk, desk.take(200))) == sorted(ids[150 + FULL :])
 
 
+def test_slots_that_were_kept_longest_come_first_wherever_their_rows_lie(desk, engine_url):
+    """What a claim leaves is kept again, behind all others: so each line is looked at, however many there are."""
+    keys = [f"k{n:02}" for n in range(6 * FULL)]
+    waiting = send(desk, *(limited(key) for key in keys * 2))[len(keys) :]
+    assert len(desk.take(len(keys))) == len(keys)
+    place, schema = postgres.place(engine_url)
+    with psycopg.connect(place, autocommit=True) as connection:
+        connection.execute(f"DELETE FROM {schema}.hold")
+        for at in range(0, len(keys), 2 * FULL):
+            slots = [f"mail\n{key}" for key in keys[at : at + 2 * FULL]]
+            connection.execute(f"INSERT INTO {schema}.freed VALUES (%s, %s)", [slots, [1] * len(slots)])
+        for at in (0, 2 * FULL, 4 * FULL, FULL):
+            assert order(desk, desk.take(FULL)) == waiting[at : at + FULL]
+            connection.execute(f"VACUUM {schema}.freed")  # the next row takes the first place
+
+
 def test_a_job_in_line_that_another_worker_has_to_run_is_queued(desk):
     running, _ = jobs_in_line(desk, 0)
     other, mine = send(desk, limited(KEYS[0], type="other", priority=1), limited(KEYS[1], priority=1))
