@@ -12,7 +12,7 @@ from mainstay.stores import open_store
 from mainstay.stores.postgres.wire import Wire
 from mainstay.stores.turns import FULL, TURN
 from tests.contract.building import WORKER, Desk, draft, transition
-from tests.contract.ruled import held, limited, send, states
+from tests.contract.ruled import Operator, held, limited, send, states
 from tests.servers import postgres
 from tests.waiting import eventually
 
@@ -243,3 +243,21 @@ def test_an_outcome_leaves_lines_to_the_next_claim_if_the_last_was_filled_from_l
     desk.clock.move_to(desk.now + TURN)
     desk.store.finish([transition(left[0], COMPLETED, desk.now)])
     assert states(desk, *ids[3 * FULL + FULL :]) == "q" * 2 * FULL
+
+
+@pytest.mark.parametrize("verb", ["enqueue", "admit"])
+def test_lines_of_many_keys_take_no_more_trips_than_one(desk, monkeypatch, verb):
+    Operator(desk).set("limit", "mail", set={"running": 1})
+    sent, send_ = [], Wire.send
+    monkeypatch.setattr(Wire, "send", lambda wire, statements: sent.append(statements) or send_(wire, statements))
+    counts = []
+    for keys in (["one"], KEYS):
+        send(desk, *(limited(key) for key in keys))
+        sent.clear()
+        if verb == "enqueue":
+            send(desk, *(limited(key) for key in keys))
+        else:
+            desk.store.lowered = ("", "")  # from the first limit on
+            desk.store.admit(desk.now, 100)
+        counts.append(len(sent))
+    assert counts[1] <= counts[0]
