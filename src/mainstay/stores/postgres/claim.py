@@ -156,11 +156,11 @@ def _claim_at_once(
     few, front = lanes.few(wants), store.placed
     turn = waits or bool((store.kept or any(map(_RULES, finishing))) and is_turn(store, limit, now))
     direct = bool(turn and few and limit >= FULL)
-    waits = waits or (direct and store.contended)
-    looks, in_line = ruled.looks(store, waits, direct) if turn else [], 0
+    waiting = waits or (direct and store.contended)
+    looks, in_line = ruled.looks(store, waiting, direct) if turn else [], 0
     taking = claim_statements(store, worker, wants, few, limit, now, DIRECT if direct else "")
-    verdicts, results = _round(store, finishing, updates, [*looks, promote, *taking], apart=waits)
-    if turn:
+    verdicts, results = _round(store, finishing, updates, [*looks, promote, *taking], apart=waiting)
+    if turn and not waits:  # a trip that only waits comes after one that met another process
         store.contended = results[0].rows[0][0] != "true"
     left = results[1].rows[0][0] if turn and not direct else None
     results = results[len(looks) :]
