@@ -1,5 +1,6 @@
 """Slots that are given back while another transaction examines lines: nobody waits for it, and no slot is lost."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import psycopg
@@ -8,10 +9,12 @@ import pytest
 from mainstay.core.clock import ManualClock
 from mainstay.core.outcome import COMPLETED
 from mainstay.stores import open_store
+from mainstay.stores.postgres.wire import Wire
 from mainstay.stores.turns import FULL, TURN
 from tests.contract.building import WORKER, Desk, draft, transition
-from tests.contract.ruled import held, limited, send, states
+from tests.contract.ruled import Operator, held, limited, send, states
 from tests.servers import postgres
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.engines("postgres")
 KEYS = [f"k{n}" for n in range(FULL)]
@@ -60,8 +63,56 @@ def test_a_slot_that_is_freed_while_another_examines_keeps_its_own_row(desk, eng
     with examining(desk, engine_url):
         finish(desk, running[:4])
         finish(desk, running[4:])
+    desk.clock.advance("1s")
     desk.store.admit(desk.now, 100)
     assert states(desk, *waiting) == "q" * FULL
+
+
+def test_the_chore_leaves_kept_slots_to_claims_and_finds_others(desk, engine_url):
+    """Claims take jobs in line directly; the chore would queue them first."""
+    running, waiting = jobs_in_line(desk, 4 * FULL)
+    with examining(desk, engine_url):
+        finish(desk, running)
+    desk.store.admit(desk.now, 100)
+    assert states(desk, *waiting) == "b" * FULL
+    place, schema = postgres.place(engine_url)
+    with psycopg.connect(place) as connection:
+        connection.execute(f"DELETE FROM {schema}.freed")
+    desk.store.admit(desk.now, 100)
+    assert states(desk, *waiting) == "q" * FULL
+
+
+@contextmanager
+def waiting_claim(desk, url, jobs):
+    """A claim that brings the outcomes of jobs, and that met another at its last turn: it waits for that one until the end of the block."""
+    with ThreadPoolExecutor(1) as thread, examining(desk, url):
+        more = finish(desk, jobs[:1]).jobs
+        desk.clock.move_to(desk.now + TURN)
+        yield lambda *ended: thread.submit(finish, desk, [*ended, *more]), more
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_a_claim_that_met_another_at_the_last_turn_stores_outcomes_and_waits_in_one_trip(
+    desk, engine_url, monkeypatch, pooled
+):
+    desk.store.db.pooled = pooled
+    running, waiting = jobs_in_line(desk, FULL)
+    sent, send = [], Wire.send
+    with waiting_claim(desk, engine_url, running) as (claim, _):
+        monkeypatch.setattr(Wire, "send", lambda wire, statements: sent.append(statements) or send(wire, statements))
+        claims = claim(*running[1:])
+        eventually(lambda: desk.state(running[1].id) == "completed", "the outcomes")
+    assert order(desk, claims.result().jobs) == waiting
+    assert {*claims.result().verdicts} == {"stored"}
+    assert len([statements for statements in sent if len(statements) > 1]) == 1
+
+
+def test_a_claim_that_met_another_stores_outcomes_that_take_several_trips_before_it_waits(desk, engine_url):
+    running, waiting = jobs_in_line(desk, FULL)
+    with waiting_claim(desk, engine_url, running) as (claim, more):
+        claims = claim(*more)  # each is named twice
+        eventually(lambda: desk.state(more[0].id) == "completed", "the outcomes")
+    assert order(desk, claims.result().jobs) == waiting[:1]
 
 
 def test_lines_are_read_by_one_statement_that_decides_about_single_limits(desk, engine_url):
@@ -147,6 +198,22 @@ def test_a_claim_takes_no_more_lines_than_it_needs(desk, engine_url):
     assert sorted(order(desk, desk.take(200))) == sorted(ids[150 + FULL :])
 
 
+def test_slots_that_were_kept_longest_come_first_wherever_their_rows_lie(desk, engine_url):
+    """What a claim leaves is kept again, behind all others: so each line is looked at, however many there are."""
+    keys = [f"k{n:02}" for n in range(6 * FULL)]
+    waiting = send(desk, *(limited(key) for key in keys * 2))[len(keys) :]
+    assert len(desk.take(len(keys))) == len(keys)
+    place, schema = postgres.place(engine_url)
+    with psycopg.connect(place, autocommit=True) as connection:
+        connection.execute(f"DELETE FROM {schema}.hold")
+        for at in range(0, len(keys), 2 * FULL):
+            slots = [f"mail\n{key}" for key in keys[at : at + 2 * FULL]]
+            connection.execute(f"INSERT INTO {schema}.freed VALUES (%s, %s)", [slots, [1] * len(slots)])
+        for at in (0, 2 * FULL, 4 * FULL, FULL):
+            assert order(desk, desk.take(FULL)) == waiting[at : at + FULL]
+            connection.execute(f"VACUUM {schema}.freed")  # the next row takes the first place
+
+
 def test_a_job_in_line_that_another_worker_has_to_run_is_queued(desk):
     running, _ = jobs_in_line(desk, 0)
     other, mine = send(desk, limited(KEYS[0], type="other", priority=1), limited(KEYS[1], priority=1))
@@ -176,3 +243,21 @@ def test_an_outcome_leaves_lines_to_the_next_claim_if_the_last_was_filled_from_l
     desk.clock.move_to(desk.now + TURN)
     desk.store.finish([transition(left[0], COMPLETED, desk.now)])
     assert states(desk, *ids[3 * FULL + FULL :]) == "q" * 2 * FULL
+
+
+@pytest.mark.parametrize("verb", ["enqueue", "admit"])
+def test_lines_of_many_keys_take_no_more_trips_than_one(desk, monkeypatch, verb):
+    Operator(desk).set("limit", "mail", set={"running": 1})
+    sent, send_ = [], Wire.send
+    monkeypatch.setattr(Wire, "send", lambda wire, statements: sent.append(statements) or send_(wire, statements))
+    counts = []
+    for keys in (["one"], KEYS):
+        send(desk, *(limited(key) for key in keys))
+        sent.clear()
+        if verb == "enqueue":
+            send(desk, *(limited(key) for key in keys))
+        else:
+            desk.store.lowered = ("", "")  # from the first limit on
+            desk.store.admit(desk.now, 100)
+        counts.append(sum(any(".hold" in each.text for each in statements) for statements in sent))
+    assert counts[1] <= counts[0]

@@ -24,6 +24,7 @@ from ..sql.actions import keep_children
 from ..sql.admission import examine
 from ..turns import FULL, is_turn, may_postpone
 from . import lanes, outcome_columns, ruled
+from .connect import BEGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -34,11 +35,9 @@ if TYPE_CHECKING:
     from .lanes import Lane, Wants
     from .store import PostgresStore
 
-FIRST, KEPT = "first", "kept"  # orders of lines
-ORDERED = (
-    100  # milliseconds between two claims of a process that compare the lines of many slots, while claims are full
-)
-COMPARED = 1_000  # so many places
+DIRECT = "direct"  # a claim that takes the first jobs in line too
+COMPARED = 2  # kept places whose lines a claim compares, for each job that it asks for
+AGAIN = 3  # times that one claim looks at lines again: those of other kept slots may fill it
 LINES, RULES = "lines", "rules"  # what a claim has to look at for jobs that it did not get at once
 PROMOTED = 500  # due jobs queued by one claim; the rest follow with the next
 _PLACE = field_getter(Claimed, "rank", "ord", "seq")
@@ -69,11 +68,10 @@ def _finish_round(store: PostgresStore, transitions: Sequence[Transition], updat
     if not ruled.simple(transitions):
         return Claims(ruled.finish(store, transitions, updates), [], None)
     at = transitions[0].at if transitions else 0
-    freed = ruled.give_back(store.dialect, transitions)
     # The last claim was filled from lines alone: the next one, which comes soon, takes the first in line directly.
     later = store.filled and not store.full and may_postpone(store, FULL, at)
     looks = ruled.looks(store) if any(map(_RULES, transitions)) and not later else ()
-    asked = [*freed, *looks, store.dialect.statement("admit_marked" if later else "admit_look")]
+    asked = [*looks, store.dialect.statement("admit_marked" if later else "admit_look")]
     verdicts, results = _round(store, transitions, updates, asked)
     if results[-1].rows:  # the children of a parent that has ended, or lines that others examine or that take more
         store.write(lambda: examine(store.dialect, store.engine_now(at)), by_worker=True)
@@ -124,12 +122,14 @@ def _claim(
         if store.ruled or not ruled.simple(finishing):
             return ruled.claim(store, worker, wants, limit, now, promote, finishing, updates)
         claims, look = _claim_at_once(store, worker, wants, limit, now, promote, finishing, updates)
-        if look == LINES:
+        for _ in range(AGAIN):
+            if look != LINES:
+                break
             some, look = _claim_at_once(
                 store, worker, wants, limit - len(claims.jobs), now, promote, (), (), waits=True
             )
             claims = _joined(claims, some, wants)
-        if look:
+        if look == RULES:
             some = ruled.claim(store, worker, wants, limit - len(claims.jobs), now, promote, (), ())
             claims = _joined(claims, some, wants)
     except MainstayError as error:
@@ -150,17 +150,20 @@ def _claim_at_once(
 ) -> tuple[Claims, str]:  # fmt: skip
     """Do a round in one trip; return what it got, and what to look at for the rest: LINES, RULES or nothing.
 
-    It looks at lines if it is its turn and the lock of admission is free, or if it `waits` for that lock.
+    It looks at lines if it is its turn and the lock of admission is free, or if it `waits` for that lock. If another process had the lock at
+    the last turn, it waits in this trip: outcomes are committed first, since whoever has the lock may want the rows that they have locked.
     """
     few, front = lanes.few(wants), store.placed
-    freed = ruled.give_back(store.dialect, finishing)
     turn = waits or bool((store.kept or any(map(_RULES, finishing))) and is_turn(store, limit, now))
     direct = bool(turn and few and limit >= FULL)
-    looks, in_line = ruled.looks(store, now, waits, direct) if turn else [], 0
-    taking = claim_statements(store, worker, wants, few, limit, now, _order(store, limit, now, waits) if direct else "")
-    verdicts, results = _round(store, finishing, updates, [*freed, *looks, promote, *taking])
-    left = results[len(freed) + 1].rows[0][0] if turn and not direct else None
-    results = results[len(freed) + len(looks) :]
+    waiting = waits or (direct and store.contended)
+    looks, in_line = ruled.looks(store, waiting, direct) if turn else [], 0
+    taking = claim_statements(store, worker, wants, few, limit, now, DIRECT if direct else "")
+    verdicts, results = _round(store, finishing, updates, [*looks, promote, *taking], apart=waiting)
+    if turn and not waits:  # a trip that only waits comes after one that met another process
+        store.contended = results[0].rows[0][0] != "true"
+    left = results[1].rows[0][0] if turn and not direct else None
+    results = results[len(looks) :]
     _, _, store.ruled, paused, placed, kept = results[0].rows[0]
     if direct:
         (left, kept, behind, in_line), results[1] = _looked(results[1])
@@ -174,7 +177,7 @@ def _claim_at_once(
     missed = not enough and (store.ruled or (store.placed and not front))
     if not (missed or left or (kept and not store.filled)):
         return claims, ""
-    return claims, RULES if waits or left or store.ruled else LINES
+    return claims, RULES if left or store.ruled else LINES
 
 
 def _note(
@@ -188,14 +191,6 @@ def _note(
         store.cursors.forget()
     elif few is not None:
         store.cursors.note(few, [job for job in claims.jobs if not job.rules] if direct else claims.jobs, enough, now)
-
-
-def _order(store: PostgresStore, limit: int, now: int, waits: bool) -> str:
-    """Return in which order a claim reads lines: nearly always as they come, so that few of them are read to fill it."""
-    if not waits and limit >= FULL and 0 <= now - store.ordered_at < ORDERED:
-        return KEPT
-    store.ordered_at = now
-    return FIRST
 
 
 def _looked(result: Result) -> tuple[Iterable[int], Result]:
@@ -215,12 +210,12 @@ def claim_statements(
 ) -> list[Statement]:
     """Return the claim's statement, or none if nothing is wanted.
 
-    With the `end` choose it only locks the jobs; with take_free it takes them, unless there are rates to be charged. With FIRST and KEPT it also
-    takes the first jobs in line at slots that were given back: of all lines, or of those that were kept first.
+    With the `end` choose it only locks the jobs; with take_free it takes them, unless there are rates to be charged. DIRECT: it also takes the
+    first jobs in line at slots that were given back.
     """
     if limit <= 0 or few == {}:
         return []
-    direct = end in (FIRST, KEPT)
+    direct = end == DIRECT
     asked = {"worker": worker, "now": store.engine_now(now), "limit": limit, "ruled": end != "" and not direct}
     end = end and ":" + end
     if few is None:
@@ -229,8 +224,8 @@ def claim_statements(
     priorities, ords, seqs = map(list, zip(*store.cursors.starts(few, now), strict=True))
     bound = {"queues": queues, "types": types, "priorities": priorities, "ords": ords, "seqs": seqs}
     if direct:
-        bounds = ruled.BOUNDS | {"enough": limit if end == ":" + KEPT else COMPARED, "heads": limit}
-        return [store.dialect.statement("claim_lines" + end, **asked, **bound, **bounds, places=list(few.values()))]
+        bounds = ruled.BOUNDS | {"enough": COMPARED * limit, "heads": limit}
+        return [store.dialect.statement("claim_lines", **asked, **bound, **bounds, places=list(few.values()))]
     name = "claim" if len(few) > 1 else "claim_lane"
     return [store.dialect.statement(name + end, **asked, **bound, places=list(few.values()))]
 
@@ -249,14 +244,21 @@ def _claims(verdicts: list[str], results: Sequence[Result], wants: Wants, limit:
 
 
 def _round(
-    store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], asked: list[Statement]
-) -> tuple[list[str], list[Result]]:
-    """Finish and ask in one transaction: at once, or in several trips."""
-    twice = named_twice(transitions)
+    store: PostgresStore, transitions: Sequence[Transition], updates: Sequence[Update], asked: list[Statement],
+    apart: bool = False,
+) -> tuple[list[str], list[Result]]:  # fmt: skip
+    """Finish, give slots back and ask in one transaction: at once, or in several trips. `apart`: in two transactions, of one trip if it can be."""
+    freed, twice = ruled.give_back(store.dialect, transitions), named_twice(transitions)
     write = finish_in_turn if twice else finish_operations
     if twice or has_children(transitions):
-        return store.write(lambda: write(store.dialect, transitions, updates, asked), by_worker=True)
-    return store.single(write(store.dialect, transitions, updates, asked), by_worker=True)
+        along = [*freed, *(() if apart else asked)]
+        verdicts, results = store.write(lambda: write(store.dialect, transitions, updates, along), by_worker=True)
+        return verdicts, store.single(together(*asked), by_worker=True) if apart else results[len(freed) :]
+    begin, between = ([BEGIN], store.db.anew(by_worker=True)) if apart and (transitions or updates) else ([], [])
+    verdicts, results = store.single(
+        finish_operations(store.dialect, transitions, updates, [*freed, *between, *asked], begin), by_worker=True
+    )
+    return verdicts, results[len(freed) + len(between) :]
 
 
 def finish_in_turn(

@@ -41,6 +41,7 @@ T = TypeVar("T")
 WORKER_TIMEOUT = 4.5  # seconds that a worker's own calls wait for a result: its lease lasts no longer
 LOCKED = "3s"  # how long a statement waits for a locked row: less than WORKER_TIMEOUT
 LIMITED = Statement(f"SELECT set_config('lock_timeout', '{LOCKED}', true)")
+BEGIN, COMMIT = Statement("BEGIN"), Statement("COMMIT")
 TRIES = 5  # of a transaction that conflicts with another and is rolled back
 
 # Every statement has one plan: index scans, joined row by row, whatever the statistics say of a table that was empty a
@@ -105,6 +106,10 @@ class Database(ForkGuard):
     def run(self, operations: Callable[[], Operations[T]], by_worker: bool = False) -> T:
         """Drive operations in one transaction, from the start again if it conflicts with another and is rolled back."""
         return self._on_wire(lambda wire: _transacted(wire, operations(), self._first(by_worker)), by_worker)
+
+    def anew(self, by_worker: bool = False) -> list[Statement]:
+        """Return what ends a transaction that BEGIN began and begins the next one, within a list that is sent in one round trip."""
+        return [COMMIT, *self._first(by_worker)]
 
     def _first(self, by_worker: bool) -> list[Statement]:
         """Return what a worker's transaction begins with: behind a pooler, no session has our limit on waits for locks."""
@@ -195,7 +200,7 @@ def dial(params: dict[str, Any]) -> Connection:
 
 def _transacted(wire: Wire, operations: Operations[T], first: list[Statement]) -> T:
     """Drive operations in a transaction, which begins with the first statement."""
-    begin = [Statement("BEGIN"), *first]
+    begin = [BEGIN, *first]
 
     def step(statements: Any) -> Any:
         sent, begin[:] = [*begin], []
@@ -208,7 +213,7 @@ def _transacted(wire: Wire, operations: Operations[T], first: list[Statement]) -
             wire.send([Statement("ROLLBACK")])
         raise
     if not begin:
-        wire.send([Statement("COMMIT")])
+        wire.send([COMMIT])
     return result
 
 

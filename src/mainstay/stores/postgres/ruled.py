@@ -122,13 +122,13 @@ def _limits(text: str) -> list[tuple[str, int]]:
     return [(slot, rule[2]) for slot, rule in zip(each.limits, each.rules.get("limits", ()), strict=True)]
 
 
-def looks(store: PostgresStore, now: int = 0, waits: bool = False, direct: bool = False) -> list[Statement]:
+def looks(store: PostgresStore, waits: bool = False, direct: bool = False) -> list[Statement]:
     """Return the statements that examine the lines of kept slots if the lock is free, or wait for it.
 
     A `direct` claim needs only the lock: its own statement examines the lines.
     """
     dialect = store.dialect
-    lock = dialect.statement("admit_lock", now=store.engine_now(now)) if waits else dialect.statement("admit_try")
+    lock = dialect.statement("admit_wait" if waits else "admit_try")
     return [lock] if direct else [lock, dialect.statement("admit_lines", **BOUNDS)]
 
 

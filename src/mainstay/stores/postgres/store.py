@@ -47,8 +47,8 @@ class PostgresStore(Verbs):
         self.placed = False  # whether jobs are or may soon be queued at old places, as far as is known
         self.full, self.examined_at = False, 0  # see `turns`
         self.kept = False  # whether slots are kept whose lines are to be looked at
+        self.contended = False  # whether another process had the lock of admission at the last turn
         self.filled = False  # whether the last claim got all it asked for, from lanes and lines
-        self.ordered_at = 0  # when a claim compared all lines
         self._outbox: Outbox | None = None
 
     # what the shared verbs use, see `sql.store` -------------------------------------------------------------------
@@ -60,6 +60,9 @@ class PostgresStore(Verbs):
 
     def engine_now(self, now: int) -> int | None:
         return now if self._callers_clock else None
+
+    def takes_lines(self, now: int) -> bool:
+        return self.filled and abs(now - self.examined_at) < self.sweep_interval
 
     def read(self, operations: Operations[T], by_worker: bool = False) -> T:
         """Drive operations of which each statement or list is a transaction of its own: at most one of them writes."""

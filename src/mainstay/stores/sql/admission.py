@@ -145,12 +145,13 @@ def _read_lowest(dialect: Dialect, known: Known, priority: int, newcomers: int) 
     """Read which holders may have to give way to newcomers of a priority: those of slots that have no room for all of them."""
     if priority <= LOWEST:
         return
-    for slot in sorted(known.held.keys() - known.lowest.keys()):
-        if not rules.is_rate(slot) and 0 <= known.room(slot) < newcomers:
-            bound = {"slots": [slot], "priority": priority, "limit": newcomers}
-            rows = (yield dialect.statement("admit_lowest", **bound)).rows
-            found = [Candidate(*columns) for _, *columns in rows]
-            known.lowest[slot] = sorted(found, key=lambda job: (job.priority, -job.ord, -job.seq))
+    unread = sorted(known.held.keys() - known.lowest.keys())
+    full = [slot for slot in unread if not rules.is_rate(slot) and 0 <= known.room(slot) < newcomers]
+    bound = {"priority": priority, "limit": newcomers}
+    results = yield from together(*(dialect.statement("admit_lowest", slots=[slot], **bound) for slot in full))
+    for slot, result in zip(full, results, strict=True):
+        found = [Candidate(*columns) for _, *columns in result.rows]
+        known.lowest[slot] = sorted(found, key=lambda job: (job.priority, -job.ord, -job.seq))
 
 
 def _known(

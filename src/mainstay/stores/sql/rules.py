@@ -154,8 +154,10 @@ def _lowered(
         yield dialect.statement("holders_of", after=after, before=f"{name}\v", rates="%\n%\nrate", limit=SLOTS)
     ).rows
     for slot, holders in over:
-        first = (yield dialect.statement("admit_lowest", slots=[slot], priority=HIGHEST, limit=1)).rows
-        limits = limits_of([carried(row[6]) for row in first], stored)
+        limits = limits_of([], stored)
+        if "running" not in limits.get(name, {}):  # only the jobs tell
+            first = (yield dialect.statement("admit_lowest", slots=[slot], priority=HIGHEST, limit=1)).rows
+            limits = limits_of([carried(row[6]) for row in first], stored)
         running = limits.get(name, {}).get("running")
         if running is None or holders <= running:
             continue
@@ -229,7 +231,7 @@ def admit(store: SqlStore, now: int, limit: int) -> int:
         return 0  # nearly always: nothing is blocked
     lines = _next_lines(store)
     moved, store.rated, store.lowered = store.write(
-        lambda: _admit(store.dialect, store.engine_now(now), lines, limit, store.rated, store.lowered), by_worker=True
+        lambda: _admit(store, store.engine_now(now), lines, limit, store.takes_lines(now)), by_worker=True
     )
     if moved:
         store.notify()
@@ -247,8 +249,10 @@ def _next_lines(store: SqlStore) -> list[str]:
 
 
 def _admit(
-    dialect: Dialect, now: int | None, lines: list[str], limit: int, rated: tuple[str, int], lowered: tuple[str, str]
+    store: SqlStore, now: int | None, lines: list[str], limit: int, taken: bool
 ) -> Operations[tuple[int, tuple[str, int], tuple[str, str]]]:  # fmt: skip
+    """Mend and examine. The lines of kept slots are left to claims if these have `taken` jobs from lines a moment ago."""
+    dialect = store.dialect
     (instant,) = (yield dialect.statement("admit_lock", now=now)).rows[0]
     stale = (yield dialect.statement("holds_stale", limit=limit)).rows
     yield from together(*dialect.delete("hold", HOLD, stale))
@@ -260,10 +264,12 @@ def _admit(
     freed: set[str] = set()
     for name in sorted(paused):  # the process that has set it may have ended before it blocked these
         freed |= (yield from _block_paused(dialect, name))[1]
-    rated = yield from mend_heads(dialect, instant, rated)
-    more, lowered = yield from _mend_lowered(dialect, instant, lowered)
+    rated = yield from mend_heads(dialect, instant, store.rated)
+    more, lowered = yield from _mend_lowered(dialect, instant, store.lowered)
     freed |= more | {line for line in lines if "\n" in line}
-    return (yield from examine(dialect, now, freed, limit=limit)), rated, lowered
+    if taken:
+        freed -= {slot for (slot,) in (yield dialect.statement("freed_kept", limit=LINES)).rows}
+    return (yield from examine(dialect, now, freed, limit=limit, kept=not taken)), rated, lowered
 
 
 def _mend_lowered(dialect: Dialect, now: int, at: tuple[str, str]) -> Operations[tuple[set[str], tuple[str, str]]]:

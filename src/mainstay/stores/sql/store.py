@@ -38,6 +38,9 @@ class SqlStore(Protocol):
     def engine_now(self, now: int) -> int | None:
         """Return the instant that decides what is due or expired; None: the server's clock does."""
 
+    def takes_lines(self, now: int) -> bool:
+        """Return whether claims of this process take jobs from the lines of kept slots, so that no chore has to."""
+
     def read(self, operations: Operations[T], by_worker: bool = False) -> T:
         """Drive operations that only read."""
 

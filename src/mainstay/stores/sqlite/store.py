@@ -71,6 +71,9 @@ class SqliteStore(Verbs):
     def engine_now(self, now: int) -> int:
         return now  # SQLite has no clock but the caller's
 
+    def takes_lines(self, now: int) -> bool:
+        return False
+
     def read(self, operations: Operations[T], by_worker: bool = False) -> T:
         return self.db.read(lambda connection: run(connection, operations))
 

@@ -2,7 +2,8 @@
 WITH l AS MATERIALIZED (
     SELECT NULL::bigint AS place, NULL::text AS queue, NULL::text AS type WHERE false
 ), {freed_lines}, front AS MATERIALIZED (
-    {front_kept}
+    SELECT u.slot, CASE WHEN min(u.running) = max(u.running) THEN min(u.running) END AS running, row_number() OVER () AS n
+    FROM gone CROSS JOIN LATERAL unnest(gone.slots, gone.running) AS u(slot, running) GROUP BY u.slot
 ), {in_line}, next AS MATERIALIZED (
     SELECT NULL::text AS slot, NULL::bigint AS seq WHERE false
 ), {other_lines}
