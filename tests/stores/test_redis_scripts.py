@@ -12,7 +12,7 @@ import mainstay.stores.redis
 from mainstay.core.clock import ManualClock
 from mainstay.core.search_terms import Term
 from mainstay.stores import open_store
-from mainstay.stores.redis import script
+from mainstay.stores.redis import record, script
 from mainstay.stores.redis.claim import packed
 from tests.contract.building import draft, worker
 from tests.servers import redis
@@ -162,6 +162,11 @@ def test_a_claim_of_many_runs_hardly_more_commands_than_a_claim_of_one(joined, c
     joined.enqueue([draft() for _ in range(1_000)], clock.now())
     one, many = cost(joined, claim(joined, clock, 1)), cost(joined, claim(joined, clock, 200))
     assert many < one + 50  # further pieces of the lane; nothing a job
+
+
+def test_records_are_so_long_that_the_count_of_blocked_jobs_finds_their_lanes():
+    """A packed array of up to 15 values has one byte in front of them, not three."""
+    assert record.SHORT > 15
 
 
 def test_a_bulk_enqueue_runs_hardly_more_commands_than_one_job(store, clock):

@@ -53,7 +53,7 @@ def claim(
         raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
     verdicts, started, wait, takes = reply[:4]
     jobs = claimed(reply[4:], started, worker) if len(reply) > 4 else []
-    if not patient or len(jobs) < limit:
+    if not patient or takes > 1 or len(jobs) < limit:
         store.examined_at = now
     if takes > 1:
         places = {queue: place for place, queue in enumerate(wants)}

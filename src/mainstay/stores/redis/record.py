@@ -58,7 +58,7 @@ def with_positions(script: str) -> str:
     script = re.sub(r"\[([A-Z_]+)\]", lambda found: f"[{POSITIONS.get(found[1].lower(), found[1])}]", script)
     for mark, values in _LISTS.items():
         script = script.replace(f"{{ {mark} }}", f"{{ {values} }}")
-    return script.replace("{ LAST_TRY }", str(ATTEMPTS[-1]))
+    return script.replace("{ LAST_TRY }", str(ATTEMPTS[-1])).replace("{ LANE_AT }", str(POSITIONS["lane"]))
 
 
 class Rows(Generic[T]):

@@ -4,8 +4,8 @@
 -- the verdicts, the instant, how long until the next job is due (false: none is scheduled, or there were enough to take), how often
 -- it took jobs (they are in order if once), then the jobs (parts/take.lua); "lost" where the lease is over; "rules" where the variant
 -- for jobs with rules is needed (script.py): nothing is done then.
--- uses: base batch record admit notify draft update code tally outcome few take -- rarely: lane rules examine parents breaker start
-local WANTS = 5
+-- uses: base batch record admit notify draft update code tally outcome few take -- rarely: lane rules examine parents breaker lines start
+local WANTS, FULL = 5, 8 -- a claim for fewer jobs examines lines (turns.py)
 local now, worker, limit, patient = instant(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4] == "1"
 local lease = call("ZSCORE", P .. "workers", worker)
 if not lease or tonumber(lease) <= now then
@@ -20,8 +20,8 @@ local function pending()
     return call("EXISTS", P .. "wait:", P .. "wait:+", P .. "woken", P .. "ending") > 0
 end
 
--- Rules matter to all jobs where lanes are left out or jobs are counted, and blocked ones are to be examined first unless that may wait.
-local ruled = flow and (call("EXISTS", P .. "rule:pause", P .. "rule:breaker", P .. "depth") > 0 or (not patient and pending()))
+-- Rules matter to all jobs where lanes are left out or jobs are counted.
+local ruled = flow and call("EXISTS", P .. "rule:pause", P .. "rule:breaker", P .. "depth") > 0
 if not ruled then
     bounded = false
 end
@@ -32,17 +32,24 @@ local verdicts, news = apply(ARGV, first, worker, now, known)
 promote(now, 500)
 ruled = ruled or (made and made.opened)
 
-local reply, taken, denied, wake = { verdicts, now, false, 1 }, 0, 0, nil
-local plainly = not ruled and (patient or not made) -- `made`: some of those that ended or were promoted have rules
-if plainly then
-    taken, denied = take(worker, next_lanes, limit, now, reply)
+-- Blocked jobs are to be examined first unless that may wait. `made`: some of those that ended or were promoted have rules.
+local urgent = flow and not patient and (made or pending())
+local reply, taken, denied, wake, ahead = { verdicts, now, false, 1 }, 0, 0, nil, nil
+if urgent and not ruled and limit >= FULL then
+    ahead = flow().take_ahead(worker, WANTS, limit, now, reply)
+    patient = ahead ~= nil
 end
-if plainly and patient and taken == limit then
+local plainly = not ruled and (patient or not urgent)
+if plainly then
+    taken, denied = take(worker, next_lanes, limit - (ahead or 0), now, reply)
+    taken = taken + (ahead or 0)
+end
+if plainly and patient and not ahead and taken == limit then
     if made then
         made.keep_touched()
     end
-elseif made or ruled or (flow and patient and pending()) then
-    local begun = plainly and { taken = taken, denied = denied }
+elseif made or ruled or urgent or (flow and patient and pending()) then
+    local begun = plainly and { taken = taken, denied = denied, ahead = ahead }
     taken, reply[4], wake = flow().take_open(worker, WANTS, limit, now, reply, patient, begun)
 end
 if taken < limit then

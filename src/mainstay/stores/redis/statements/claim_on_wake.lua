@@ -1,7 +1,7 @@
 -- Takes one job for a waiting worker as soon as it is notified: enqueue and claim share one write to the disk.
 -- ARGV: now, worker, the notifications it has seen as "jobs cancel", what it wants (parts/few.lua or many.lua).
 -- Returns the instant and the job; false where it was not notified, there is no job or the lease is over; "rules" as `claim` does.
--- uses: base batch record admit notify few take -- rarely: lane rules examine parents start
+-- uses: base batch record admit notify few take -- rarely: lane rules examine parents lines start
 if notifications() == ARGV[3] then
     return false
 end

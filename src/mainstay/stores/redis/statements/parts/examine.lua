@@ -364,7 +364,7 @@ end
 -- Touches what earlier calls have kept: names of lines, or rules with the limit of a line, which tell how many jobs may pass.
 local function touch_kept()
     for _, kept in ipairs(left > 0 and call("SPOP", P .. "woken", left) or {}) do
-        local entry = string.sub(kept, 1, 1) == "{" and is_simple(kept) and rules_of(kept)
+        local entry = string.sub(kept, 1, 1) == "{" and simple(kept)
         if entry then
             touched[entry.slot] = entry
         else
@@ -378,14 +378,16 @@ local function unkept()
     return next(touched) ~= nil or next(ended) ~= nil
 end
 
--- Examines what was touched in this call or left over by another: `most` jobs, or 500 if that is more. Returns whether jobs were
--- queued or scheduled.
-local function look(now, most)
+-- Examines what was touched in this call, and unless it is the `only` thing to do, what was left over by another: `most` jobs, or 500 if
+-- that is more. Returns whether jobs were queued or scheduled.
+local function look(now, most, only)
     flush()
     left = math.max(left, most or 0)
     news = false
-    touched[""], touched["+"] = true, true
-    touch_kept()
+    if not only then
+        touched[""], touched["+"] = true, true
+        touch_kept()
+    end
     local examine, lowest = examiner(now)
     while left > 0 do
         local found = {}

@@ -15,3 +15,19 @@ local function lanes_wanted(at)
         return queues[n], false
     end, at
 end
+
+-- Returns what tells the position of a lane's queue among the wanted ones (nil: the lane is not wanted), and how many queues there are.
+local function positions(at)
+    local found, count = {}, tonumber(ARGV[at])
+    local first = at + 1
+    for q = 1, count do
+        local last = first + tonumber(ARGV[first])
+        for k = first + 1, last do
+            found[ARGV[k]] = q
+        end
+        first = last + 1
+    end
+    return function(lane)
+        return found[lane]
+    end, count
+end

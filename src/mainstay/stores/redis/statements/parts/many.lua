@@ -91,3 +91,13 @@ local function lanes_wanted(at)
         return next_lanes()
     end, at + 2 + tonumber(ARGV[at + 1])
 end
+
+-- Returns what tells the position of a lane's queue among the wanted ones (nil: the lane is not wanted), and how many queues there are.
+local function positions(at)
+    local first = at + 2
+    return function(lane)
+        local queue, type = split(lane)
+        local position, group = find_queue(first, queue)
+        return position and find_name(first + group * TEXTS, type) and position
+    end, #names_from(first)
+end

@@ -18,40 +18,44 @@ local unsent, cards = false, {} -- whether holders have changed that are not wri
 -- other rule: a pattern takes half the time, and one table is all of it, the limit and the list. It has the text, and itself as `only`.
 local ONE_LIMIT = '^{"limits":%[%["([^"\\]+)","([^"\\]*)",(%d+)%]%]}$'
 local known, NONE = {}, {}
-local function rules_of(text)
-    local found = known[text]
-    if found then
-        return found
-    end
+local function one_limit(text)
     local name, key, running = string.match(text, ONE_LIMIT)
     if name then
-        found = {
+        local found = {
             false, slot = name .. "\n" .. key, name = name, running = tonumber(running), most = false,
             text = text, rates = NONE, limits = false, only = false,
         }
         found[1], found.limits, found.only = found, found, found
-    else
-        found = cjson.decode(text)
-        local limits, rates = {}, {}
-        for n, each in ipairs(found.limits or {}) do
-            limits[n] = { slot = each[1] .. "\n" .. each[2], name = each[1], running = each[3] }
-        end
-        for n, each in ipairs(found.rates or {}) do
-            rates[n] = { slot = each[1] .. "\n" .. each[2] .. "\nrate", name = each[1], every = each[3], burst = each[4] }
-        end
-        found.limits, found.rates = limits, rates
+        known[text] = found
+        return found
     end
+end
+
+local function rules_of(text)
+    local found = known[text] or one_limit(text)
+    if found then
+        return found
+    end
+    found = cjson.decode(text)
+    local limits, rates = {}, {}
+    for n, each in ipairs(found.limits or {}) do
+        limits[n] = { slot = each[1] .. "\n" .. each[2], name = each[1], running = each[3] }
+    end
+    for n, each in ipairs(found.rates or {}) do
+        rates[n] = { slot = each[1] .. "\n" .. each[2] .. "\nrate", name = each[1], every = each[3], burst = each[4] }
+    end
+    found.limits, found.rates = limits, rates
     known[text] = found
     return found
 end
 
--- Returns whether a job with these rules has one limit and no other rule.
-local function is_simple(text)
+-- Returns the limit of a job with these rules, if it has no other rule.
+local function simple(text)
     local found = known[text]
     if found then
         return found.only
     end
-    return string.find(text, ONE_LIMIT)
+    return one_limit(text)
 end
 
 local function hold(command, entries, place, member)

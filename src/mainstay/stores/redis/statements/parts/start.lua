@@ -104,7 +104,7 @@ end
 
 -- Starts a queued job with rules that was taken from its lane. Returns false where it may not start now.
 local function start(r, id, now)
-    if r[RULES] and not r[START_BY] and is_simple(r[RULES]) then
+    if r[RULES] and not r[START_BY] and simple(r[RULES]) then
         return true -- limits matter to queued and running jobs alike
     end
     local carried = rules_of(r[RULES] or "{}")
@@ -139,9 +139,9 @@ local function note_trials(tried, now)
 end
 
 -- Takes up to `limit` jobs as `take` does, where rules may matter: some lanes are left out, rates deny some jobs, and what starts
--- may let others in. `begun` has how many were taken and denied if a first take was plain. A patient claim takes first, and examines
--- lines only if that was not enough; another examines first. Returns how many jobs were taken, how often, and
--- when the next may be.
+-- may let others in. `begun` has how many were taken and denied if a first take was plain, and how many of these from lines if it looked there.
+-- A patient claim takes first, and goes on with lines only if that was not enough; another examines first. Returns how many jobs were
+-- taken, how often, and when the next may be.
 local function take_open(worker, wants, limit, now, reply, patient, begun)
     local wake, takes, taken, looked = {}, begun and 1 or 0, begun and begun.taken or 0, false
 
@@ -154,6 +154,16 @@ local function take_open(worker, wants, limit, now, reply, patient, begun)
     end
 
     local again = not begun or begun.denied > 0
+    local in_line = patient and begun and taken < limit
+    while in_line do
+        local marked, some, more = look_at_marked(now), take_lines(worker, wants, limit - taken, now, reply)
+        takes, taken, again, looked = takes + 1, taken + some, again or marked or more, not unsettled()
+        in_line = some > 0 and taken < limit and not looked
+    end
+    if begun and begun.ahead then
+        takes = begun.ahead > 0 and takes + 1 or takes
+        again = examine_rest(now) or again
+    end
     if patient and not begun then
         again = take_some()
     end

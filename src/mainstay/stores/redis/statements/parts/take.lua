@@ -144,18 +144,18 @@ local function pop_wanted(next_lanes, limit, tried)
     return members
 end
 
--- Takes up to `limit` jobs for a worker and appends them to the reply (claim.py reads it). Returns how many, and how many were
--- taken from their lanes but may not start now.
-local function take(worker, next_lanes, limit, now, reply, tried)
-    local members = pop_wanted(next_lanes, limit, tried)
-    if #members == 0 then
-        return 0, 0
-    end
-    local ids, held, written, last, taken, denied, claimed = {}, {}, {}, #reply, 0, 0, { CLAIMED }
+local function ids_of(members)
+    local ids = {}
     for n = 1, #members do
         ids[n] = string.sub(members[n], SEQ_LENGTH + 1)
     end
-    local found, texts = read(ids), fetch("payload", ids)
+    return ids
+end
+
+-- Starts jobs that were taken from lanes or lines, with their records in `found`, and appends them to the reply (claim.py reads it).
+-- Returns how many, and how many may not start now.
+local function start_all(worker, members, ids, found, now, reply)
+    local texts, held, written, last, taken, denied, claimed = fetch("payload", ids), {}, {}, #reply, 0, 0, { CLAIMED }
     if bounded == nil then
         bounded = call("EXISTS", P .. "depth") == 1
     end
@@ -191,4 +191,14 @@ local function take(worker, next_lanes, limit, now, reply, tried)
     many("HSET", P .. "job", written)
     many("ZADD", P .. "run:" .. worker, held)
     return taken, denied
+end
+
+-- Takes up to `limit` jobs for a worker. Returns how many, and how many were taken from their lanes but may not start now.
+local function take(worker, next_lanes, limit, now, reply, tried)
+    local members = pop_wanted(next_lanes, limit, tried)
+    if #members == 0 then
+        return 0, 0
+    end
+    local ids = ids_of(members)
+    return start_all(worker, members, ids, read(ids), now, reply)
 end
