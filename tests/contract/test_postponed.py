@@ -101,6 +101,15 @@ def test_a_line_may_be_shorter_than_the_room_and_than_what_a_claim_wants(desk):
     assert held(desk) == {"mail\na": (1, 0)}
 
 
+def test_a_line_that_was_shorter_than_its_room_leaves_more_to_the_next(desk):
+    """The second line is looked at twice: what was wanted of it at first was less than it has room for."""
+    send(desk, *(limited(key, running=5) for key in "ab" for _ in range(5)))
+    short, *long = send(desk, limited("a", running=5), *(limited("b", running=5) for _ in range(6)))
+    jobs = finish(desk, desk.take(10), limit=7)
+    assert [job.id for job in jobs] == [short, *long[:5]]
+    assert held(desk) == {"mail\na": (1, 0), "mail\nb": (5, 1)}
+
+
 def test_a_clock_that_was_set_back_postpones_nothing(desk, rush):
     desk.clock.move_to(desk.now - 1)
     rush.postpone()

@@ -112,9 +112,8 @@ def _take_more(
         return jobs
     found, undecided = [jobs] if jobs else [], True
     if limit > 0 and _plain(connection, freed):
-        columns, undecided = lines.take(limit - len(jobs))
-        if columns:
-            found.append(_given(connection, worker, wants, now, columns))
+        found += [_given(connection, worker, wants, now, columns) for columns in lines.take(limit - len(jobs))]
+        undecided = not lines.decided
     if undecided and _examine(connection, now, freed, finishing):
         found.append(_take_open(connection, worker, wants, limit - sum(map(len, found)), now))
     return _ordered([*chain.from_iterable(found)], wants) if len(found) > 1 else next(iter(found), [])

@@ -21,7 +21,7 @@ from .dialect import DIALECT
 from .sql import load, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ...core.job import Claimed
     from .claim import Columns
@@ -50,6 +50,8 @@ class Lines:
         self._any, self._wants = wants is None, wants or {}  # without a claim, jobs of any type
         self._known = [carried(text) for text in {*like} if text]  # rules of jobs that have held some of these slots
         self._queues = {queue: place for place, queue in enumerate(self._wants)}
+        # False: `sql.admission.examine` has to look at slots that are left: some job there has other rules than one limit, or is another worker's.
+        self.decided = True
         self.undecided: list[str] | None = None  # slots for `sql.admission.examine`; None: the claim has not looked
 
     def keep(self, slots: Iterable[str]) -> None:
@@ -59,27 +61,22 @@ class Lines:
             self._connection.execute(load("freed_add"), {"slots": json.dumps(found)})
 
     # behind queued jobs -----------------------------------------------------------------------------------------------
-    def take(self, limit: int) -> tuple[Columns, bool]:
-        """Admit up to `limit` jobs in line at the slots that are kept first.
+    def take(self, limit: int) -> Iterator[Columns]:
+        """Let up to `limit` of the first jobs in line hold slots, and yield them in batches.
 
-        Returns them, and whether `examine` has to look at the slots that are left: some job there has other rules than
-        one limit, or this worker does not want it.
+        The caller starts each batch before it asks for the next, which would find its jobs in line again.
         """
-        taken: Columns = {}
-        most = min(max(limit, FEW), SLOTS)
-        while not taken or len(taken["seq"]) < limit:
-            kept = self._kept(most)
-            if not kept:
-                break
-            columns = self._seats(
-                kept, -(-len(kept) // 2) if limit > ALONE else len(kept), limit - len(taken.get("seq", ()))
-            )
+        most, left = min(max(limit, FEW), SLOTS), limit
+        while left > 0 and (kept := self._kept(most)):
+            columns = self._seats(kept, -(-len(kept) // 2) if limit > ALONE else len(kept), left)
             if columns is None:
-                return taken, True
-            taken = joined(taken, columns)
+                self.decided = False
+                return
+            if columns:
+                yield columns
+                left -= len(columns["seq"])
             if limit > ALONE:
-                break
-        return taken, False
+                return
 
     def queue(self) -> bool:
         """Queue the first jobs in line at the slots that are kept. Return whether `examine` has to look at slots that are left."""
