@@ -8,6 +8,7 @@ from mainstay.core.clock import SECOND
 from mainstay.core.errors import UsageError
 from mainstay.core.job import TypeInfo
 from mainstay.core.outcome import COMPLETED, RELEASED
+from mainstay.stores.redis import reads
 from tests.contract.building import FAILED, FINAL, REVIEW, WORKER, Desk, draft
 from tests.contract.ruled import limited, send
 
@@ -105,6 +106,14 @@ def test_blocked_jobs_are_counted(desk):
     assert ("slow", "other", "blocked") not in found
     capped = {count.label: (count.jobs, count.capped) for count in desk.store.counts(1_000)}
     assert capped["blocked"] == (1_000, True)
+
+
+@pytest.mark.engines("redis")
+def test_no_more_blocked_jobs_are_counted_than_the_server_reads_in_a_moment(desk, monkeypatch):
+    send(desk, *(limited("a") for _ in range(8)))
+    monkeypatch.setattr(reads, "MOST_BLOCKED", 5)
+    found = {count.label: (count.jobs, count.capped) for count in desk.store.counts(100)}
+    assert found == {"queued": (1, False), "blocked": (5, True)}
 
 
 def test_counts_look_at_no_more_than_the_cap_and_say_so(desk):
