@@ -96,6 +96,7 @@ def test_a_page_that_is_opened_while_no_stream_passes_does_not_wait_for_the_next
     expect(page.get_by_role("button", name="Live updates: every 5 s")).to_be_visible(timeout=20_000)
     page.clock.pause_at(page.evaluate("Date.now()") + 50)
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Audit").click()
+    expect(page.get_by_role("heading", name="Audit")).to_be_visible()  # what it asks for is known from here on
     page.clock.run_for(100)
     expect(page.get_by_role("main")).to_contain_text("the supplier moves its servers")
 

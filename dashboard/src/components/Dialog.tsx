@@ -20,7 +20,7 @@ export function Dialog({ title, onClose, children, wide, side }: Props) {
       ref={ref}
       class={`dialog ${wide ? "wide" : ""} ${side ? "side" : ""}`}
       aria-labelledby={heading}
-      onClose={onClose}
+      onClose={(event) => event.currentTarget.isConnected && onClose()} // also comes a frame after the dialog is gone
       onMouseDown={(event) => event.target === ref.current && onClose()}
     >
       <div class="dialog-box">
