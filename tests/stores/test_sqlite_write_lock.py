@@ -45,17 +45,6 @@ def test_what_a_savepoint_would_bring_back_is_kept_in_memory(tmp_path):
         assert store.db.write(work) == []
 
 
-def test_a_commit_does_not_copy_a_short_log_into_the_file(tmp_path):
-    """Most commits of two busy workers did, because the log never had time to begin anew."""
-    file, log = tmp_path / "jobs.db", tmp_path / "jobs.db-wal"
-    with closing(open_store(f"sqlite:///{file}")) as store:
-        store.enqueue([Draft("work", "{}")], 0)
-        before = file.stat().st_size
-        for _ in range(20):
-            store.enqueue([Draft("work", "x" * 4_000) for _ in range(100)], 0)
-        assert (file.stat().st_size, log.stat().st_size > 8_000_000) == (before, True)
-
-
 def _temporary_files():
     found = []
     for each in Path("/proc/self/fd").iterdir():

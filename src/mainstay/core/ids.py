@@ -70,7 +70,8 @@ class Ids:
 
 def encode(value: int, length: int) -> str:
     """Return a number in Crockford's base 32, left-padded."""
-    return "".join(ALPHABET[value >> 5 * place & 31] for place in range(length - 1, -1, -1))
+    odd = length % 2
+    return "".join([_PAIRS[value >> shift & 1023] for shift in range(5 * (length + odd) - 10, -1, -10)])[odd:]
 
 
 def decode(text: str) -> int:

@@ -73,6 +73,7 @@ class Listener:
         self._store, self._events, self._registration, self._offers = app.store, app.events, registration, offers
         self._on_jobs, self._on_cancel = on_jobs, on_cancel
         self._notifier: Notifier | None = None
+        self._claiming: ClaimingNotifier | None = None  # the same, if it can claim: to find that out takes 9 µs
         self._owner = ""  # the identity whose notifier that is
 
     def open(self) -> Notifier:
@@ -82,6 +83,7 @@ class Listener:
             self.close()
         if self._notifier is None:
             self._notifier, self._owner = self._store.notifier(name), name
+            self._claiming = self._notifier if isinstance(self._notifier, ClaimingNotifier) else None
         return self._notifier
 
     def close(self) -> None:
@@ -93,7 +95,7 @@ class Listener:
         """Wait for a notification, and wake whom it concerns."""
         try:
             notifier = self.open()
-            heard = self._take(notifier, now) if isinstance(notifier, ClaimingNotifier) else notifier.wait(LISTEN)
+            heard = notifier.wait(LISTEN) if self._claiming is None else self._take(self._claiming, now)
         except StoreError as error:
             self._events.emit("store_error", error=error, wait=AFTER_AN_ERROR)
             return AFTER_AN_ERROR

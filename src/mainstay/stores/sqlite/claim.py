@@ -64,12 +64,24 @@ def claim(
         connection.execute(load("promote"), {"now": now, "limit": PROMOTED})
         lines = _merging(store, connection, wants, limit, now, finishing, freed) if freed else None
         jobs = _take_open(connection, worker, wants, limit, now, lines)
-        if freed or len(jobs) < max(1, limit):  # a claim of nothing promotes and examines
+        look, due = False, None
+        if len(jobs) < limit and not freed:
+            look, due = connection.execute(_look_and_due()).fetchone()
+            store.examined_at = now
+        if freed or look or limit <= 0:  # a claim of nothing promotes and examines
             jobs = _take_more(store, connection, worker, wants, limit, now, finishing, freed, jobs, lines)
-        due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
+            due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
         return Claims(verdicts, jobs, None if due is None else due - now)
 
     return store.db.write(work)
+
+
+@cache
+def _look_and_due() -> str:
+    """Return the statement that tells whether blocked jobs or lines are to be examined, and when the next job is due."""
+    from .dialect import DIALECT
+
+    return f"SELECT ({DIALECT.text('admit_look')}), ({load('claim_next_due')})"
 
 
 def _merging(

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 MEMORY = ":memory:"
 # KB: there is a reader per thread. A search of 100,000 jobs gains nothing from 16 MB.
 READER_CACHE = "PRAGMA cache_size = -2000"
-# Pages of 4 KB in the log before a commit copies them into the file. Two processes that write all the time rarely leave a moment in which the
-# log can begin anew, so beyond this number each commit copies: with SQLite's own 1,000, most commits of two busy workers did.
-LOGGED = 8_000
 BUSY = 10.0  # seconds that a write waits for the lock
 LONGEST_PAUSE = 0.005  # seconds between two looks whether the write lock is free
 STALL = 0.5  # seconds that a write waits for others before the file counts as not writable …
@@ -205,7 +202,6 @@ class Database(ForkGuard):
             # Before a savepoint or a statement changes a page, SQLite keeps a copy: above 64 KiB in a file, unless all is kept in memory.
             # In a claim for hundreds of jobs these copies were half of all writes. A transaction is bounded, so this memory is.
             self._writer.execute("PRAGMA temp_store = MEMORY")
-            self._writer.execute(f"PRAGMA wal_autocheckpoint = {LOGGED}")
         return self._writer
 
     def _reading(self, mine: threading.local) -> RLock:

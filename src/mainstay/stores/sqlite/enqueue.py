@@ -67,6 +67,8 @@ def enqueue_operations(
     ruled, _ = yield Statement(load("enqueue_rules"))
     if ruled or any(draft.rules is not None for draft in drafts):
         return (yield from _ruled(drafts, now, ruled, ignore_conflicts, examined))
+    if len(drafts) == 1:
+        return [(yield from _one(drafts[0], now, ignore_conflicts))]
     return (yield from _insert(drafts, now, ignore_conflicts))
 
 

@@ -6,15 +6,16 @@ nothing: the poll sees it within `POLL` ms. A notification is a hint; the claim 
 
 from __future__ import annotations
 
-import _socket  # `socket` alone would cost a cold producer a third of its time
 import os
-from _queue import Empty, SimpleQueue  # as above
 
 from .. import folder
+
+# `_socket` and `_queue` are imported where used: a cold producer needs neither while no worker listens, and `socket` would cost it a third of its time.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from _queue import SimpleQueue
 
     from ..results import Notifier
     from .connect import Database
@@ -29,6 +30,8 @@ class SocketNotifier:
     """The notifier of one worker on a database file."""
 
     def __init__(self, db: Database, worker: str) -> None:
+        import _socket
+
         from .. import worker_locks
 
         self._db, self._name, self._version = db, worker + ".sock", -1
@@ -79,12 +82,16 @@ class MemoryNotifier:
     """The notifier of a worker on a database in memory, in the same process."""
 
     def __init__(self, notifiers: set[MemoryNotifier]) -> None:
+        from _queue import SimpleQueue
+
         self.reasons: SimpleQueue[str] = SimpleQueue()
         self._notifiers = notifiers
         notifiers.add(self)
 
     def wait(self, timeout: int) -> str:
         """Block until a notification comes or the time is over; return the weightiest of those that came."""
+        from _queue import Empty
+
         try:
             reasons = [self.reasons.get(timeout=timeout / 1000)]
             while not self.reasons.empty():
@@ -118,6 +125,8 @@ def notify(store: SqliteStore, what: str = "jobs") -> None:
 
 
 def _send(path: str, names: list[str], byte: bytes) -> None:
+    import _socket
+
     descriptor = os.open(folder(path), os.O_RDONLY)
     try:
         sender = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM)
