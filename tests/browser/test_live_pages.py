@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.office import filled
+from tests.waiting import eventually
 
 # When the mark of a pause comes or goes, by the clock of the page.
 SEEN = """(wanted) => new Promise((resolve) => {
@@ -76,6 +77,29 @@ def test_a_page_is_held_still_until_it_follows_again(desk, office):
     office.pause(type="send_receipt", reason="meanwhile")
     page.keyboard.press(".")
     expect(row.get_by_text("paused", exact=True)).to_be_visible()
+
+
+def test_a_late_reply_does_not_replace_what_the_stream_has_delivered_meanwhile(desk, office):
+    page, held = desk("#/types"), []
+    paused = page.get_by_role("row", name="send_receipt").get_by_text("paused", exact=True)
+    expect(page.get_by_role("button", name="Live updates: live")).to_be_visible()
+    before = page.evaluate("fetch('api/types').then(reply => reply.text())")
+
+    def hold(route):
+        held.append(route)
+
+    page.context.route("**/api/types", hold)
+    page.get_by_role("row", name="charge_card").get_by_role("button", name="Pause").click()
+    page.get_by_role("dialog").get_by_label("Reason").fill("for a moment")
+    page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    eventually(lambda: page.evaluate("true") and held, "the page asks again")
+    office.pause(type="send_receipt", reason="meanwhile")
+    expect(paused).to_be_visible()
+    for each in held:
+        with page.expect_request_finished():
+            each.fulfill(body=before, content_type="application/json")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert paused.is_visible()  # at once: an answer whose ages have grown comes after some seconds
 
 
 def test_a_page_polls_where_no_stream_passes(desk, office, watched):

@@ -88,7 +88,7 @@ def test_an_attempt_that_has_lost_its_job_is_told():
     (claimed,) = app.store.claim("w", {"default": ["work"]}, 1, now).jobs
     reporter = WorkerReporter(app.store, SimpleNamespace(updates=UpdateBuffer()), app.clock, None, app.events)
     assert reporter.labels(claimed) == Labels(tenant="acme")
-    for lost in (claimed._replace(token=claimed.token + 1), claimed._replace(id="0" + job.id[1:-1] + "Z")):
+    for lost in (claimed._replace(token=claimed.token + 1), claimed._replace(id="0" * len(job.id))):
         with pytest.raises(LeaseLost):
             reporter.labels(lost)
 

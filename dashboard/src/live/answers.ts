@@ -6,16 +6,18 @@ export interface Answer {
   data: unknown;
   problem: Problem | null;
   at: number; // when it came; 0: not yet
+  streamed: number; // how many the stream has delivered up to this one
 }
 
 const KEPT = 40;
+const NONE: Answer = { data: undefined, problem: null, at: 0, streamed: 0 };
 const answers = new Map<string, Signal<Answer>>();
 const watchers = new Map<string, number>();
 
 export function answerFor(path: string): Signal<Answer> {
   let slot = answers.get(path);
   if (!slot) {
-    slot = signal<Answer>({ data: undefined, problem: null, at: 0 });
+    slot = signal<Answer>(NONE);
     answers.set(path, slot);
   }
   return slot;
@@ -38,7 +40,7 @@ export function unwatch(path: string): void {
 
 /** Forget everything, e.g. after a logout. */
 export function forget(): void {
-  for (const slot of answers.values()) slot.value = { data: undefined, problem: null, at: 0 };
+  for (const slot of answers.values()) slot.value = NONE;
 }
 
 function forgetOld(): void {

@@ -74,25 +74,32 @@ function lost(): void {
 
 function deliver(data: string): void {
   const { path, status: code, body } = JSON.parse(data) as { path: string; status: number; body: unknown };
-  if (code < 400) accept(path, { data: body, problem: null });
-  else accept(path, { data: undefined, problem: { code: "", title: "Error", detail: "", ...(body as Partial<Problem>), status: code } });
+  const streamed = answerFor(path).peek().streamed + 1;
+  if (code < 400) accept(path, { data: body, problem: null }, streamed);
+  else accept(path, { data: undefined, problem: { code: "", title: "Error", detail: "", ...(body as Partial<Problem>), status: code } }, streamed);
   if (liveStatus.value !== "live") dispatch({ kind: "delivered" });
 }
 
-function accept(path: string, answer: Pick<Answer, "data" | "problem">): void {
+function accept(path: string, answer: Pick<Answer, "data" | "problem">, streamed: number): void {
   const slot = answerFor(path);
   if (answer.problem?.status === 401) void loadSession(); // the session has ended: shows the login
   noteTime(answer.data);
   // The last data stays on the screen while there is a problem.
-  slot.value = { data: answer.data ?? slot.peek().data, problem: answer.problem, at: Date.now() };
+  slot.value = { data: answer.data ?? slot.peek().data, problem: answer.problem, at: Date.now(), streamed };
 }
 
-/** Ask for a path once. */
+/** Ask for a path once. If the stream delivers meanwhile, its answer may be newer, and it sends only what changes: that one stays. */
 export async function fetchPath(path: string): Promise<void> {
+  const { streamed } = answerFor(path).peek();
+  const answer = await asked(path);
+  if (answerFor(path).peek().streamed === streamed) accept(path, answer, streamed);
+}
+
+async function asked(path: string): Promise<Pick<Answer, "data" | "problem">> {
   try {
-    accept(path, { data: await get(path), problem: null });
+    return { data: await get(path), problem: null };
   } catch (error) {
-    accept(path, { data: undefined, problem: problemOf(error) });
+    return { data: undefined, problem: problemOf(error) };
   }
 }
 
