@@ -78,12 +78,12 @@ class Program:
 
     def __init__(self, folder: Path, synchronous: str) -> None:
         from mainstay import Mainstay
+        from mainstay.stores.sqlite import connect
+
+        connect.LOGGED = 500  # some of the cuts come while SQLite copies its log into the file
 
         self.engine = Sqlite(folder, f"?synchronous={synchronous}")
         self.app = Mainstay(self.engine.url)
-        # Some of the cuts come while SQLite copies its log into the file.
-        self.app.store.db.write(lambda connection: None)
-        self.app.store.db.writer().execute("PRAGMA wal_autocheckpoint = 500")
         self.job = self.app.job(retry=3)(work)
         self.acks = os.open(folder / ACKS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.app.events.on("stored", lambda transitions: self.ack("=", [t.id for t in transitions]))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mainstay.core.draft import Draft
+from mainstay.core.job import WorkerInfo
 from mainstay.stores import open_store
 from mainstay.stores.sqlite import sql
 
@@ -43,6 +44,21 @@ def test_what_a_savepoint_would_bring_back_is_kept_in_memory(tmp_path):
             return _temporary_files()
 
         assert store.db.write(work) == []
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_commit_of_a_worker_does_not_copy_a_short_log_into_the_file(tmp_path, works):
+    """Most commits of busy workers did. A producer's log does not grow: what it adds to a file costs more than what it writes over."""
+    file, log = tmp_path / "jobs.db", tmp_path / "jobs.db-wal"
+    with closing(open_store(f"sqlite:///{file}")) as store:
+        store.enqueue([Draft("work", "{}")], 0)
+        if works:
+            store.register(WorkerInfo("w", "host", 1, 1, ("default",), ("work",), 0, 0, 60_000, 0, stopping=False))
+            store.claim("w", {"default": ["work"]}, 1, 0)
+        before = file.stat().st_size
+        for _ in range(20):
+            store.enqueue([Draft("work", "x" * 4_000) for _ in range(100)], 0)
+        assert (file.stat().st_size == before, log.stat().st_size > 8_000_000) == (works, works)
 
 
 def _temporary_files():

@@ -73,6 +73,7 @@ def claim(
             due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
         return Claims(verdicts, jobs, None if due is None else due - now)
 
+    store.db.works()
     return store.db.write(work)
 
 
