@@ -58,6 +58,7 @@ def claim(
     """Write updates and outcomes, promote due jobs and claim in one transaction."""
 
     def work(connection: sqlite3.Connection) -> Claims:
+        store.db.works()
         if connection.execute(load("claim_lease"), {"worker": worker, "now": store.lease_now(now)}).fetchone() is None:
             raise LeaseLost(f"worker {worker} is not registered, or its lease ran out")
         verdicts, freed = write_outcomes(connection, finishing, updates)
@@ -73,7 +74,6 @@ def claim(
             due = None if len(jobs) == limit else connection.execute(load("claim_next_due")).fetchone()[0]
         return Claims(verdicts, jobs, None if due is None else due - now)
 
-    store.db.works()
     return store.db.write(work)
 
 
